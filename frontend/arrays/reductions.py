@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from adc.frontend.abstract import value_type
 from adc.frontend.arrays import complex_reductions
 from adc.frontend.data.dims import Dim, dim_value, static_dim
+from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Scalar, Static, Tuple, needed_int
 from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
@@ -264,6 +265,10 @@ def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
         items = tuple(Static(x) for x in axis.value)
     numbers = [needed_int(item) for item in items]
     known = [n for n in numbers if n is not None]
+    for item, number in zip(items, numbers, strict=True):
+        if number is None and isinstance(item, Static):
+            message = f"an axis is an integer, not {describe_type(item)}"
+            raise refuse(current_loc(), message, "axes count from 0, or from -1 at the end", kind=kinds.WRONG_TYPE)
     if len(known) != len(numbers):
         raise refuse(
             current_loc(),

@@ -57,6 +57,10 @@ def slice_as_a_value(x, bound):  # type: ignore[no-untyped-def]
     return np.sum(x[part])
 
 
+def axis_as_text(x, bound):  # type: ignore[no-untyped-def]
+    return np.sum(x, axis="0")
+
+
 def not_installed(x, bound):  # type: ignore[no-untyped-def]
     import no_such_package  # noqa: F401  # type: ignore[import-not-found]
 
@@ -69,6 +73,7 @@ MISTAKES: dict[str, tuple[Callable[..., Any], Any, str, str]] = {
     "an index that is a float": (middle, 1.5, "must be an integer, not a float", "use // to divide integers"),
     "a method that is not called": (uncalled, 1.5, "takes an array, not method copy", "call the method: .copy()"),
     "None for an array": (of_none, None, "None has no attribute 'sum'", "test for None first"),
+    "an axis that is text": (axis_as_text, 1.5, "an axis is an integer, not str", "axes count from 0"),
     "a slice as a value": (slice_as_a_value, 1.5, "the bounds of slice(...)", "write the bounds in the subscript"),
     "no such function": (not_there, 1.5, "has no attribute 'qqqqqqq'", "docs/numpy.md"),
     "a package that is not there": (not_installed, 1.5, "No module named", "install the package"),
