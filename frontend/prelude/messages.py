@@ -1,6 +1,6 @@
 """Messages between ranks: ``adc.mpi``.
 
-Four functions of arrays with one axis have derivative rules, and all else is made of them. What is differentiated is
+A few functions of arrays with one axis have derivative rules, and all else is made of them. What is differentiated is
 one function of what all ranks hold together: so a cotangent of what several ranks have a copy of is in parts, whose sum
 over these ranks it is, and the derivative of each function is its transpose. Nothing has to be known of the ranks'
 conditions but that all run the same code.
