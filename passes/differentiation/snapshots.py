@@ -20,11 +20,13 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.costs import DEFAULT_TRIPS, STORE_BYTE, cost_of, executions, trips
 from adc.passes.analysis.extents import Extent, Extents, Shape
+from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, LOOPS
 from adc.passes.building import parallel_loop
 from adc.passes.differentiation.legality import Written
@@ -151,6 +153,12 @@ def _reaches(load: Op, loop: Op) -> _Reaches | None:
     return found if any(r is None or r.loop for r in found) else None
 
 
+def _is_nonnegative(subscript: Value, check: Op) -> bool:
+    integers = Integers()
+    loops = (op for op in enclosing(check.parent) if op.opdef in COUNTED)
+    return integers.holds(integers.linear(subscript, exact=True), loops)
+
+
 def _reach(subscript: Value, loop: Op) -> _Reach | None:
     """What a subscript is within ``loop``: a counter or a value from outside, plus a constant; None if neither."""
     offset = 0
@@ -158,6 +166,8 @@ def _reach(subscript: Value, loop: Op) -> _Reach | None:
         if visible_outside(subscript, loop):
             break
         if op.opdef is ops.bound:
+            if not _is_nonnegative(op.operands[0], op):
+                return None  # it may count from the end
             subscript = op.operands[0]
             continue
         constants = [k for k in (0, 1) if constant_of(op.operands[k]) is not None]

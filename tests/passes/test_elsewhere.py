@@ -325,7 +325,17 @@ def from_either_end(u0, c, steps):
     return s * t + np.sum(u)
 
 
-COUNTING_FROM_THE_END = [circular, circular_rows, from_either_end]
+def overwritten_from_below(u0, c, steps):
+    """The state that is kept of ``v`` is read from the end, too."""
+    u, v = u0 * c, u0 * 1.0
+    for t in range(3):
+        u[t] = v[t - 1] * u[t]
+        u[t] += u[1] * v[t]
+    v[steps - 3] += 0.5
+    return np.sum(u)
+
+
+COUNTING_FROM_THE_END = [circular, circular_rows, from_either_end, overwritten_from_below]
 
 
 def data(n: int, steps: int = 3) -> tuple[Any, ...]:
