@@ -131,7 +131,7 @@ def augment(
         results = [returned[k] for k in (*assumed.shadow_results, *assumed.given)]
         activity.give_shadows(v for v in (*(func.args[k] for k in assumed.shadows), *results) if _is_memory(v))
     check_rules(module, func, activity)
-    legality = Legality(module, func, activity.aliasing, stable)
+    legality = Legality(module, func, activity.aliasing, stable, direct=direct)
     augmented = Augmented(module, func, activity, interface, direct)
     if assumed is not None:
         augmented.given.update(func.body.terminator.operands[k] for k in assumed.given)

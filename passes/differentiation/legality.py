@@ -23,9 +23,12 @@ SEQUENTIAL = (ops.for_, ops.while_)
 
 
 class Legality:
-    """Answers for one function. ``stable``: positions of memref arguments that nobody writes after the call."""
+    """Answers for one function. ``stable``: positions of memref arguments that nobody writes after the call. Unless its
+    reverse sweep comes ``direct``ly after, its caller may have changed what it returned before that."""
 
-    def __init__(self, module: Module, func: Func, aliasing: Aliasing, stable: frozenset[int]) -> None:
+    def __init__(
+        self, module: Module, func: Func, aliasing: Aliasing, stable: frozenset[int], *, direct: bool
+    ) -> None:
         self.aliasing = aliasing
         self.body = func.body
         self.position = {op: n for n, op in enumerate(func.walk())}
@@ -40,6 +43,15 @@ class Legality:
                 self.writes.setdefault(root, []).append(op)
             for memref in escaping(op):
                 self.escaping |= aliasing.roots(memref)
+        if not direct:
+            self.unstable_roots |= self._handed_out(func)
+
+    def _handed_out(self, func: Func) -> set[Value]:
+        """The memory that is returned, or that something holds which the caller knows."""
+        returned = func.body.terminator.operands
+        found = {root for v in returned if isinstance(v.type, MemRefType) for root in self.aliasing.roots(v)}
+        known = (*returned, *func.args)
+        return found | self.escaping if any(map(_holds_memory, known)) else found
 
     def may_reload(self, load: Op) -> bool:
         """Whether repeating a load in the reverse sweep gives the same value."""
@@ -97,6 +109,11 @@ class Legality:
     def _follows(self, reader: Op, write: Op) -> bool:
         """Whether it does in one iteration of the loops around both."""
         return self.position[write] > self.position[reader] and not _exclusive(reader, write)
+
+
+def _holds_memory(value: Value) -> bool:
+    t = value.type
+    return isinstance(t, RecordType) or (isinstance(t, MemRefType) and isinstance(t.element, MemRefType))
 
 
 def _blocks_above(op: Op) -> Iterator[Block]:

@@ -466,3 +466,18 @@ def test_subscripts_that_count_from_the_end() -> None:
         assert tangent == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7)
         for by_a, by_x in (made.value_and_grad(a.copy(), 0.3)[1], made.pullback(a.copy(), 0.3)[1](1.0)):
             assert np.dot(by_a, da) + by_x * dx == pytest.approx(tangent, rel=1e-12)
+
+
+def test_what_a_function_returned_may_be_changed_by_its_caller() -> None:
+    def inverse(x):  # type: ignore[no-untyped-def]
+        return 1.0 / x
+
+    def squares(x):  # type: ignore[no-untyped-def]
+        u = inverse(x)
+        for i in range(len(u)):
+            u[i] = u[i] * u[i]
+        return np.sum(u)
+
+    x = np.array([0.5, 2.0, -1.25])
+    found = jit_grad(lambda x: adc.grad(squares)(x))(x)
+    np.testing.assert_allclose(found, -2.0 / x**3, rtol=1e-13)
