@@ -83,7 +83,7 @@ def check_agreed(parts: Sequence[Any], what: str) -> None:
         if not np.allclose(part, parts[0], rtol=1e-9, atol=0.0, equal_nan=True):
             k = int(np.argmin(np.isclose(part, parts[0], rtol=1e-9, atol=0.0, equal_nan=True)))
             raise kinds.RANK_FAILED(
-                f"{what} is not the same on all ranks: {parts[0][k]} on rank 0, {part[k]} on rank {rank}"
+                f"{what} is not the same on all ranks: {part[k]} on rank {rank}, {parts[0][k]} on the first"
             )
 
 

@@ -42,6 +42,13 @@ def _in_range(k: Any, n: Any, mode: Any) -> Any:
     return k
 
 
+def _subscripts(k: Any, shape: Any) -> Any:
+    """The subscripts of the elements that are the ``k``th of all."""
+    if len(shape) == 1:
+        return (k,)
+    return (*_subscripts(k // shape[-1], shape[:-1]), k % shape[-1])
+
+
 def _places(k: Any, shape: Any, size: Any) -> Any:
     """Subscripts into all elements of an array as those into each of its dimensions."""
     if len(shape) == 1:
@@ -53,11 +60,7 @@ def _places(k: Any, shape: Any, size: Any) -> Any:
         if high >= size:
             raise IndexError(f"index {high} is out of bounds for axis 0 with size {size}")
     k = np.where(k < 0, k + size, k)
-    found: list[Any] = []
-    for axis in range(len(shape) - 1, 0, -1):
-        found.insert(0, k % shape[axis])
-        k = k // shape[axis]
-    return (k, *found)
+    return _subscripts(k, shape)
 
 
 def _flat(a: Any) -> Any:

@@ -53,9 +53,10 @@ class Elsewhere:
         target = write.operands[1]
         base = strip_views(target)
         if base.op is not None and base.op.opdef is ops.alloc:
-            # It is made each time: what was there before is something else.
+            # It is made each time: what was there before is something else. (Where the first of what a loop carries is
+            # the caller's, the others would be there for as long as that.)
             if not self._aliasing.may_overlap(memref, base):
-                return True
+                return all(root.op is not None for root in self._aliasing.roots(memref))
             if strip_views(memref) is base:
                 assert base.block is not None
                 scope = base.block

@@ -190,7 +190,7 @@ def different_on_branches(x, u):
 
 
 def returns_none_sometimes(x):
-    if x > 0:  # error: the value is float on one path and None on another
+    if x > 0:  # error: the result is float on one path and None on another
         return x
 
 

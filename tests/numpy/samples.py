@@ -92,6 +92,7 @@ can_cast              v * np.can_cast(np.float32, np.float64)
 choose                np.choose(i, [a[0, :3], a[1, :3] * c[1, :3], v[:3]])
 clip                  np.clip(v, -0.3, w) * v
 column_stack          np.column_stack([v, w * v])
+common_type           np.ones(6, np.common_type(v, a)) * v
 compress              np.compress(t, v * v)
 concat                np.concat([v, w * v])
 concatenate           np.concatenate([a, c * a], axis=1)
@@ -217,6 +218,7 @@ setdiff1d             np.setdiff1d(v, v[:3]) * 2.0
 setxor1d              np.setxor1d(v, v[:3]) * 2.0
 shape                 v * np.shape(a)[0]
 size                  v * np.size(a)
+sort_complex          np.real(np.sort_complex(v)) * v
 split                 np.split(v * v, 3)
 squeeze               np.squeeze(a[None]) * c
 stack                 np.stack([a, c * a], axis=1)

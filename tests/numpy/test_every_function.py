@@ -11,24 +11,12 @@ from collections.abc import Callable
 
 import pytest
 
-from adc.errors import CompileError
 from tests.numpy.every import CHECKS, Sample, sample
 from tests.numpy.samples import SAMPLES, SMALL
 from tests.numpy.test_page import table
 
 ROTATION = int(os.environ.get("ADC_ROTATION", "0"))
 MODES = list(CHECKS)
-# Views of a row that was passed along, as items of vmap are: its strides are not known, so it has to be copied.
-OF_A_COPY = {
-    "numpy.diag": "np.diag(m.copy()) * v[:3]",
-    "numpy.diagonal": "np.diagonal(a.copy(), 1) * v[:3]",
-    "numpy.linalg.diagonal": "np.linalg.diagonal(m.copy()) * v[:3]",
-    "numpy.linalg.trace": "np.linalg.trace(m.copy()) * v",
-    "numpy.ravel": "np.ravel(a.copy()) * np.ravel(c.copy())",
-    "numpy.ravel_multi_index": "np.ravel(a.copy())[np.ravel_multi_index((i, i), (3, 4))] * 2.0",
-    "numpy.reshape": "np.reshape(a.copy(), (4, 3)) * np.reshape(c.copy(), (4, 3))",
-    "numpy.trace": "np.trace(m.copy()) * v",
-}
 
 
 def calls(name: str) -> list[str]:
@@ -59,15 +47,5 @@ def test_every_function(place: int, names: list[str]) -> None:
     chosen = []
     for name in names:
         every = calls(name)
-        if mode == "vmap" and name in OF_A_COPY:
-            every = [OF_A_COPY[name]]
         chosen.append(every[turn % len(every)])
     one(sample(chosen[0] if len(chosen) == 1 else f"({', '.join(chosen)})"))
-
-
-@pytest.mark.parametrize("name", OF_A_COPY)
-def test_what_needs_a_copy_says_so(name: str) -> None:
-    with pytest.raises(CompileError, match="window on an array that was passed here") as caught:
-        for call in calls(name):
-            CHECKS["vmap"](sample(call))
-    assert ".copy()" in caught.value.help
