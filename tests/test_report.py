@@ -137,8 +137,8 @@ def test_loops_of_functions_that_are_called_are_among_those_of_the_summary() -> 
     report = loss.report("f64[::1], i64")
     assert line in {plan.loc.line for plan in report.loops()}
     tape = next(text for text in report.summary().splitlines() if "tape:" in text)
-    assert f"u of line {line} (the array itself in each iteration of line {line})" in tape.split(";")[0]
-    advice = f"u of line {line} is stored in each iteration of line {line}"
+    assert f"of line {line} (the array itself in each iteration of line {line})" in tape.split(";")[0]
+    advice = f"of line {line} is stored in each iteration of line {line}"
     assert any(advice in text for text in report.as_dict()["advice"])
 
 

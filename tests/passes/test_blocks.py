@@ -185,10 +185,10 @@ def test_orders_of_the_interpreter_are_orders_of_threads() -> None:
 def chosen_in_turns(u: Any, w: Any) -> Any:
     total, v = u.copy(), u * w
     for i in range(1, len(u) - 1):
-        k = 0
-        while k < 1:
+        k = 0.0
+        while k < 0.5:
             total[i] += 0.3 * (v[i - 1] if total[i] > 0.4 else v[i])
-            k += 1
+            k += 1.0
     return np.sum(total)
 
 
