@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from adc.ir import ops
-from adc.ir.core import Func, Module
+from adc.ir.core import Func, Module, Op
+from adc.ir.opdef import OpDef
 
 
 def callees(func: Func) -> list[str]:
@@ -86,3 +87,17 @@ def closure(module: Module, roots: Iterable[str], following: Callable[[Func], It
             found[name] = None
             work += [other for other in following(module.funcs[name]) if other in module.funcs]
     return list(found)
+
+
+def called_inside(op: Op) -> Iterator[str]:
+    """The functions that are called in the regions of an operation."""
+    for region in op.regions:
+        for inner in region.walk():
+            if inner.opdef is ops.call:
+                yield inner.attrs["callee"]
+
+
+def called_in(module: Module, kinds: Container[OpDef]) -> set[str]:
+    """The functions that are called in operations of some kinds, or by such functions."""
+    found = (op for func in module.funcs.values() for op in func.walk() if op.opdef in kinds)
+    return reachable(module, (name for op in found for name in called_inside(op)))

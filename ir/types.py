@@ -153,6 +153,11 @@ def scalar_bytes(t: Type) -> int:
     return 8
 
 
+def holds_memory(t: Type) -> bool:
+    """Whether it is a record, or an array of arrays: memory that other memory is reached through."""
+    return isinstance(t, RecordType) or (isinstance(t, MemRefType) and isinstance(t.element, MemRefType))
+
+
 def holds_records(t: Type) -> bool:
     """Whether it is a record, or an array of records, and so on."""
     return holds_records(t.element) if isinstance(t, MemRefType) else isinstance(t, RecordType)

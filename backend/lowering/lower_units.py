@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from adc.backend.lowering.lower import Lowered, lower_module
@@ -18,8 +18,8 @@ from adc.backend.lowering.lower_emitter import Unit
 from adc.backend.lowering.lower_types import quoted
 from adc.backend.target import Target
 from adc.ir import ops
-from adc.ir.callgraph import callees, components, reachable
-from adc.ir.core import Block, Func, Module
+from adc.ir.callgraph import called_in, callees, components, reachable
+from adc.ir.core import Func, Module
 from adc.ir.externals import SYMBOL, UNIT
 
 
@@ -42,7 +42,7 @@ def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target 
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
     made: list[Lowered] = []
-    stay = reachable(module, _called_in_parallel(module))
+    stay = called_in(module, (ops.parallel,))
     for name in (name for component in components(module) for name in component):
         func = module.funcs[name]
         if UNIT not in func.attrs or name in stay or not all(_is_apart(module.funcs[n], units) for n in callees(func)):
@@ -69,18 +69,3 @@ def _nameless(text: str, name: str) -> str:
 
 def _is_apart(func: Func, units: Collection[str]) -> bool:
     return func.name in units or SYMBOL in func.attrs
-
-
-def _called_in_parallel(module: Module) -> Iterator[str]:
-    """The functions that parallel loops call."""
-    for func in module.funcs.values():
-        for op in func.walk():
-            if op.opdef is ops.parallel:
-                for region in op.regions:
-                    yield from _callees(region)
-
-
-def _callees(block: Block) -> Iterator[str]:
-    for op in block.walk():
-        if op.opdef is ops.call:
-            yield op.attrs["callee"]

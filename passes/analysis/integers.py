@@ -15,10 +15,11 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate_integers import EXACT_RESULTS
-from adc.ir.nesting import inside
+from adc.ir.nesting import enclosing, inside
 from adc.ir.opdef import OpDef
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 from adc.passes.analysis import carried
+from adc.passes.analysis.kinds import COUNTED
 
 MAX_TERMS = 8
 MAX_DEPTH = 24
@@ -285,6 +286,10 @@ class Integers:
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` always, as an integer."""
         return self.interval(a)[0] >= 0 or self.least(self.linear(a, exact=True)) >= 0
+
+    def proves_ge_zero_in(self, a: Value, block: Block | None) -> bool:
+        """The same where ``block`` is run, in the loops around it."""
+        return self.holds(self.linear(a, exact=True), (op for op in enclosing(block) if op.opdef in COUNTED))
 
     def proves_ge(self, a: Value, b: Value, margin: int = 0) -> bool:
         """Whether ``a >= b + margin`` always, as integers."""

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import with_enclosing
-from adc.ir.types import MemRefType, RecordType
+from adc.ir.types import MemRefType, RecordType, holds_memory
 from adc.passes.analysis.kinds import LOOPS, VIEWS
 
 _ACCESSES = frozenset({ops.load, ops.fill, ops.copy, ops.accumulate, ops.dim, ops.matmul})
@@ -68,10 +68,7 @@ def _keeps_nothing(call: Op) -> bool:
     """Whether no result of a call can be memory that it was given, nor anything that it was given hold such memory."""
     if any(isinstance(r.type, MemRefType | RecordType) for r in call.results):
         return False
-    types = (v.type for v in call.operands)
-    return not any(
-        isinstance(t, RecordType) or (isinstance(t, MemRefType) and isinstance(t.element, MemRefType)) for t in types
-    )
+    return not any(holds_memory(v.type) for v in call.operands)
 
 
 def dies_at(memref: Value, last: Op) -> bool:

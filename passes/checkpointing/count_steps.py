@@ -7,12 +7,12 @@ called in a loop that is counted is part of one of its steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.callgraph import reachable, recursive
+from adc.ir.callgraph import called_inside, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE, TILES
 from adc.ir.steps import CONTINUES, COUNTED
@@ -72,7 +72,7 @@ class _Search:
             if op.opdef is ops.call:
                 self._call(op, ends)
             elif op.opdef is ops.parallel or TILES in op.attrs:
-                self.inside.update(_called(op))
+                self.inside.update(called_inside(op))
             elif op.opdef is ops.for_ or op.opdef is ops.while_:
                 if BLOCKS not in op.attrs:
                     self._loop(func, op, ends)
@@ -91,12 +91,12 @@ class _Search:
 
     def _loop(self, func: Func, loop: Op, ends: Ends | None) -> None:
         if loop.opdef is ops.while_ and ends is None:
-            steps = [name for name in _called(loop) if _is_of_steps(self.module.funcs[name])]
+            steps = [name for name in called_inside(loop) if _is_of_steps(self.module.funcs[name])]
             if steps:
                 for name in steps:
                     self.function(name)
                 return
-        self.inside.update(_called(loop))
+        self.inside.update(called_inside(loop))
         reverse = bool(loop.attrs.get(REVERSE))
         # Of the other loops in such a function nobody knows what part of what they are.
         if ends is None or reverse or loop.opdef is ops.while_ or any(v in ends for v in loop.operands[:2]):
@@ -105,10 +105,3 @@ class _Search:
 
 def _is_of_steps(func: Func) -> bool:
     return SPANS in func.attrs or CONTINUES in func.attrs
-
-
-def _called(loop: Op) -> Iterator[str]:
-    for region in loop.regions:
-        for op in region.walk():
-            if op.opdef is ops.call:
-                yield op.attrs["callee"]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from adc.ir import kinds, ops
 from adc.ir.builder import insert_at
-from adc.ir.callgraph import reachable
+from adc.ir.callgraph import called_in
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.nesting import enclosing
@@ -96,7 +96,7 @@ class OutlineSteps:
     ) -> Iterator[StepsPlan]:
         """Outline the outermost sequential loops. ``anywhere``: those in loops on threads too, and in what is called in
         loops; ``simple``: those without loops or calls inside too."""
-        repeated = set() if anywhere else _called_in_loops(module)
+        repeated = set() if anywhere else called_in(module, LOOPS)
         for func in list(module.funcs.values()):
             if func.name in repeated or not func.attrs.keys().isdisjoint((CHECKPOINT, SPANS)):
                 continue
@@ -150,20 +150,6 @@ def without_schedules(module: Module) -> Module:
         for op in func.walk():
             op.drop_attr(SCHEDULE)
     return module
-
-
-def _called_in_loops(module: Module) -> set[str]:
-    """The functions that are called in loops, or by such functions."""
-    called = (
-        op.attrs["callee"]
-        for func in module.funcs.values()
-        for loop in func.walk()
-        if loop.opdef in LOOPS
-        for region in loop.regions
-        for op in region.walk()
-        if op.opdef is ops.call
-    )
-    return reachable(module, called)
 
 
 def _outermost(block: Block, *, anywhere: bool, simple: bool) -> Iterator[Op]:

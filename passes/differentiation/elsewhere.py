@@ -23,11 +23,10 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.nesting import enclosing, inside
+from adc.ir.nesting import inside
 from adc.ir.schedules import TAPE
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.integers import Integers
-from adc.passes.analysis.kinds import COUNTED
 from adc.passes.differentiation.tape import visible_outside
 
 _WRITES = (ops.store, ops.accumulate, ops.fill, ops.copy)
@@ -85,11 +84,9 @@ class Elsewhere:
     def _plain(self, subscript: Value, access: Op) -> Value:
         """A subscript without the check that it is in range, if it cannot be one that counts from the end."""
         while subscript.op is not None and subscript.op.opdef is ops.bound:
-            given = subscript.op.operands[0]
-            loops = (op for op in enclosing(access.parent) if op.opdef in COUNTED)
-            if not self._integers.holds(self._integers.linear(given, exact=True), loops):
+            if not self._integers.proves_ge_zero_in(subscript.op.operands[0], access.parent):
                 break
-            subscript = given
+            subscript = subscript.op.operands[0]
         return subscript
 
     def _distance(self, loop: Op, read: Form, written: Form) -> str:

@@ -15,7 +15,7 @@ from functools import cached_property
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.types import MemRefType, RecordType, holds_records
+from adc.ir.types import MemRefType, RecordType, holds_memory, holds_records
 from adc.passes.differentiation.elsewhere import Elsewhere
 from adc.passes.differentiation.held import is_container
 
@@ -51,7 +51,7 @@ class Legality:
         returned = func.body.terminator.operands
         found = {root for v in returned if isinstance(v.type, MemRefType) for root in self.aliasing.roots(v)}
         known = (*returned, *func.args)
-        return found | self.escaping if any(map(_holds_memory, known)) else found
+        return found | self.escaping if any(holds_memory(v.type) for v in known) else found
 
     def may_reload(self, load: Op) -> bool:
         """Whether repeating a load in the reverse sweep gives the same value."""
@@ -109,11 +109,6 @@ class Legality:
     def _follows(self, reader: Op, write: Op) -> bool:
         """Whether it does in one iteration of the loops around both."""
         return self.position[write] > self.position[reader] and not _exclusive(reader, write)
-
-
-def _holds_memory(value: Value) -> bool:
-    t = value.type
-    return isinstance(t, RecordType) or (isinstance(t, MemRefType) and isinstance(t.element, MemRefType))
 
 
 def _blocks_above(op: Op) -> Iterator[Block]:

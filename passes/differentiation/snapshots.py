@@ -20,7 +20,6 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
-from adc.ir.nesting import enclosing
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.cold import is_cold
@@ -153,12 +152,6 @@ def _reaches(load: Op, loop: Op) -> _Reaches | None:
     return found if any(r is None or r.loop for r in found) else None
 
 
-def _is_nonnegative(subscript: Value, check: Op) -> bool:
-    integers = Integers()
-    loops = (op for op in enclosing(check.parent) if op.opdef in COUNTED)
-    return integers.holds(integers.linear(subscript, exact=True), loops)
-
-
 def _reach(subscript: Value, loop: Op) -> _Reach | None:
     """What a subscript is within ``loop``: a counter or a value from outside, plus a constant; None if neither."""
     offset = 0
@@ -166,7 +159,7 @@ def _reach(subscript: Value, loop: Op) -> _Reach | None:
         if visible_outside(subscript, loop):
             break
         if op.opdef is ops.bound:
-            if not _is_nonnegative(op.operands[0], op):
+            if not Integers().proves_ge_zero_in(op.operands[0], op.parent):
                 return None  # it may count from the end
             subscript = op.operands[0]
             continue

@@ -15,13 +15,14 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.core import Block, Func, Module, Op
 from adc.ir.nesting import inside
-from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.rewrite import clone_op
 from adc.passes.analysis.affine import Forms
+from adc.passes.analysis.costs import has_known_length, trips
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.machine import machine
-from adc.passes.rewrite import put_instead
+from adc.passes.rewrite import put_instead, to_sequential
 from adc.passes.simd.side_by_side import choose, outermost
 
 
@@ -55,13 +56,7 @@ def _may_be_short(loop: Op, few: int) -> bool:
         return False
     if any(inside(v, loop) for op in found for v in op.operands[:3]):
         return False
-    return not any(_constant_trips(op) > few for op in found)
-
-
-def _constant_trips(loop: Op) -> int:
-    """How often a loop runs, 0 if that is not known."""
-    bounds = [constant_of(v) for v in loop.operands[:3]]
-    return 0 if None in bounds else len(range(*(int(b or 0) for b in bounds)))
+    return not any(has_known_length(op) and trips(op) > few for op in found)
 
 
 class _Version:
@@ -70,12 +65,12 @@ class _Version:
     def __init__(self, loop: Op, few: int) -> None:
         self.loop = loop
         with insert_at(Block(), loop.loc) as made:
-            trips = dict.fromkeys(trip_count(*op.operands[:3]) for op in _reductions(loop))
-            is_short = [ops.cmpi(n, const_index(few), predicate="sle") for n in trips if constant_of(n) is None]
-            self.short, self.in_order = _in_order(loop)
+            counts = dict.fromkeys(trip_count(*op.operands[:3]) for op in _reductions(loop))
+            is_short = [ops.cmpi(n, const_index(few), predicate="sle") for n in counts if constant_of(n) is None]
+            yes, no = Block(), Block()
+            with insert_at(yes if is_short else made):
+                self.short, self.in_order = _in_order(loop)
             if is_short:
-                yes, no = Block(), Block()
-                yes.append(self.short)
                 with insert_at(yes):
                     build(ops.yield_, self.short.results)
                 with insert_at(no):
@@ -83,7 +78,6 @@ class _Version:
                 condition = reduce(ops.andi, is_short)
                 self.results = build(ops.if_, [condition], {}, [r.type for r in loop.results], [yes, no]).results
             else:
-                made.append(self.short)
                 self.results = self.short.results
         self.made = made.ops
 
@@ -117,56 +111,11 @@ def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries)
 
 
 def _in_order(loop: Op) -> tuple[Op, list[Op]]:
-    """A copy of ``loop`` whose reductions are done in order, and these."""
+    """A copy of ``loop`` whose reductions are done in order, and these; it is appended."""
+    copy = clone_op(loop, {})
     found: list[Op] = []
-    mapping: Mapping = {}
-    (body,) = loop.regions
-    copy = Block([a.type for a in body.args], [a.hint for a in body.args])
-    mapping.update(zip(body.args, copy.args, strict=True))
-    with insert_at(copy):
-        _copy(body, mapping, found)
-    types = [r.type for r in loop.results]
-    return Op(ops.parallel, list(loop.operands), types, dict(loop.attrs), [copy], loop.loc), found
-
-
-def _copy(block: Block, mapping: Mapping, found: list[Op]) -> None:
-    """Append copies of the operations of ``block``."""
-    for op in block.ops:
-        if op.opdef is ops.parallel and op.results:
-            found.append(_sum_in_order(op, mapping))
-        elif op.regions:
-            regions = []
-            for region in op.regions:
-                copied = Block([a.type for a in region.args], [a.hint for a in region.args])
-                mapping.update(zip(region.args, copied.args, strict=True))
-                with insert_at(copied):
-                    _copy(region, mapping, found)
-                regions.append(copied)
-            given = [mapping.get(v, v) for v in op.operands]
-            made = build(op.opdef, given, dict(op.attrs), [r.type for r in op.results], regions, op.loc)
-            mapping.update(zip(op.results, made.results, strict=True))
-        else:
-            clone_op(op, mapping)
-
-
-def _sum_in_order(op: Op, mapping: Mapping) -> Op:
-    (body,) = op.regions
-    given: list[Value] = [mapping.get(v, v) for v in op.operands]
-    types = [r.type for r in op.results]
-    copied = Block([body.args[0].type, *types], [body.args[0].hint])
-    mapping[body.args[0]] = copied.args[0]
-    with insert_at(copied):
-        for inner in body.ops[:-1]:
-            clone_op(inner, mapping)
-        terms = [mapping.get(v, v) for v in body.terminator.operands]
-        kinds = body.terminator.attrs["kinds"]
-        sums = [
-            ops.COMBINE[kind][0 if t.is_float else 1](so_far, term)
-            for kind, t, so_far, term in zip(kinds, types, copied.args[1:], terms, strict=True)
-        ]
-        build(ops.yield_, sums)
-    made = build(ops.for_, given, {}, types, [copied], op.loc)
-    for old, new in zip(op.results, made.results, strict=True):
-        new.hint = old.hint
-        mapping[old] = new
-    return made
+    for op in _reductions(copy):
+        made = to_sequential(op)
+        put_instead(op, [made])
+        found.append(made)
+    return copy, found

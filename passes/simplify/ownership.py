@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from adc.ir.core import Block, Value
-from adc.ir.types import MemRefType, RecordType
+from adc.ir.types import holds_memory
 
 
 class Classes:
@@ -39,9 +39,7 @@ class Classes:
         """Depth of the block that defines ``value``. Outside of all are arguments that may hold other memory."""
         block = value.block
         depth = self._depth.get(block, 0) if block is not None else 0
-        t = value.type
-        holds = isinstance(t, RecordType) or (isinstance(t, MemRefType) and isinstance(t.element, MemRefType))
-        return -1 if depth == 0 and value.op is None and holds else depth
+        return -1 if depth == 0 and value.op is None and holds_memory(value.type) else depth
 
     def union(self, a: Value, b: Value) -> None:
         """``a`` and ``b`` may be the same memory."""

@@ -16,8 +16,9 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import index
+from adc.passes.analysis.attributes import MIRRORED
 
-_MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
+_ORDERED = frozenset({"slt", "sle", "sgt", "sge"})
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class _Counted:
             return None
         predicate, (counter, bound) = test.attrs["predicate"], test.operands
         if counter.owner is not before:
-            predicate, counter, bound = _MIRRORED.get(predicate, ""), bound, counter
-        if predicate not in _MIRRORED or counter.owner is not before or bound.block is before or counter.type != index:
+            predicate, counter, bound = MIRRORED[predicate], bound, counter
+        if predicate not in _ORDERED or counter.owner is not before or bound.block is before or counter.type != index:
             return None
         given = before.terminator.operands[1:]
         if any(value.block is before and value.owner is not before for value in given):
