@@ -79,6 +79,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
         # Not what begins so: a function that ``functools.wraps`` made has copies of what another ``JitFunction`` has.
         self.__dict__.update({name: value for name, value in vars(fn).items() if not name.startswith("_")})
         self._gradients: dict[Kind, GradientFunction] = {}
+        self._hvps: dict[ArgNums, JvpFunction] = {}
         for made, (given, flags) in self.__dict__.pop("_incomplete", ()):
             made.__init__(self._subject, *given, **flags)
             if isinstance(made, GradientFunction) and len(made._chain) == 1:
@@ -164,7 +165,10 @@ class JitFunction(Dispatcher, Generic[P, R]):
     @public
     def jvp(self, args: Sequence[Any], tangents: Sequence[Any], *, final: str | Sequence[str] = ()) -> tuple[Any, ...]:
         """The value for arguments ``args``, and its derivative along their ``tangents``; see ``adc.jvp``."""
-        return self._jvps.evaluate(args, tangents, (final,) if isinstance(final, str) else tuple(final))
+        if final:
+            return self._jvps.evaluate(args, tangents, (final,) if isinstance(final, str) else tuple(final))
+        found: tuple[Any, Any] = self._jvps(args, tangents)
+        return found
 
     def __repr__(self) -> str:
         return f"<adc function {self.__module__}.{getattr(self, '__qualname__', self._subject.name)}>"
@@ -311,6 +315,14 @@ def _complete(
     if own:
         fn.__dict__[_OWN] = Memo(fn, blank)
     return blank
+
+
+def known(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFunction | None:
+    """What ``differentiable`` gives, if it can be had without a closer look."""
+    if isinstance(fn, JitFunction | GradientFunction):
+        return fn
+    memo = fn.__dict__.get(_OWN) if isinstance(fn, types.FunctionType) else None
+    return memo.value if memo is not None and memo.of is fn else None
 
 
 def compiled(fn: Callable[..., Any]) -> JitFunction[..., Any] | Bound:

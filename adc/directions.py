@@ -22,10 +22,12 @@ NDArray = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Direction:
-    """The tangent of one leaf: real numbers in the shape and dtype of the argument; ``where`` is how it was given."""
+    """The tangent of one leaf: real numbers in the shape and dtype of the argument; ``where`` it was given, and what
+    was ``given``."""
 
     value: Any
     where: str
+    given: Any = None
 
 
 def directions(
@@ -101,7 +103,7 @@ def _direction(abstract: Abstract, value: Any, tangent: Any, where: str) -> Dire
             f"{where} has shape {given.shape}, {wanted}", help="pass a tangent of the shape of the argument"
         )
     dtype = numpy_dtype(abstract.element if isinstance(abstract, Array) else abstract.type)
-    return Direction(given.astype(dtype, copy=False), where)
+    return Direction(given.astype(dtype, copy=False), where, tangent)
 
 
 def bound_tangents(signature: Any, function: str, args: Sequence[Any], tangents: Any) -> tuple[Any, ...]:

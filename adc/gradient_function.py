@@ -17,7 +17,7 @@ from adc.frontend.abstract import Abstract
 from adc.ir import kinds
 from adc.ir.notices import AdcWarning
 from adc.jvps import JvpFunction
-from adc.options import Derivative, Selection
+from adc.options import ArgNums, Derivative, Selection
 from adc.signature import normalise
 from adc.specialise import Gradient, Specialisation
 
@@ -47,7 +47,9 @@ class GradientFunction(Checkpointing):
         self._with_value = with_value
         self._has_aux = has_aux
         self._gradients: dict[Kind, GradientFunction] = {}
+        self._hvps: dict[ArgNums, JvpFunction] = {}
         self._jvps = JvpFunction(subject, chain[-1], self._forward_of)
+        self._along = JvpFunction(subject, chain[-1], self._forward_of, with_value=False)  # which may take less
         by = " by ".join(["", *(chosen.by(subject.parameters.names) for chosen in reversed(chain))])
         what = f"{'value and ' if with_value else ''}{'gradient of the ' * (len(chain) - 1)}gradient"
         self._describe("value_and_grad" if with_value else "grad", what, by)
@@ -134,12 +136,8 @@ class GradientFunction(Checkpointing):
     @public
     def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """The gradient and its derivative along tangents of the arguments: forward over reverse; see ``adc.jvp``."""
-        value, tangent = self._jvps.evaluate(args, tangents)
-        return value, tangent
-
-    def _along(self, args: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        """The derivative along tangents alone, which may take less."""
-        return self._jvps.evaluate(args, tangents, value=False)[1]
+        found: tuple[Any, Any] = self._jvps(args, tangents)
+        return found
 
     @property
     def __adc_gradient__(self) -> tuple[str, Any, int | tuple[int, ...], bool] | None:

@@ -16,6 +16,7 @@ import numpy as np
 from adc import aliasing, binding, containers
 from adc.alignment import Borrowed
 from adc.backend.calls.abi import Argument, ArrayParam, Out, Output, Param, ScalarParam, StaticOut, TupleOut
+from adc.backend.calls.stub import set_miss
 from adc.boundary import leaving
 from adc.compiler import Builtin, Staged, Subject, compile_functions
 from adc.complexes import as_pairs, is_pairs
@@ -23,6 +24,7 @@ from adc.containers import Lowered, lower
 from adc.directions import Direction, bound_tangents, directions, sequence_of
 from adc.dispatch import Dispatcher, writable
 from adc.frontend.abstract import Abstract, Array, Scalar, layout_of, numpy_dtype
+from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
@@ -33,6 +35,7 @@ from adc.options import Derivative, Selection
 from adc.passes.differentiation.algebras import Dependences, Derivatives
 from adc.signature import replace_leaves
 from adc.specialise import Specialisation
+from adc.tangent_calls import direct
 from adc.tangent_trees import Carried, TangentTrees
 
 NDArray = np.ndarray[Any, Any]
@@ -51,20 +54,22 @@ class Pattern:
 
 
 class JvpFunction(Dispatcher):
-    """The derivative of a function along tangents: forward mode."""
+    """The derivative of a function along tangents: forward mode. It is called with a tuple of arguments and one of
+    tangents; it returns the value and its tangent, or without ``with_value`` the tangent alone."""
 
     _kind = "jvp"
 
-    def __init__(self, subject: Subject, chosen: Selection, of: Derivative) -> None:
+    def __init__(self, subject: Subject, chosen: Selection, of: Derivative, *, with_value: bool = True) -> None:
         super().__init__(subject, chosen)
         self._of = of
+        self._with_value = with_value
 
     def _compile(self, staged: Staged) -> Specialisation:
         return JvpCode(staged, self._of)
 
     @property
     def _kept_as(self) -> tuple[Any, ...]:
-        return "jvp", self._of
+        return "jvp", self._of, self._with_value
 
     @property
     def _forward_of(self) -> Derivative:
@@ -73,9 +78,13 @@ class JvpFunction(Dispatcher):
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         return writable(abstracts)
 
-    def evaluate(self, args: Any, tangents: Any, final: Sequence[str] = (), *, value: bool = True) -> tuple[Any, ...]:
-        """The value, if it is wanted, and its tangent for a call with ``args``; see ``adc.jvp``."""
-        subject, borrowed = self._subject, Borrowed()
+    def _dispatch(self, args: Any, tangents: Any) -> Any:
+        result = self.evaluate(args, tangents)
+        return result if self._with_value else result[1]
+
+    def evaluate(self, args: Any, tangents: Any, final: Sequence[str] = ()) -> tuple[Any, ...]:
+        """The value and its tangent for a call with ``args``, and what parameters hold then; see ``adc.jvp``."""
+        subject, borrowed, version = self._subject, Borrowed(), RULES.version
         try:
             args = sequence_of(args, subject.name)
             values = subject.parameters.bind(args, {})
@@ -83,8 +92,13 @@ class JvpFunction(Dispatcher):
             lowered = lower(subject.parameters.names, values)
             spec, values = self._find(lowered, borrowed)
             assert isinstance(spec, JvpCode)
-            result = spec.evaluate(values, lowered, given, final, value=value)
+            result, found = spec.evaluate(values, lowered, given, final, value=self._with_value)
             self._keep(spec)
+            if found is not None and found is not self._target and subject.target.resident:
+                set_miss(found, self._miss)
+                self._set_target(found)
+                if RULES.version != version:  # a rule was given meanwhile
+                    self._set_target(None)
             return result
         except Exception as error:
             left = leaving(error, subject.name)
@@ -102,6 +116,8 @@ class JvpCode(Specialisation):
         self._unused: Traced | None = staged.function(of)
         super().__init__(staged, self._unused)
         self._codes: dict[Pattern, _Code] = {}
+        # Whether arguments go to compiled code as they come, and results to the caller.
+        self.is_plain = not (self.wrapped or self.aliased or self.traced.mutated or self.traced.stored)
         if containers.mentions(self.traced.result, self.traced.changed):
             raise kinds.NO_DERIVATIVE(
                 f"{self.subject.name} returns an argument that it changes, and jvp leaves arguments as they were",
@@ -113,7 +129,8 @@ class JvpCode(Specialisation):
         """What is written down for other processes (``adc.persistent``)."""
         return {**self.__dict__, "_unused": None}
 
-    def _code(self, pattern: Pattern) -> _Code:
+    def _code(self, pattern: Pattern, given: Mapping[int, Direction] | None = None) -> _Code:
+        """The code for a pattern; if it is compiled now, also for calls that take tangents as they are ``given``."""
         found = self._codes.get(pattern)
         if found is not None:
             return found
@@ -121,27 +138,30 @@ class JvpCode(Specialisation):
             if pattern not in self._codes:
                 traced = self._unused or self.staged.function(self._of)
                 self._unused = None  # compiling changes its module
-                self._codes[pattern] = _Code(self, traced, pattern)
+                self._codes[pattern] = _Code(self, traced, pattern, given or {})
             return self._codes[pattern]
 
     def evaluate(
         self, values: tuple[Any, ...], lowered: Lowered, tangents: Sequence[Any], final: Sequence[str], *, value: bool
-    ) -> tuple[Any, ...]:
+    ) -> tuple[tuple[Any, ...], Builtin | None]:
+        """What the call returns, and what takes such calls without Python in between, if anything does."""
         given = directions(self.names, self.abstracts, self.traced.leaves, values, tangents)
         for name in final:
             if name not in self.names:
                 raise kinds.WRONG_TANGENT(f"{self.subject.name} has no parameter {name!r}, whose final state is wanted")
         last = self.traced.mutated if final else frozenset()
-        sweep = self.sweep(values, given, Pattern(frozenset(given), last, value))
+        pattern = Pattern(frozenset(given), last, value)
+        code = self._code(pattern, given)
+        sweep = self.sweep(values, given, pattern)
         result = sweep.value
         trees = TangentTrees(self.names, self.abstracts, self.traced, sweep.held)
         tangent = trees.result(self.traced.result, result)
         if containers.needs_assembly(self.traced.result):
             result = containers.assemble(self.traced.result, result, dict(enumerate(lowered.objects)))
         if not final:
-            return result, tangent
+            return (result, tangent), code.direct
         states = {name: trees.final(name, sweep.effects) for name in final}
-        return result, tangent, states
+        return (result, tangent, states), None
 
     def sweep(self, values: tuple[Any, ...], given: Mapping[int, Direction], pattern: Pattern) -> Sweep:
         """Run the function along a direction."""
@@ -231,7 +251,7 @@ class _Code:
     """Compiled code for one pattern: ``kernel`` takes the arguments, then the tangents of ``arguments``; it returns the
     result and effects, and the tangents of the IR results ``results``. ``value``: whether the former are there."""
 
-    def __init__(self, spec: JvpCode, traced: Traced, pattern: Pattern) -> None:
+    def __init__(self, spec: JvpCode, traced: Traced, pattern: Pattern, given: Mapping[int, Direction]) -> None:
         staged = spec.staged
         module, tangent = staged.tangent(
             traced, sorted(pattern.wrt), sorted(pattern.final), Dependences() if pattern.words else Derivatives()
@@ -270,9 +290,16 @@ class _Code:
         )
         reached = reachable(module, [func.name])
         self.floats_decide = any(_decides(op) for name in reached for op in module.funcs[name].walk())
-        self.kernel: Builtin
+        signatures = [signature]
+        plain = spec.is_plain and not pattern.final and not pattern.words and not pairs
+        if plain and given and tuple(given) == self.arguments:
+            tangents = {binding.leaf_path(spec.names, traced.leaves[k]): d.given for k, d in given.items()}
+            called = direct(signature, spec.abstracts, tangents, traced.result, self.results, with_value=pattern.value)
+            signatures += [called] if called is not None else []
         refuse = functools.partial(_refuse_arguments, spec.subject.name)
-        (self.kernel,) = compile_functions(staged, module, [signature], refuse)
+        made = compile_functions(staged, module, signatures, refuse)
+        self.kernel: Builtin = made[0]
+        self.direct: Builtin | None = made[1] if len(made) > 1 else None
 
 
 def _pairs(traced: Traced) -> frozenset[int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from adc.bound import Bound, of_bound, taken_apart
 from adc.boundary import public
-from adc.decorator import differentiable, grad
+from adc.decorator import differentiable, grad, known
 from adc.gradient_function import GradientFunction
 from adc.ir import kinds
 from adc.jacobian_inside import inside
@@ -30,6 +30,9 @@ def jvp(
     The caller's arrays stay as they were. ``final`` names parameters whose contents after the call are wanted; then the
     result is ``(value, tangent, {name: (contents, their tangent)})``.
     """
+    function = known(fn)
+    if function is not None and not final:
+        return function._jvps(args, tangents)  # type: ignore[no-any-return]
     if (part := taken_apart(fn)) is not None:
         bound = Bound(differentiable(part.func), *part.args, **part.keywords)
         return jvp(bound.func, *bound.spread(args, tangents), final=final)
@@ -54,10 +57,16 @@ def hvp(
     It is the derivative of the gradient (by the arguments that ``argnums`` and ``argnames`` choose, as in ``grad``)
     along ``tangents``, which are given as in ``jvp``; forward over reverse, at a few times the cost of a gradient.
     """
-    function = grad(fn, argnums, argnames)
-    if isinstance(function, Bound):
-        return function.func._along(*function.spread(args, tangents))
-    return function._along(args, tangents)
+    function = known(fn)
+    known_by = type(argnums) in (int, type(None)) and not argnames
+    if function is not None and known_by and (along := function._hvps.get(argnums)) is not None:
+        return along(args, tangents)
+    gradient = grad(fn, argnums, argnames)
+    if isinstance(gradient, Bound):
+        return gradient.func._along(*gradient.spread(args, tangents))
+    if function is not None and known_by:
+        function._hvps[argnums] = gradient._along
+    return gradient._along(args, tangents)
 
 
 @public

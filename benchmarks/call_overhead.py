@@ -11,12 +11,13 @@ import gc
 import sys
 import timeit
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numba
 import numpy as np
 
-from adc import jit_grad
+from adc import hvp, jit_grad, jvp
 
 REPEATS, CALLS = 40, 20_000
 
@@ -65,6 +66,8 @@ def main() -> int:
             "adc": (function, args),
             "adc, gradient": (function.grad, args),
             "adc, value and gradient": (function.value_and_grad, args),
+            "adc, jvp": (partial(jvp, function), (args, args)),
+            "adc, hvp": (partial(hvp, function), (args, args)),
         }
         times = nanoseconds(rows)
         print(title)

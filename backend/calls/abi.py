@@ -146,7 +146,7 @@ class Signature:
     call, in the order of the compiled function's arguments (``StaticParam`` and ``Unchanged`` stand anywhere).
     ``results``: the types of the compiled function's results; ``output``: how the Python result is made of them.
     ``disjoint``: pairs of parameters (positions in ``params``) whose memory, from lowest to highest address, must not
-    overlap.
+    overlap. ``alike``: pairs of array parameters that must agree in all extents.
     ``context``: whether the function may allocate, raise or run threads; without, it gets a null context.
     ``release_gil``: whether other Python threads may run meanwhile. ``threads``: for parallel loops, 0 the default.
     """
@@ -157,6 +157,7 @@ class Signature:
     results: tuple[Type, ...]
     output: Output
     disjoint: tuple[tuple[int, int], ...] = ()
+    alike: tuple[tuple[int, int], ...] = ()
     context: bool = True
     release_gil: bool = True
     threads: int = 0

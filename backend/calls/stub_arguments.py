@@ -78,6 +78,10 @@ class Arguments:
                 w.require(w.let(f"icmp eq ptr {value}, {w.object()}"), "miss")
         for a, b in signature.disjoint:
             self._check_disjoint(a, b)
+        for a, b in signature.alike:
+            pairs = zip(self.arrays[a].extents, self.arrays[b].extents, strict=True)
+            if same := [w.let(f"icmp eq i64 {x}, {y}") for x, y in pairs]:
+                w.require(self._all(same), "miss")
 
     def make_shadows(self) -> None:
         for position, param in enumerate(self.w.signature.params):

@@ -1,0 +1,118 @@
+"""Calls of forward mode that go straight to compiled code: the arguments in a tuple, and their tangents in another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adc import binding
+from adc.backend.calls.abi import (
+    Argument,
+    ArrayParam,
+    Out,
+    Output,
+    Param,
+    ScalarParam,
+    ShadowParam,
+    Signature,
+    StaticOut,
+    StaticParam,
+    Structure,
+    TupleOut,
+    Unchanged,
+)
+from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
+from adc.frontend.traced import Result, ResultLeaf, ResultStatic
+from adc.selecting import is_float
+from adc.signature import structure
+
+Path = tuple[int, ...]
+
+
+class _Unknown(Exception):
+    """The tangent of a result is made of more than compiled code gives."""
+
+
+def direct(
+    signature: Signature,
+    abstracts: Sequence[Abstract],
+    tangents: Mapping[Path, Any],
+    result: Result,
+    results: Sequence[int],
+    *,
+    with_value: bool,
+) -> Signature | None:
+    """How Python calls the function of ``signature`` with two tuples: arguments of types ``abstracts``, and tangents.
+
+    The function takes the arguments and then a tangent for each path of ``tangents``, in that order, which are like
+    those that stand there; all others have to be None. It returns the parts of the value, ``result``, unless it leaves
+    them out, and then the tangents of those at the positions ``results``. The call returns the value and its tangent,
+    or the tangent alone. None where Python has to look at what is given or returned.
+    """
+    first = len(signature.results) - len(results)
+    try:
+        tangent = _tangent(result, {k: first + n for n, k in enumerate(results)})
+    except _Unknown:
+        return None
+    params: list[Param] = [_moved(param, len(abstracts), tangents) for param in signature.params]
+    absent: list[Param] = []
+    arguments = (
+        tuple(structure(a) for a in abstracts),
+        tuple(_structure(a, (k,), tangents, absent) for k, a in enumerate(abstracts)),
+    )
+    places = {
+        param.source.path: n
+        for n, param in enumerate(params)
+        if isinstance(param, ArrayParam) and isinstance(param.source, Argument)
+    }
+    return replace(
+        signature,
+        arguments=arguments,
+        params=(*params, *absent),
+        output=TupleOut((binding.primal_output(result), tangent)) if with_value else tangent,
+        alike=tuple((places[0, *path], places[1, *path]) for path in tangents if (1, *path) in places),
+    )
+
+
+def _moved(param: Param, count: int, tangents: Mapping[Path, Any]) -> Param:
+    """A parameter that is taken from one of the two tuples."""
+    if isinstance(param, ShadowParam | Unchanged) or not isinstance(param.source, Argument):
+        return param
+    path = param.source.path
+    if path[0] < count:
+        return replace(param, source=Argument((0, *path)))
+    where, given = list(tangents.items())[path[0] - count]
+    moved = replace(param, source=Argument((1, *where)))
+    return replace(moved, strong=isinstance(given, np.generic)) if isinstance(moved, ScalarParam) else moved
+
+
+def _structure(abstract: Abstract, path: Path, tangents: Mapping[Path, Any], absent: list[Param]) -> Structure:
+    """The nesting of the tangent of an argument; ``absent`` gets what has to be None."""
+    if not any(where[: len(path)] == path for where in tangents):
+        absent.append(StaticParam(Argument((1, *path)), None))
+        return None
+    if not isinstance(abstract, Tuple):
+        return None
+    return tuple(_structure(item, (*path, k), tangents, absent) for k, item in enumerate(abstract.items))
+
+
+def _tangent(tree: Result, places: Mapping[int, int]) -> Output:
+    """The tangent of a result as compiled code makes it, like ``adc.tangent_trees``. ``places``: which of its results
+    is the tangent of which."""
+    if isinstance(tree, ResultStatic):
+        return StaticOut(0.0 if isinstance(tree.value, float) else None)
+    if isinstance(tree, ResultLeaf):
+        if not is_float(tree.abstract):
+            return StaticOut(None)
+        if tree.position not in places:
+            if isinstance(tree.abstract, Array):
+                raise _Unknown
+            assert isinstance(tree.abstract, Scalar)
+            return StaticOut(binding.as_scalar(0.0, tree.abstract.type, strong=not tree.abstract.weak))
+        return Out(places[tree.position], binding.is_strong(tree))
+    parts = tuple(_tangent(item, places) for item in tree.items)
+    none = all(isinstance(part, StaticOut) and part.value is None for part in parts)
+    return StaticOut(None) if none else TupleOut(parts)
