@@ -21,10 +21,9 @@ from collections.abc import Callable, Iterator, Sequence
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
-from adc.ir.core import Block, Func, Op, Value
+from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.nesting import inside
-from adc.ir.schedules import TAPE
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.integers import Integers
 from adc.passes.differentiation.tape import visible_outside
@@ -42,12 +41,11 @@ class Elsewhere:
         self._aliasing = aliasing
         self._forms = Forms()
         self._integers = Integers()
-        self._is_derivative = _is_derivative(aliasing.func)
 
     def misses(self, write: Op, reader: Op, memref: Value, scope: Block, follows: Callable[[], bool]) -> bool:
         """Whether no run of ``write`` that comes after one of ``reader`` changes what that read of ``memref``, in one
         run of ``scope``. ``follows``: whether it may come after in one iteration of the loops that both are in."""
-        if write.opdef not in _WRITES or self._is_derivative:
+        if write.opdef not in _WRITES:
             return False
         target = write.operands[1]
         base = strip_views(target)
@@ -139,14 +137,6 @@ class Elsewhere:
             lower, upper = (self._forms.of(v) for v in inner.loop.operands[:2])
             form = rest + (upper - 1 if factor.constant * side > 0 else lower) * factor
         return None
-
-
-def _is_derivative(func: Func) -> bool:
-    """Whether a function has a tape or shadows: a tape's arrays are handed from one sweep to the other, and given back
-    where that has read them, so that what is written once is not there for long."""
-    if any("adc.shadow" in attrs for attrs in func.arg_attrs):
-        return True
-    return any(op.opdef is ops.accumulate or TAPE in op.attrs for op in func.walk())
 
 
 def _apart(pairs: Sequence[tuple[Form, Form]], a: Op, b: Op) -> bool:

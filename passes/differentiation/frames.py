@@ -115,7 +115,7 @@ class Reader:
             values = [self.value(v) for v in snapshot.recipe(op)]
             with at_loc(op.loc):
                 return snapshot.repeat(op, self._numbers(snapshot.loops), values).result
-        assert not op.regions or op.opdef is ops.if_, "no recipe for a value that was not stored"
+        assert self.recipes.recipe(value) is not None, "no recipe for a value that was not stored"
         mapping = {v: self.value(v) for v in used_from_outside([op])}
         with at_loc(op.loc):
             return self._repeat(op, mapping).results[value.index]

@@ -98,7 +98,7 @@ class Recipes:
             self.copies[snapshot.memory] = snapshot
             self.snapshots |= dict.fromkeys(snapshot.loads, snapshot)
         for load in self.snapshots:
-            self._cache.pop(load.result, None)
+            self._forget(load.result)
 
     def choose_snapshots(self, stored: set[Value]) -> None:
         """Keep the copies that are among ``stored``."""
@@ -109,9 +109,14 @@ class Recipes:
             for load in snapshot.loads:
                 if memory not in stored:
                     del self.snapshots[load]
-                    self._cache.pop(load.result, None)
+                    self._forget(load.result)
                 else:
                     self.refused.pop(load, None)
+
+    def _forget(self, value: Value) -> None:
+        """Look for another recipe of a value. Where the first one read it says nothing any more: that is not kept."""
+        self._cache.pop(value, None)
+        self.reloads.pop(value, None)
 
     def is_constant(self, value: Value) -> bool:
         """Whether ``value`` is an argument that a counted loop carries without changing it."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import adc
 from adc import jit_grad
 from tests.programs.harness import check
 
@@ -211,3 +212,34 @@ def program(u0, c, steps):
     names: dict[str, Any] = {"np": np}
     exec(compile(text, name, "exec"), names)
     check(names["program"], data((n, m), steps))
+
+
+def written_down(x, n):
+    """What is read of ``x`` is also in an array that each step makes: as long as there is no copy of ``x``, the reverse
+    sweep would read it there."""
+    s = 0.0
+    for t in range(n):
+        w = np.empty(len(x))
+        for i in range(len(x)):
+            v = x[i]
+            w[i] = v
+            s += np.sin(v) * t
+        s += w[t + 1]
+    x[0] = s
+    return s * x[1]
+
+
+def test_in_place_of_where_the_program_has_written_down_what_it_read() -> None:
+    x, d = np.linspace(0.3, 1.2, 5), np.linspace(1.0, 2.0, 5)
+
+    def gradient(x):
+        s, t = sum(i * np.sin(x) for i in range(3)).sum() + sum(x[1:4]), sum(i * np.cos(x) for i in range(3))
+        t[1:4] += 1.0
+        return t * x[1] + s * (np.arange(5) == 1)
+
+    # The interpreter fills new memory with what is no number.
+    f = jit_grad(written_down, _engine="interpreter")
+    np.testing.assert_allclose(f.grad(x.copy(), 3), gradient(x), rtol=1e-13)
+    slope = jit_grad(lambda x, d: np.sum(adc.grad(written_down)(x.copy(), 3) * d), _engine="interpreter")
+    expected = (gradient(x + 1e-5 * d) - gradient(x - 1e-5 * d)) / 2e-5
+    np.testing.assert_allclose(slope.grad(x, d), expected, rtol=1e-8, atol=1e-8)
