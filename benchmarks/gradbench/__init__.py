@@ -1,0 +1,1 @@
+"""GradBench's programs, written plainly, beside hand-written C and JAX; and adc as a tool of GradBench."""
