@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adc import errors, interop
+    from adc.along import hvp, jvp
     from adc.checkpoints import checkpoint, every, revolve, steps
     from adc.checks.checking import check_grads, test_rule
     from adc.checks.finding import find_culprit
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from adc.frontend import prange, stop_gradient
     from adc.implicit import fixed_point, root
     from adc.mapping import vmap
-    from adc.modes import hessian, hvp, jacobian, jvp, sparse_hessian, sparse_jacobian
+    from adc.modes import hessian, jacobian, sparse_hessian, sparse_jacobian
     from adc.pullbacks import Pullback
     from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
     from adc.shots.summing import sum_shots
@@ -90,10 +91,10 @@ _HOMES = {
     "frule": "adc.rules",
     "grad": "adc.decorator",
     "hessian": "adc.modes",
-    "hvp": "adc.modes",
+    "hvp": "adc.along",
     "jacobian": "adc.modes",
     "jit_grad": "adc.decorator",
-    "jvp": "adc.modes",
+    "jvp": "adc.along",
     "no_rule": "adc.rules",
     "on_new_rule": "adc.rules",
     "prange": "adc.frontend",

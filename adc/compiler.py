@@ -116,7 +116,7 @@ class Staged:
     # Native code, what it calls for arguments that do not fit, and the functions that call it.
     loaded: list[tuple[Loadable, Builtin, list[Builtin]]] = field(default_factory=list)
     record: str | None = None  # what the record for other processes is called; None if there is none
-    recorded: int = 0  # how many of ``loaded`` are in it
+    recorded: int = 0  # how much is in it: ``found_out`` then
     whole: bool = False  # with the code of kernels: for object files, and to look at it
     slot: int | None = None  # which of the records of that name it is
 

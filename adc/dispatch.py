@@ -102,6 +102,11 @@ class Dispatcher(NativeCallable):
         raise NotImplementedError
 
     @property
+    def _differentiated(self) -> Any:
+        """The function that it is a derivative of."""
+        return self._subject.owner
+
+    @property
     def _kept_as(self) -> tuple[Any, ...] | None:
         """What tells it from other derivatives of the function in the records of what was compiled; None if it is not
         to be recorded."""
@@ -243,9 +248,9 @@ class Dispatcher(NativeCallable):
     def _keep(spec: Specialisation) -> None:
         """Let later processes find what was compiled of a specialisation, if that has become more."""
         staged = spec.staged
-        if staged.record is not None and staged.recorded != len(staged.loaded):
+        if staged.record is not None and staged.recorded != spec.found_out:
             with spec.subject.lock:
-                staged.recorded = len(staged.loaded)
+                staged.recorded = spec.found_out
                 records.keep(staged.record, spec)
 
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:

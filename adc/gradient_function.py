@@ -18,6 +18,7 @@ from adc.ir import kinds
 from adc.ir.notices import AdcWarning
 from adc.jvps import JvpFunction
 from adc.options import ArgNums, Derivative, Selection
+from adc.pickling import made_of
 from adc.signature import normalise
 from adc.specialise import Gradient, Specialisation
 
@@ -153,3 +154,10 @@ class GradientFunction(Checkpointing):
     def __repr__(self) -> str:
         what = "value and gradient of " if self._with_value else "gradient of "
         return f"<{what}{'gradient of ' * (len(self._chain) - 1)}{self._subject.name}>"
+
+
+def _parts(function: GradientFunction) -> tuple[Any, ...]:
+    return function._differentiated, function._chain, function._with_value, function._has_aux
+
+
+made_of(GradientFunction, _parts)

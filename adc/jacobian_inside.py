@@ -34,7 +34,7 @@ def _by_one(jvp: Callable[..., Any], of: Callable[..., Any], where: tuple[int]) 
     """By the argument at one position, which is known where it is traced because it is in a tuple."""
 
     def jacobian(*args: Any) -> Any:
-        (position,) = where
+        position = where[0] % len(args)
         x = args[position]
         before, after = args[:position], args[position + 1 :]
 
@@ -48,9 +48,17 @@ def _by_one(jvp: Callable[..., Any], of: Callable[..., Any], where: tuple[int]) 
             """The derivatives along the elements of which ``at`` are the first subscripts; the others lead."""
             if len(at) == x.ndim:
                 one = np.zeros_like(x)
-                one[at] = 1.0
+                if x.size > 0:
+                    one[at] = 1.0
                 return along(one)
-            return vmap(lambda k: columns((*at, k)))(np.arange(x.shape[len(at)]))
+            count = x.shape[len(at)]
+            # An argument without elements takes one run nevertheless: its results have the shapes.
+            return first(vmap(lambda k: columns((*at, k)))(np.arange(max(count, 1))), count)
+
+        def first(found: Any, count: int) -> Any:
+            if isinstance(found, tuple):
+                return tuple([first(item, count) for item in found])
+            return None if found is None else found[:count]
 
         def arranged(found: Any) -> Any:
             """With the subscripts of the argument last."""

@@ -1,26 +1,24 @@
 """Jacobians: all partial derivatives of a function, by forward mode along unit directions or by reverse mode.
 
 Forward mode takes one run for each number that is differentiated by, reverse mode one reverse sweep for each number
-that is returned. The shapes decide, unless the caller does.
+that is returned. The shapes decide, unless the caller does. All runs of forward mode are one compiled function
+(``adc.jacobian_inside``), where the function's arguments and results are numbers and arrays; otherwise Python runs
+through the directions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from adc import binding, containers
-from adc.alignment import Borrowed
-from adc.boundary import leaving
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged
 from adc.complexes import holds_complex, imaginary, is_pairs
-from adc.containers import lower
 from adc.directions import Direction
-from adc.dispatch import Dispatcher, Made, writable
-from adc.frontend.abstract import Abstract, Array, Scalar, numpy_dtype
+from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.forms import Form, build
 from adc.frontend.traced import Result, ResultLeaf, ResultTuple
 from adc.ir import kinds
@@ -34,64 +32,6 @@ from adc.specialise import Specialisation
 NDArray = np.ndarray[Any, Any]
 Mode = Literal["auto", "forward", "reverse"]
 MODES = ("auto", "forward", "reverse")
-
-
-class JacobianFunction(Dispatcher):
-    """The Jacobian of a function, or of its gradient: takes the function's arguments."""
-
-    _kind = "jvp"
-    __adc_traced__: Callable[..., Any] | None = None  # what compiled code calls in its place
-
-    def __init__(self, subject: Subject, chosen: Selection, of: Derivative, mode: Mode) -> None:
-        super().__init__(subject, chosen)
-        if mode not in MODES:
-            raise kinds.INVALID_OPTION(f"mode must be one of {', '.join(map(repr, MODES))}, not {mode!r}")
-        if mode == "reverse" and of.chain:
-            raise kinds.INVALID_OPTION(
-                f"the Jacobian of a gradient of {subject.name} is formed forward", help="leave mode out"
-            )
-        self._of = of
-        self._mode = mode
-        what = f"Jacobian{' of the gradient' * len(of.chain)}"
-        self._describe("jacobian", what, f" by {chosen.by(subject.parameters.names)}")
-
-    def _made_with(self) -> Made:
-        return (self._chosen, self._of, self._mode), {}
-
-    def _compile(self, staged: Staged) -> Specialisation:
-        return Jacobian(staged, self._of, self._chosen, self._mode, self._miss)
-
-    @property
-    def _kept_as(self) -> tuple[Any, ...] | None:
-        return "jacobian", self._of, self._chosen, self._mode
-
-    @property
-    def _forward_of(self) -> Derivative:
-        return self._of
-
-    def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
-        return writable(abstracts)
-
-    def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
-        return self._for(args, kwargs, lambda spec, values: spec.run(values))
-
-    def _for(self, args: Any, kwargs: Any, use: Callable[[Any, tuple[Any, ...]], Any]) -> Any:
-        """What ``use`` makes of the specialisation for these arguments, and of their values."""
-        subject, borrowed = self._subject, Borrowed()
-        try:
-            lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
-            spec, values = self._find(lowered, borrowed)
-            result = use(spec, values)
-            self._keep(spec)
-            return result
-        except Exception as error:
-            left = leaving(error, subject.name)
-        finally:
-            borrowed.give_back()
-        raise left
-
-    def __repr__(self) -> str:
-        return f"<Jacobian of {'gradient of ' * len(self._of.chain)}{self._subject.name}>"
 
 
 @dataclass(frozen=True)
@@ -151,6 +91,14 @@ class Jacobian(Specialisation):
             and not self.aliased
             and all(self.traced.leaves[k].kind == "argument" for k in wrt)
         )
+        # Whether one compiled function may run all directions: numbers and arrays come in and go out.
+        self.is_plain = (
+            not (self.wrapped or self.aliased or self.traced.mutated or self.traced.stored)
+            and all(self.traced.leaves[k].kind == "argument" and len(self.traced.leaves[k].path) == 1 for k in wrt)
+            and _holds_floats_alone(self.traced.result)
+        )
+        self.is_compiled = False  # such a function has been made
+        self._returned: dict[tuple[Any, ...], int] = {}  # the number of floats in results, by shapes of arguments
         if mode == "reverse" and not self._reversible:
             raise kinds.INVALID_OPTION(
                 f"the Jacobian of {self.subject.name} is formed forward: the function changes its arguments, they "
@@ -158,17 +106,33 @@ class Jacobian(Specialisation):
                 help="leave mode out",
             )
 
+    @property
+    def found_out(self) -> int:
+        return super().found_out + self.is_compiled + len(self._returned)
+
+    def way(self, leaves: list[Any]) -> tuple[Literal["forward", "reverse"] | None, bool]:
+        """Which mode needs fewer runs, None if that shows in a run only; and whether it follows from shapes."""
+        if self._mode != "auto" or not self._reversible:
+            return ("reverse" if self._mode == "reverse" else "forward"), False
+        inputs, outputs = self._inputs(leaves), self._scalar_outputs()
+        if outputs is None:
+            outputs = self._returned.get(_shapes(leaves))
+        if outputs is None:
+            return None, True
+        return ("reverse" if outputs < inputs else "forward"), True
+
+    def learn(self, leaves: list[Any], value: Any) -> None:
+        """Remember how many floats there are in a value, for calls with arguments of the same shapes."""
+        returned = sum(int(np.prod(o.shape)) for o in outputs_of(self.traced.result, value))
+        self._returned[_shapes(leaves)] = returned
+
+    def _inputs(self, leaves: list[Any]) -> int:
+        return sum(np.size(leaves[k]) for k in self.wanted.wrt)
+
     def run(self, values: tuple[Any, ...]) -> Any:
         leaves = self.leaf_values(values)
-        inputs = sum(np.size(leaves[k]) for k in self.wanted.wrt)
-        outputs = self._scalar_outputs()
-        if self._mode == "reverse" or (self._prefers_reverse(inputs, outputs)):
-            return self._by_reverse(values, leaves)
-        return self._by_forward(values, leaves, inputs)
-
-    def _prefers_reverse(self, inputs: int, outputs: int | None) -> bool:
-        """Whether fewer numbers are returned than are differentiated by, as far as it is known before a run."""
-        return self._mode == "auto" and self._reversible and outputs is not None and outputs < inputs
+        way, _ = self.way(leaves)
+        return self._by_reverse(values, leaves) if way == "reverse" else self._by_forward(values, leaves)
 
     def _scalar_outputs(self) -> int | None:
         """The number of floats that are returned; None if it depends on extents."""
@@ -177,7 +141,7 @@ class Jacobian(Specialisation):
 
     # Forward ---------------------------------------------------------------------------------------------------------
 
-    def _by_forward(self, values: tuple[Any, ...], leaves: list[Any], inputs: int) -> Any:
+    def _by_forward(self, values: tuple[Any, ...], leaves: list[Any]) -> Any:
         pattern = Pattern(frozenset(self.wanted.wrt), value=False)
         blocks: dict[tuple[int, int], NDArray] = {}
         outputs: list[Output] | None = None
@@ -185,15 +149,15 @@ class Jacobian(Specialisation):
             sweep = self._forward.sweep(values, {k: direction}, pattern)
             if outputs is None:
                 outputs = outputs_of(self.traced.result, sweep.value)
-                returned = sum(int(np.prod(o.shape)) for o in outputs)
-                if self._prefers_reverse(inputs, returned):
+                self.learn(leaves, sweep.value)
+                if self.way(leaves)[0] == "reverse":
                     return self._by_reverse(values, leaves)
                 blocks = self._blocks(outputs, leaves)
             for output in outputs:
                 found = sweep.held.results.get(output.leaf.position)
                 if found is not None:
                     block = blocks[output.leaf.position, k]
-                    block.reshape(*output.shape, -1)[..., at] = found
+                    block.reshape(*output.shape, np.size(leaves[k]))[..., at] = found
         if outputs is None:  # by arrays without elements
             sweep = self._forward.sweep(values, {}, pattern)
             blocks = self._blocks(outputs_of(self.traced.result, sweep.value), leaves)
@@ -272,6 +236,17 @@ def _leaves(tree: Result) -> Iterator[ResultLeaf]:
     elif isinstance(tree, ResultTuple):
         for item in tree.items:
             yield from _leaves(item)
+
+
+def _holds_floats_alone(tree: Result) -> bool:
+    """Whether a result is a float, an array of floats, or a tuple of such."""
+    if isinstance(tree, ResultTuple):
+        return bool(tree.items) and all(map(_holds_floats_alone, tree.items))
+    return isinstance(tree, ResultLeaf) and is_float(tree.abstract)
+
+
+def _shapes(leaves: list[Any]) -> tuple[Any, ...]:
+    return tuple(map(np.shape, leaves))
 
 
 def outputs_of(tree: Result, raw: Any) -> list[Output]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 import types
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +17,7 @@ from adc.frontend.libraries.table import LIBRARY
 from adc.ir import kinds
 from adc.options import Options, Selection
 from adc.pickling import Memo, Recipe
+from adc.wrappers import written
 
 _KNOWN = "__adc_vmaps__"  # attribute of a function: what was made of it, so that it is compiled once
 
@@ -82,7 +82,7 @@ class MappedFunction(JitFunction[..., Any]):
         def loop(*args: Any) -> Any:
             return self(*args)
 
-        wrapper = _wrapper(_parameters(of, axes), loop)
+        wrapper = written("vmap", _parameters(of, axes), loop, ABSENT=mapped.Absent.ABSENT)
         mapped.marked(wrapper, loop, of, axes)
         wrapper.__qualname__ = f"vmap({getattr(of, '__qualname__', of)})"
         wrapper.__doc__ = of.__doc__
@@ -120,18 +120,6 @@ def _parameters(fn: Callable[..., Any], axes: Axes) -> dict[str, str]:
         return dict.fromkeys([*names, *(f"argument_{n}" for n in range(len(names), count))], "")
     listed = {p.name: "" if p.default is p.empty else "=ABSENT" for p in positional}
     return listed | {f"*{p.name}": "" for p in found if p.kind is p.VAR_POSITIONAL}
-
-
-def _wrapper(parameters: dict[str, str], loop: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with these parameters that hands them to ``loop``. Its source can be had, as for it to be traced."""
-    written = ", ".join(name + default for name, default in parameters.items())
-    source = f"def vmap({written}):\n    return adc_loop({', '.join(parameters)})\n"
-    file = f"<adc.vmap({written})>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = {"adc_loop": loop, "ABSENT": mapped.Absent.ABSENT, "__name__": __name__}
-    exec(compile(source, file, "exec"), namespace)
-    made: Callable[..., Any] = namespace["vmap"]
-    return made
 
 
 LIBRARY[vmap] = mapped.rule  # in compiled code

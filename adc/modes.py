@@ -1,72 +1,18 @@
-"""The function forms of forward mode and of second derivatives: ``jvp``, ``hvp``, ``jacobian``, ``hessian`` and their
-sparse kin."""
+"""The function forms of whole Jacobians: ``jacobian``, ``hessian`` and their sparse kin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from adc.bound import Bound, of_bound, taken_apart
+from adc.bound import of_bound
 from adc.boundary import public
-from adc.decorator import differentiable, grad, known
+from adc.decorator import differentiable, grad
 from adc.gradient_function import GradientFunction
-from adc.ir import kinds
-from adc.jacobian_inside import inside
-from adc.jacobians import JacobianFunction, Mode
+from adc.jacobian_function import JacobianFunction
+from adc.jacobians import Mode
 from adc.options import NONE, ArgNames, ArgNums, selection
 from adc.sparse.matrices import SparseFunction
-
-
-@public
-def jvp(
-    fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any], *, final: str | Sequence[str] = ()
-) -> tuple[Any, ...]:
-    """The value of a function and its derivative along tangents of its arguments: ``(value, tangent)``.
-
-    ``tangents`` has an entry for each of ``args``, with the shape and containers of the argument. None, for an argument
-    or a part of one, is zero; parts that are not floats have None. The tangent of the result has its shape and
-    containers. ``fn`` may be a gradient: ``jvp(grad(f), ...)`` is forward over reverse.
-
-    The caller's arrays stay as they were. ``final`` names parameters whose contents after the call are wanted; then the
-    result is ``(value, tangent, {name: (contents, their tangent)})``.
-    """
-    function = known(fn)
-    if function is not None and not final:
-        return function._jvps(args, tangents)  # type: ignore[no-any-return]
-    if (part := taken_apart(fn)) is not None:
-        bound = Bound(differentiable(part.func), *part.args, **part.keywords)
-        return jvp(bound.func, *bound.spread(args, tangents), final=final)
-    function = differentiable(fn)
-    if isinstance(function, GradientFunction):
-        if final:
-            raise kinds.INVALID_OPTION("a gradient leaves its arguments as they were: it takes no final=")
-        return function.jvp(args, tangents)
-    return function.jvp(args, tangents, final=final)
-
-
-@public
-def hvp(
-    fn: Callable[..., Any],
-    args: Sequence[Any],
-    tangents: Sequence[Any],
-    argnums: ArgNums = None,
-    argnames: ArgNames = (),
-) -> Any:
-    """The second derivative of a function that returns one float, times tangents of its arguments.
-
-    It is the derivative of the gradient (by the arguments that ``argnums`` and ``argnames`` choose, as in ``grad``)
-    along ``tangents``, which are given as in ``jvp``; forward over reverse, at a few times the cost of a gradient.
-    """
-    function = known(fn)
-    known_by = type(argnums) in (int, type(None)) and not argnames
-    if function is not None and known_by and (along := function._hvps.get(argnums)) is not None:
-        return along(args, tangents)
-    gradient = grad(fn, argnums, argnames)
-    if isinstance(gradient, Bound):
-        return gradient.func._along(*gradient.spread(args, tangents))
-    if function is not None and known_by:
-        function._hvps[argnums] = gradient._along
-    return gradient._along(args, tangents)
 
 
 @public
@@ -86,10 +32,7 @@ def jacobian(
     function = differentiable(fn)
     chosen = selection(argnums, argnames)
     of = function._forward_of if isinstance(function, GradientFunction) else NONE
-    made = JacobianFunction(function._subject, chosen, of, mode)
-    if not chosen.names:
-        made.__adc_traced__ = inside(jvp, fn, chosen.numbers, chosen.single)
-    return made
+    return JacobianFunction(function._subject, chosen, of, mode)
 
 
 @public

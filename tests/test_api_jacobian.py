@@ -189,3 +189,64 @@ def _overwrites(x, y):
 def _changes(u):
     u[0] = u[1]
     return u * 2.0
+
+
+def _between(x, k: int, y):
+    return x[1:] * x[:-1] * y + k
+
+
+@pytest.mark.parametrize("argnums", [0, -1, (0, 2), (2, 0)])
+@pytest.mark.parametrize("length", [1, 4])
+def test_compiled_and_python_runs_agree(argnums: Any, length: int) -> None:
+    args = np.arange(float(length)), 2, 3.0
+    compiled = adc.jacobian(_between, argnums, mode="forward")
+    found = compiled(*args)
+    assert compiled._target is not None
+    by_python = adc.jacobian(_between, argnums, mode="forward")
+    by_python.__dict__["_forward"] = None
+    for wanted in (by_python(*args), adc.jacobian(_between, argnums, mode="reverse")(*args), compiled(*args)):
+        for a, b in zip(tuple_of(found), tuple_of(wanted), strict=True):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+    assert [a.shape[1:] for a in tuple_of(compiled(np.zeros(0), 2, 3.0))] == [
+        (0,) if n == 0 else () for n in (argnums if isinstance(argnums, tuple) else (argnums,))
+    ]
+
+
+def tuple_of(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def test_shapes_decide_at_each_call() -> None:
+    @jit_grad
+    def pairs(x, y):
+        return x[:2] * y[0], np.sum(x)
+
+    jacobian = adc.jacobian(pairs)
+    for length in (2, 9, 3, 2):
+        x, y = np.arange(1.0, length + 1.0), np.array([3.0])
+        for _ in range(2):
+            first, second = jacobian(x, y)
+            np.testing.assert_array_equal(first, 3.0 * np.eye(2, length))
+            np.testing.assert_array_equal(second, np.ones(length))
+    assert jacobian._quick is not None  # the last one, with three results by two numbers
+    with pytest.raises(AdcError):
+        jacobian(x, "y")
+
+
+def test_a_rule_given_later_is_taken() -> None:
+    def inner(x: float) -> float:
+        return x * x
+
+    def outer(x):
+        return np.array([inner(x[0]), inner(x[1])])
+
+    jacobian = adc.jacobian(outer)
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(jacobian(x), np.diag(2.0 * x))
+
+    @adc.frule(inner)
+    def forward(tangents: Any, x: float) -> Any:
+        return x * x, 7.0 * tangents[0]
+
+    np.testing.assert_array_equal(jacobian(x), np.diag([7.0, 7.0]))

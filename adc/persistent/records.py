@@ -176,7 +176,7 @@ def find(name: str, staged: Staged, miss: Callable[..., Any]) -> Specialisation 
         except Exception:  # something is not what it was, or not where it was
             staged.loaded.clear()
             continue
-        staged.slot, staged.recorded = n, len(staged.loaded)
+        staged.slot, staged.recorded = n, spec.found_out
         return spec
     return None
 

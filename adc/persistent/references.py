@@ -51,8 +51,8 @@ class Writer(pickle.Pickler):
         elif type(obj) is Structure:
             self.know(obj[0].cls, ("part", ("item", reference, 0), "cls"))
         names = INSIDE.get(type(obj), ())
-        if type(obj).__module__.split(".")[0] == "adc" and hasattr(obj, "__wrapped__"):
-            names = ("__wrapped__",)
+        if type(obj).__module__.split(".")[0] == "adc":
+            names = tuple(name for name in ("__wrapped__", "_differentiated") if hasattr(obj, name))
         for name in names:
             self.know(getattr(obj, name), ("part", reference, name))
 

@@ -7,6 +7,7 @@ call propagates them again. A given one is checked along a random direction.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,8 @@ from adc.compiler import Staged, Subject
 from adc.directions import Direction
 from adc.dispatch import Made
 from adc.ir import kinds
-from adc.jacobians import Jacobian, JacobianFunction, Mode, Output, outputs_of
+from adc.jacobian_function import JacobianFunction
+from adc.jacobians import Jacobian, Mode, Output, outputs_of
 from adc.jvps import Pattern
 from adc.options import Derivative, Selection
 from adc.selecting import is_float
@@ -58,6 +60,13 @@ class SparseFunction(JacobianFunction):
         return SparseJacobian(
             staged, self._of, self._chosen, self._mode, self._miss, pattern=self._pattern, symmetric=self._symmetric
         )
+
+    @functools.cached_property
+    def __adc_traced__(self) -> None:
+        """Compiled code has no sparse matrices."""
+
+    def _run(self, spec: Jacobian, values: tuple[Any, ...]) -> Any:
+        return spec.run(values)
 
     @property
     def _kept_as(self) -> tuple[Any, ...] | None:
