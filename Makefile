@@ -18,9 +18,12 @@ FUZZ_FIRST ?= 0
 # Bytecode is kept, whatever the environment says: tests start dozens of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: test test-all wheel lint types unit demo fuzz stencils valgrind bench bench-more dist docs clean
+.PHONY: test test-all wheel lint types layers unit demo fuzz stencils valgrind bench bench-more dist docs clean
 
-test: wheel lint types unit
+# What uses one core runs two at a time, before the tests, which use all.
+test: $(VENV)/test
+	+$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,--jobs=2) wheel lint types layers
+	+$(MAKE) --no-print-directory unit
 
 test-all: export ADC_LEVEL := 3
 test-all: export ADC_VERIFY := 1
@@ -67,8 +70,10 @@ lint: $(VENV)/test
 types: $(VENV)/test
 	$(BIN)/mypy
 
-unit: $(VENV)/test
+layers: $(VENV)/test
 	$(BIN)/python -m pytest tests/test_layering.py -q
+
+unit: $(VENV)/test
 	$(BIN)/python -m pytest tests -q --ignore=tests/test_layering.py -n auto --dist worksteal
 
 demo: $(VENV)/examples
