@@ -23,7 +23,7 @@ import numpy as np
 
 from adc.ir.core import Attr
 from adc.ir.special import polygamma as _polygamma
-from adc.ir.types import FloatType, IntType, Type
+from adc.ir.types import FloatType, IntType, Type, index
 
 Attrs = Mapping[str, Attr]
 Evaluate = Callable[..., Any]
@@ -69,6 +69,8 @@ def unsigned(value: int, width: int) -> int:
 
 def integer(value: int, t: Type) -> int:
     """What is left of ``value`` in an integer of type ``t``; unsigned ones are not negative."""
+    if t is index and -(1 << 63) <= value < 1 << 63:
+        return value
     if isinstance(t, IntType) and t.unsigned:
         return unsigned(value, t.width)
     return bool(value & 1) if bits(t) == 1 else wrap(value, bits(t))

@@ -10,9 +10,8 @@ in the last bits.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,32 +24,14 @@ from adc.ir.evaluate import Undefined, normal
 from adc.ir.externals import Named, provided
 from adc.ir.memory import UNDEF, InterpreterError, Memory, check, reshape, subview, window
 from adc.ir.opdef import OpDef
+from adc.ir.orders import Order, backward, forward, shuffled
 from adc.ir.raising import exception
 from adc.ir.types import MemRefType
 
 __all__ = ["InterpreterError", "Statistics", "backward", "forward", "run", "shuffled"]
 
-Order = Callable[[range], Iterable[int]]
 Observer = Callable[[Op, list[Any]], None]
 Environment = dict[Value, Any]
-
-
-def forward(iterations: range) -> Iterable[int]:
-    return iterations
-
-
-def backward(iterations: range) -> Iterable[int]:
-    return reversed(iterations)
-
-
-def shuffled(seed: int) -> Order:
-    """A random order that ``seed`` fixes."""
-    rng = random.Random(seed)
-
-    def order(iterations: range) -> Iterable[int]:
-        return rng.sample(iterations, len(iterations))
-
-    return order
 
 
 @dataclass
@@ -84,7 +65,8 @@ def run(
     that a correct compiler never emits; traps raise what ``runtime_error`` says. ``observe`` is told of each operation,
     with its operands, before it is done.
     """
-    interpreter = _Interpreter(module, order, limit, observe)
+    told = any(asked is not None for asked in (statistics, limit, observe))
+    interpreter = _Interpreter(module, order, limit, observe, told)
     try:
         results = interpreter.call(module.funcs[name], args)
     finally:
@@ -99,14 +81,13 @@ def run(
 
 
 class _Interpreter:
-    def __init__(self, module: Module, order: Order, limit: int | None, observe: Observer | None = None) -> None:
-        self.module = module
-        self.order = order
-        self.limit = limit
-        self.observe = observe
+    def __init__(self, module: Module, order: Order, limit: int | None, observe: Observer | None, told: bool) -> None:
+        self.module, self.order, self.limit, self.observe = module, order, limit, observe
+        self.told = told  # each operation, before it is done
         self.memory = Memory()
         self.executed: Counter[OpDef] = Counter()
         self.steps = 0
+        self.ready: dict[Block, list[_Ready]] = {}
 
     def call(self, func: Func, args: Sequence[Any]) -> list[Any]:
         if len(args) != len(func.args):
@@ -122,11 +103,27 @@ class _Interpreter:
 
     def block(self, block: Block, env: Environment) -> list[Any]:
         """Run the operations of ``block``, whose arguments are set; return the values of its terminator's operands."""
-        for op in block.ops[:-1]:
-            self.step()
-            self.executed[op.opdef] += 1
-            results = self.execute(op, env)
-            env.update(zip(op.results, results, strict=True))
+        ready = self.ready.get(block)
+        if ready is None:
+            ready = self.ready[block] = [_ready(op) for op in block.ops[:-1]]
+        told = self.told
+        for op, rule, evaluate, kind, needed, results in ready:
+            operands = [env[v] for v in needed]
+            if told:
+                self.tell(op, operands)
+            try:
+                if rule is not None:
+                    env.update(zip(results, rule(self, op, operands, env), strict=True))
+                else:
+                    self.defined(operands)
+                    env[results[0]] = evaluate(op.attrs, kind, *operands)
+            except InterpreterError as error:
+                if not getattr(error, "placed", False):
+                    error.placed = True  # type: ignore[attr-defined]
+                    error.args = (f"{op.opdef.name} at {op.loc}: {error}",)
+                raise
+            except Undefined as error:
+                raise InterpreterError(f"{op.opdef.name} at {op.loc}: {error}: {operands}") from None
         return [env[v] for v in block.terminator.operands]
 
     def step(self) -> None:
@@ -134,32 +131,25 @@ class _Interpreter:
         if self.limit is not None and self.steps > self.limit:
             raise InterpreterError(f"more than {self.limit} operations")
 
-    def execute(self, op: Op, env: Environment) -> Sequence[Any]:
-        operands = [env[v] for v in op.operands]
+    def tell(self, op: Op, operands: list[Any]) -> None:
+        """Count an operation that is about to be done, and hand it to who observes."""
+        self.step()
+        self.executed[op.opdef] += 1
         if self.observe is not None:
             self.observe(op, operands)
-        rule = _RULES.get(op.opdef)
-        try:
-            if rule is not None:
-                return rule(self, op, operands, env)
-            if op.opdef.evaluate is None:
-                raise InterpreterError("does not know this operation")
-            if op.opdef is not ops.select:
-                self.defined(operands)
-            elif operands[0] is UNDEF:
-                raise InterpreterError("chooses by an undefined value")
-            return [op.opdef.evaluate(op.attrs, op.results[0].type, *operands)]
-        except InterpreterError as error:
-            if not getattr(error, "placed", False):
-                error.placed = True  # type: ignore[attr-defined]
-                error.args = (f"{op.opdef.name} at {op.loc}: {error}",)
-            raise
-        except Undefined as error:
-            raise InterpreterError(f"{op.opdef.name} at {op.loc}: {error}: {operands}") from None
 
     def defined(self, values: Sequence[Any]) -> None:
-        if any(v is UNDEF for v in values):
-            raise InterpreterError("computes with an undefined value")
+        for value in values:
+            if value is UNDEF:
+                raise InterpreterError("computes with an undefined value")
+
+    # arith ------------------------------------------------------------------------------------------------------------
+
+    def _select(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        if operands[0] is UNDEF:
+            raise InterpreterError("chooses by an undefined value")
+        assert ops.select.evaluate is not None
+        return [ops.select.evaluate(op.attrs, op.result.type, *operands)]
 
     # memref -----------------------------------------------------------------------------------------------------------
 
@@ -361,7 +351,11 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-_RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequence[Any]]] = {
+_Rule = Callable[[_Interpreter, Op, list[Any], Environment], Sequence[Any]]
+# An operation as it is run: with a rule, or what evaluates it for the type of its one result; operands; results.
+_Ready = tuple[Op, Any, Any, Any, Sequence[Value], Sequence[Value]]
+_RULES: dict[OpDef, _Rule] = {
+    ops.select: _Interpreter._select,
     ops.alloc: _Interpreter._alloc,
     ops.dealloc: _Interpreter._dealloc,
     ops.external: _Interpreter._external,
@@ -394,3 +388,10 @@ _RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequenc
     ops.release: _Interpreter._release,
     ops.unpack: _Interpreter._unpack,
 }
+
+
+def _ready(op: Op) -> _Ready:
+    rule, evaluate = _RULES.get(op.opdef), op.opdef.evaluate
+    if rule is None and evaluate is None:
+        raise InterpreterError(f"{op.opdef.name} at {op.loc}: does not know this operation")
+    return op, rule, evaluate, op.results[0].type if op.results else None, tuple(op.operands), tuple(op.results)

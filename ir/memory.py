@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adc.ir.evaluate import normal
-from adc.ir.types import FloatType, IntType, MemRefType, Type
+from adc.ir.types import FloatType, IntType, MemRefType, Type, f64
 
 Array = np.ndarray[Any, Any]
 
@@ -137,8 +137,8 @@ class Memory:
 
     def load(self, array: Array, at: tuple[int, ...], element: Type) -> Any:
         self._check_subscripts(self.live(array), at)
-        value = array[at]
-        return value if array.dtype == object else normal(value, element)
+        value = array.item(*at)
+        return value if type(value) is float and element is f64 else normal(value, element)
 
     def store(self, value: Any, array: Array, at: tuple[int, ...], element: Type) -> None:
         self._check_subscripts(self.live(array), at)
