@@ -41,8 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_OWN_FOLDER] = os.environ["ADC_CACHE_DIR"] = tempfile.mkdtemp(prefix="adc-tests-")
 
 
-_BETWEEN = 40  # tests
-_since = 0
+# New objects, after which Python's collector looks for garbage among them. By default it does so after 700, and the
+# intermediate representation of one function has more than that, all in use.
+_MANY = 200_000
 
 
 def _set_aside() -> None:
@@ -54,14 +55,12 @@ def _set_aside() -> None:
 def pytest_collection_finish() -> None:
     """Thousands of cases are there for the whole run."""
     _set_aside()
+    gc.set_threshold(_MANY, 10, 10)
 
 
 def pytest_runtest_teardown() -> None:
     """And so is what was compiled."""
-    global _since
-    _since += 1
-    if _since == _BETWEEN:
-        _since = 0
+    if gc.get_count()[0] > _MANY // 2:
         _set_aside()
 
 
