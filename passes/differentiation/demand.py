@@ -127,7 +127,7 @@ class Augmented:
                 return [] if self.direct else [self.companion[op.result]]
             return [] if op.result in self.given else list(op.operands)
         if not self.has_adjoint(op):
-            return []
+            return self._cleared(op)
         if kind in RULES:
             need = needs(op, self.active_operands(op))
             return [op.operands[k] for k in need.operands] + ([op.result] if need.result else [])
@@ -155,7 +155,14 @@ class Augmented:
             wanted += self.shadow_demands(v)
         if op in self.records:
             wanted.append(self.records[op])
-        return wanted
+        return wanted + self._cleared(op)
+
+    def _cleared(self, op: Op) -> list[Value]:
+        """The shadows made for what a call returns. They are left as they were made, as a reverse sweep that runs again
+        may find them under another name."""
+        if self.direct or op.opdef is not ops.call:
+            return []
+        return [self.companion[v] for v in op.results if v in self.made]
 
     def shadow_demands(self, memref: Value) -> list[Value]:
         """What it takes to lay out the shadow of ``memref`` in the reverse sweep."""

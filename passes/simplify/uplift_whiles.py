@@ -19,6 +19,7 @@ from adc.ir.types import index
 from adc.passes.analysis.attributes import MIRRORED
 
 _ORDERED = frozenset({"slt", "sle", "sgt", "sge"})
+_ENDLESS = frozenset({("sle", 2**63 - 1), ("sge", -(2**63))})  # what holds of all integers: an error ends such a loop
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class _Counted:
         if counter.owner is not before:
             predicate, counter, bound = MIRRORED[predicate], bound, counter
         if predicate not in _ORDERED or counter.owner is not before or bound.block is before or counter.type != index:
+            return None
+        if (predicate, constant_of(bound)) in _ENDLESS:
             return None
         given = before.terminator.operands[1:]
         if any(value.block is before and value.owner is not before for value in given):

@@ -173,6 +173,24 @@ def test_a_loop_to_the_last_integer_overflows() -> None:
         jit_grad(count)(1.0, 2**63 - 1)
 
 
+def test_a_loop_over_all_integers_ends_by_its_error() -> None:
+    def first_above(x, limit):  # type: ignore[no-untyped-def]
+        i = 0
+        while i <= 2**63 - 1:
+            if x[i] > limit:
+                raise ValueError(f"number {i} is too large")
+            x[i] = 0.0
+            i += 1
+        return x[0]
+
+    x = X.copy()
+    with pytest.raises(ValueError, match="number 3 is too large"):
+        jit_grad(first_above)(x, X[2])
+    assert not x[:3].any() and (x[3:] == X[3:]).all()
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        jit_grad(first_above)(X.copy(), 3.0)
+
+
 def test_subscripts_are_checked() -> None:
     made = jit_grad(up)
     with pytest.raises(IndexError, match="index 7 is out of bounds"):

@@ -81,6 +81,11 @@ def test_arrays_are_unpacked() -> None:
     check("first, *rest = v\n*most, x, y = v\nreturn first + sum(rest), len(most), x * y", v=V)
 
 
+def test_arrays_without_axes_are_numbers() -> None:
+    check("z = np.array(v[0])\nz[...] = z * v[1]\nz *= 0.5\nreturn float(z), float(z * 2.0), int(z + 3.0)", v=V)
+    check("z = np.zeros(())\nz += v[2]\nreturn bool(z * 0.0), float(v[0] * z) + abs(z), np.float64(z + 1.0)", v=V)
+
+
 def test_lists_of_numbers() -> None:
     check("x = v.tolist()\nx.append(1.0)\nreturn np.array(x), sum(x) / len(x), v[0].round(1), v.sum().clip(0, 1)", v=V)
     check("np.fromiter((x**2 for x in v), float), np.fromiter(map(abs, v), dtype=float, count=3)", v=V)
