@@ -13,25 +13,42 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels import forward_rule, lapack, reverse_rule
+from adc.frontend.kernels.orthogonal import orthogonalised
 from adc.frontend.kernels.singular import pseudo_inverse, singular, singular_values
+from adc.frontend.kernels.triangles import upper_solved
 
 
 def least_squares(a: Any, b: Any, cut: Any) -> Any:
     """``x`` with ``a @ x`` nearest to ``b``, with singular values of ``a`` below ``cut`` times the greatest as zeros;
     the singular values; and whether that failed."""
     m, n = a.shape
-    count = b.shape[1]
-    x = np.zeros((n, count), a.dtype)
+    x = np.zeros((n, b.shape[1]), a.dtype)
     s = np.zeros(min(m, n), a.dtype)
+    if is_skinny(a):
+        q, r = orthogonalised(a)
+        failed = nearest(r, q.T @ b, cut, x, s)
+    else:
+        failed = nearest(a, b, cut, x, s)
+    return x, s, failed
+
+
+def is_skinny(a: Any) -> Any:
+    """Whether its triangle is found so soon that only that is given to LAPACK."""
+    return a.shape[0] >= 2 * a.shape[1] and a.shape[1] < lapack.LEAST
+
+
+def nearest(a: Any, b: Any, cut: Any, x: Any, s: Any) -> Any:
+    """Put the solution and the singular values into ``x`` and ``s``. Whether that failed."""
+    m, n = a.shape
     if lapack.at_hand():
-        columns = np.zeros((count, max(m, n)), a.dtype)
+        columns = np.zeros((b.shape[1], max(m, n)), a.dtype)
         columns[:, :m] = b.T
         failed = driven(a.T.copy(), columns, s, cut)
         x[:, :] = columns[:, :n].T
     else:
         s[:], failed = singular_values(upright(a), m < n)
         x[:, :] = inverted(a, cut) @ b
-    return x, s, failed
+    return failed
 
 
 def driven(columns: Any, x: Any, s: Any, cut: Any) -> Any:
@@ -65,10 +82,19 @@ def inverted(a: Any, cut: Any) -> Any:
 
 @reverse_rule(least_squares)
 def _least_squares_reverse(a: Any, b: Any, cut: Any) -> Any:
-    x, s, failed = least_squares(a, b, cut)
+    m, n = a.shape
+    q, r = orthogonalised(upright(a))
+    x = np.zeros((n, b.shape[1]), a.dtype)
+    s = np.zeros(min(m, n), a.dtype)
+    failed = nearest(r, q.T @ b, cut, x, s) if is_skinny(a) else nearest(a, b, cut, x, s)
 
     def pullback(g: Any) -> Any:
-        p = inverted(a, cut)
+        p = np.zeros((n, m), a.dtype)
+        if len(s) > 0 and s[-1] > cut * s[0]:  # a triangle without zeros on its diagonal: no other decomposition
+            of_upright = upper_solved(r, q.T)
+            p[:, :] = of_upright.T if m < n else of_upright
+        else:
+            p[:, :] = inverted(a, cut)
         of_b = p.T @ g[0]
         outside = g[0] - a.T @ of_b
         of_a = (b - a @ x) @ (p @ of_b).T + (p.T @ x) @ outside.T - of_b @ x.T

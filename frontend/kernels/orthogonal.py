@@ -16,64 +16,75 @@ from adc.frontend.kernels.triangles import lower, lower_solved, mirrored, upper_
 
 
 def reflected(a: Any) -> Any:
-    """Reflections that make a triangle of ``a``: the triangle with their vectors below, and their factors."""
-    f = a.copy()
-    m, n = f.shape
+    """Reflections that make a triangle of ``a``: column by column, the triangle with their vectors below; and their
+    factors."""
+    c = a.T.copy()
+    n, m = c.shape
     count = min(m, n)
     factors = np.zeros(count, a.dtype)
     for k in range(count):
-        largest = a.dtype.type(0.0)
-        for i in range(k + 1, m):
-            largest = max(largest, abs(f[i, k]))
-        if largest > 0.0:
-            square = a.dtype.type(0.0)
-            for i in range(k + 1, m):
-                x = f[i, k] / largest
-                square += x * x
-            alpha = f[k, k]
-            norm = np.hypot(alpha, largest * np.sqrt(square))
+        below = c[k, k + 1 :]
+        size, scale = scaled_norm(below)
+        if size != 0.0:
+            alpha = c[k, k]
+            norm = np.hypot(alpha, scale * size)
             beta = -norm if alpha >= 0.0 else norm
             factors[k] = (beta - alpha) / beta
-            for i in range(k + 1, m):
-                f[i, k] = f[i, k] / (alpha - beta)
-            f[k, k] = beta
+            if scale == 1.0:
+                below *= 1.0 / (alpha - beta)
+            else:
+                below /= alpha - beta
+            c[k, k] = beta
             for j in range(k + 1, n):
-                total = f[k, j]
-                for i in range(k + 1, m):
-                    total += f[i, k] * f[i, j]
-                total = total * factors[k]
-                f[k, j] -= total
-                for i in range(k + 1, m):
-                    f[i, j] -= f[i, k] * total
-    return f, factors
+                mirror(c, j, k, below, factors[k])
+    return c, factors
 
 
-def of_reflections(f: Any, factors: Any, count: Any) -> Any:
-    """The first columns of the product of reflections."""
-    m = f.shape[0]
-    q = np.zeros((m, count), f.dtype)
+def scaled_norm(x: Any) -> Any:
+    """Two numbers whose product is the length of ``x``. The second is 1 unless the squares of ``x`` leave the range."""
+    square = x @ x
+    scale = x.dtype.type(1.0)
+    if not (square > np.finfo(x.dtype).tiny / np.finfo(x.dtype).eps and square < np.finfo(x.dtype).max):
+        largest = x.dtype.type(0.0)
+        for i in range(len(x)):
+            largest = max(largest, abs(x[i]))
+        if largest > 0.0:
+            scale = largest
+            square = x.dtype.type(0.0)
+            for i in range(len(x)):
+                square += (x[i] / largest) * (x[i] / largest)
+    return np.sqrt(square), scale
+
+
+def mirror(c: Any, j: Any, k: Any, below: Any, factor: Any) -> None:
+    """Row ``j`` of ``c`` by the reflection whose vector is 1 at ``k`` and ``below`` after that."""
+    rest = c[j, k + 1 :]
+    total = (c[j, k] + below @ rest) * factor
+    c[j, k] -= total
+    rest -= below * total
+
+
+def of_reflections(c: Any, factors: Any, count: Any) -> Any:
+    """The first columns of the product of reflections, column by column."""
+    m = c.shape[1]
+    q = np.zeros((count, m), c.dtype)
     for i in range(min(m, count)):
         q[i, i] = 1.0
     for s in range(len(factors)):
         k = len(factors) - 1 - s
-        for j in range(count):
-            total = q[k, j]
-            for i in range(k + 1, m):
-                total += f[i, k] * q[i, j]
-            total = total * factors[k]
-            q[k, j] -= total
-            for i in range(k + 1, m):
-                q[i, j] -= f[i, k] * total
+        below = c[k, k + 1 :]
+        for j in range(k, count):  # the columns before are zero where the vector is not
+            mirror(q, j, k, below, factors[k])
     return q
 
 
-def upper_rows(f: Any, count: Any) -> Any:
-    """The upper triangle of the first rows."""
-    n = f.shape[1]
-    r = np.zeros((count, n), f.dtype)
-    for i in range(min(count, f.shape[0])):
+def upper_rows(c: Any, count: Any) -> Any:
+    """The upper triangle of the first rows of what is given column by column."""
+    n = c.shape[0]
+    r = np.zeros((count, n), c.dtype)
+    for i in range(min(count, c.shape[1])):
         for j in range(i, n):
-            r[i, j] = f[i, j]
+            r[i, j] = c[j, i]
     return r
 
 
@@ -114,9 +125,9 @@ def orthogonalised(a: Any) -> Any:
         r[:, :] = by_columns(columns)
         q[:, :] = columns.T
     else:
-        f, factors = reflected(a)
-        q[:, :] = of_reflections(f, factors, n)
-        r[:, :] = upper_rows(f, n)
+        c, factors = reflected(a)
+        q[:, :] = of_reflections(c, factors, n).T
+        r[:, :] = upper_rows(c, n)
     return q, r
 
 
@@ -129,7 +140,7 @@ def by_columns(columns: Any) -> Any:
     lapack.geqrf(m, n, columns, m, factors, size, -1, info)
     work = np.zeros(int(size[0]), columns.dtype)
     lapack.geqrf(m, n, columns, m, factors, work, len(work), info)
-    r = upper_rows(columns.T, n)
+    r = upper_rows(columns, n)
     lapack.orgqr(m, n, n, columns, m, factors, size, -1, info)
     more = np.zeros(int(size[0]), columns.dtype)
     lapack.orgqr(m, n, n, columns, m, factors, more, len(more), info)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels import forward_rule, lapack, reverse_rule
-from adc.frontend.kernels.orthogonal import of_reflections, reflected, upper_rows
+from adc.frontend.kernels.orthogonal import of_reflections, orthogonalised, reflected, upper_rows
 from adc.frontend.kernels.spectra import quotients
 
 SWEEPS = 40
@@ -32,6 +32,13 @@ def singular(a: Any, wide: Any) -> Any:
         failed = by_turns(a, u, s, vt)
     elif wide:
         failed = driven("S", n, m, a.copy(), s, vt, u)
+    elif m >= 2 * n:
+        q, r = orthogonalised(a)
+        left = np.zeros((n, n), a.dtype)
+        right = np.zeros((n, n), a.dtype)
+        failed = driven("S", n, n, r.T.copy(), s, left, right)
+        u[:, :] = q @ left.T
+        vt[:, :] = right.T
     else:
         left = np.zeros((n, m), a.dtype)
         right = np.zeros((n, n), a.dtype)
@@ -50,8 +57,8 @@ def by_turns(a: Any, left: Any, s: Any, v: Any) -> Any:
             largest = max(largest, abs(a[i, j]))
     if largest == 0.0:
         largest = a.dtype.type(1.0)
-    f, factors = reflected(a / largest)
-    w = upper_rows(f, n).T.copy()
+    c, factors = reflected(a / largest)
+    w = upper_rows(c, n).T.copy()
     for i in range(n):
         v[i, i] = 1.0
     failed = turned(w, v)
@@ -65,7 +72,7 @@ def by_turns(a: Any, left: Any, s: Any, v: Any) -> Any:
             for j in range(n):
                 u[j, i] = w[i, j] / s[i]
     completed(u, s)
-    left[:, :] = of_reflections(f, factors, n) @ u
+    left[:, :] = of_reflections(c, factors, n).T @ u
     for i in range(n):
         s[i] = s[i] * largest
     return failed
@@ -94,6 +101,9 @@ def singular_values(a: Any, wide: Any) -> Any:
         failed = by_turns(a, np.zeros((m, n), a.dtype), s, np.zeros((n, n), a.dtype))
     elif wide:
         failed = driven("N", n, m, a.copy(), s, none, none.copy())
+    elif m >= 2 * n and n < lapack.LEAST:
+        c, _factors = reflected(a)
+        failed = driven("N", n, n, upper_rows(c, n).T.copy(), s, none, none.copy())
     else:
         failed = driven("N", m, n, a.T.copy(), s, none, none.copy())
     return s, failed
@@ -179,11 +189,11 @@ def completed(u: Any, s: Any) -> None:
         if s[i] > 0.0:
             rank = i + 1
     if rank < n:
-        f, factors = reflected(u)
-        q = of_reflections(f, factors, n)
+        c, factors = reflected(u)
+        q = of_reflections(c, factors, n)
         for i in range(rank, n):
             for j in range(n):
-                u[j, i] = q[j, i]
+                u[j, i] = q[i, j]
 
 
 def divided(m: Any, s: Any) -> Any:
@@ -203,18 +213,18 @@ def _singular_reverse(a: Any, wide: Any) -> Any:
     u, s, vt, failed = singular(a, wide)
 
     def pullback(g: Any) -> Any:
-        n = len(s)
+        m, n = u.shape
         of_u = u.T @ g[0]
-        of_v = vt @ g[2].T
         inner = quotients(of_u, s * s) * s
-        other = quotients(of_v, s * s)
+        other = quotients(vt @ g[2].T, s * s)
         for i in range(n):
             for j in range(n):
                 inner[i, j] += s[i] * other[i, j]
             inner[i, i] += g[1][i]
-        beside = divided(g[0] - u @ of_u, s)
-        across = divided(g[2].T - vt.T @ of_v, s)
-        return u @ inner @ vt + beside @ vt + u @ across.T, None
+        of_a = u @ (inner @ vt)
+        if m > n:
+            of_a += divided(g[0] - u @ of_u, s) @ vt
+        return of_a, None
 
     return (u, s, vt, failed), pullback
 
@@ -239,10 +249,10 @@ def _singular_forward(tangents: Any, a: Any, wide: Any) -> Any:
                 elif inner[i, j] != 0.0 or inner[j, i] != 0.0:
                     of_u[i, j] = np.nan
                     of_v[i, j] = np.nan
-    rows = tangents[0].T @ u
-    turned_u = u @ of_u + divided(change - u @ inner, s)
-    turned_v = vt.T @ of_v + divided(rows - vt.T @ (vt @ rows), s)
-    return (u, s, vt, failed), (turned_u, of_values, turned_v.T, None)
+    turned_u = u @ of_u
+    if u.shape[0] > n:
+        turned_u += divided(change - u @ inner, s)
+    return (u, s, vt, failed), (turned_u, of_values, (vt.T @ of_v).T, None)
 
 
 def pseudo_inverse(a: Any, cut: Any) -> Any:

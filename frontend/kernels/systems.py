@@ -1,7 +1,10 @@
-"""Many small systems of linear equations, one after the other: nothing is allocated for each.
+"""Many small matrices: systems of equations and determinants of several at a time, by SIMD, and nothing is allocated
+for each.
 
 By elimination with pivots from each column (Golub and Van Loan, Matrix Computations, 4th ed., 3.4), to which the
-right-hand sides go along.
+right-hand sides go along. The last index of what is worked on counts the matrices. A row changes places with each that
+has a larger number in the column, one after the other, so that all matrices take the same steps. Derivatives: Giles,
+Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008).
 """
 
 from __future__ import annotations
@@ -11,65 +14,230 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels.elimination import cofactors_of_singular
 
-LARGEST = 24  # unknowns; from there on a system is worth the calls of its own
+LARGEST = 12  # unknowns; from there on a system is worth the calls of its own
+AT_ONCE = 8  # matrices
 
 
-def each_solved(a: Any, b: Any) -> Any:
-    """The ``x`` with ``a[k] @ x[k] = b[k]``, and whether one of the matrices is singular."""
+def each_solved(a: Any, b: Any, transposed: Any) -> Any:
+    """The ``x`` with ``a[k] @ x[k] = b[k]``, or with the transpose of ``a[k]``; and whether one is singular."""
     count, n, columns = b.shape
-    x = b.copy()
-    w = np.zeros((n, n), a.dtype)
+    x = np.zeros(b.shape, b.dtype)
+    w = np.zeros((n, n, AT_ONCE), a.dtype)
+    y = np.zeros((n, columns, AT_ONCE), a.dtype)
+    signs = np.zeros(AT_ONCE, a.dtype)
     singular = False
-    for k in range(count):
+    for first in range(0, count, AT_ONCE):
+        taken(a, first, transposed, w)
         for i in range(n):
-            for j in range(n):
-                w[i, j] = a[k, i, j]
-        for p in range(n):
-            place = p
-            best = abs(w[p, p])
-            for i in range(p + 1, n):
-                if abs(w[i, p]) > best:
-                    best = abs(w[i, p])
-                    place = i
-            if place != p:
-                for j in range(p, n):
-                    w[p, j], w[place, j] = w[place, j], w[p, j]
-                for c in range(columns):
-                    x[k, p, c], x[k, place, c] = x[k, place, c], x[k, p, c]
-            pivot = w[p, p]
-            if pivot == 0.0:
-                singular = True
-            else:
-                for i in range(p + 1, n):
-                    factor = w[i, p] / pivot
-                    for j in range(p + 1, n):
-                        w[i, j] -= factor * w[p, j]
-                    for c in range(columns):
-                        x[k, i, c] -= factor * x[k, p, c]
-        for m in range(n):
-            p = n - 1 - m
             for c in range(columns):
-                rest = x[k, p, c]
+                for m in range(AT_ONCE):
+                    y[i, c, m] = b[min(first + m, count - 1), i, c]
+        eliminated(w, y, signs)
+        for i in range(n):
+            for m in range(AT_ONCE):
+                singular = singular or w[i, i, m] == 0.0
+        for s in range(n):
+            p = n - 1 - s
+            for c in range(columns):
                 for j in range(p + 1, n):
-                    rest -= w[p, j] * x[k, j, c]
-                x[k, p, c] = rest / w[p, p]
+                    for m in range(AT_ONCE):
+                        y[p, c, m] -= w[p, j, m] * y[j, c, m]
+                for m in range(AT_ONCE):
+                    y[p, c, m] = y[p, c, m] / w[p, p, m]
+        for m in range(min(AT_ONCE, count - first)):
+            for i in range(n):
+                for c in range(columns):
+                    x[first + m, i, c] = y[i, c, m]
     return x, singular
 
 
+def taken(a: Any, first: Any, transposed: Any, w: Any) -> None:
+    """Put matrices into ``w``, from the first on; where there are no more, the last again."""
+    count, n, _ = a.shape
+    for i in range(n):
+        for j in range(n):
+            row, column = (j, i) if transposed else (i, j)
+            if first + AT_ONCE <= count:
+                for m in range(AT_ONCE):
+                    w[i, j, m] = a[first + m, row, column]
+            else:
+                for m in range(AT_ONCE):
+                    w[i, j, m] = a[min(first + m, count - 1), row, column]
+
+
+def eliminated(w: Any, y: Any, signs: Any) -> None:
+    """Make triangles of the matrices, and change the right-hand sides and the signs of the determinants along."""
+    n, columns = y.shape[:2]
+    swaps = np.zeros(AT_ONCE, np.bool_)
+    factors = np.zeros(AT_ONCE, w.dtype)
+    for m in range(AT_ONCE):
+        signs[m] = 1.0
+    for p in range(n):
+        for i in range(p + 1, n):
+            for m in range(AT_ONCE):
+                swaps[m] = abs(w[i, p, m]) > abs(w[p, p, m])
+            for m in range(AT_ONCE):
+                signs[m] = -signs[m] if swaps[m] else signs[m]
+            for j in range(p, n):
+                exchanged(w, swaps, p, i, j)
+            for c in range(columns):
+                exchanged(y, swaps, p, i, c)
+        for i in range(p + 1, n):
+            for m in range(AT_ONCE):  # below a pivot that is zero, all is
+                factors[m] = w[i, p, m] / w[p, p, m] if w[p, p, m] != 0.0 else w[i, p, m]
+            for j in range(p + 1, n):
+                for m in range(AT_ONCE):
+                    w[i, j, m] -= factors[m] * w[p, j, m]
+            for c in range(columns):
+                for m in range(AT_ONCE):
+                    y[i, c, m] -= factors[m] * y[p, c, m]
+
+
+def exchanged(w: Any, swaps: Any, p: Any, i: Any, j: Any) -> None:
+    """Let elements of two rows change places where that is said."""
+    for m in range(AT_ONCE):
+        one = w[p, j, m]
+        other = w[i, j, m]
+        w[p, j, m] = other if swaps[m] else one
+        w[i, j, m] = one if swaps[m] else other
+
+
 @reverse_rule(each_solved)
-def _each_solved_reverse(a: Any, b: Any) -> Any:
-    x, singular = each_solved(a, b)
+def _each_solved_reverse(a: Any, b: Any, transposed: Any) -> Any:
+    x, singular = each_solved(a, b, transposed)
 
     def pullback(g: Any) -> Any:
-        of_b, _ = each_solved(a.transpose(0, 2, 1).copy(), g[0])
-        return -(of_b @ x.transpose(0, 2, 1)), of_b
+        of_b, _ = each_solved(a, g[0], not transposed)
+        of_a = less_products(x, of_b) if transposed else less_products(of_b, x)
+        return of_a, of_b, None
 
     return (x, singular), pullback
 
 
+def less_products(x: Any, y: Any) -> Any:
+    """The products ``-x[k] @ y[k].T``."""
+    count, n, columns = x.shape
+    z = np.zeros((count, n, n), x.dtype)
+    for k in range(count):
+        for c in range(columns):
+            for i in range(n):
+                for j in range(n):
+                    z[k, i, j] -= x[k, i, c] * y[k, j, c]
+    return z
+
+
 @forward_rule(each_solved)
-def _each_solved_forward(tangents: Any, a: Any, b: Any) -> Any:
-    x, singular = each_solved(a, b)
-    moved, _ = each_solved(a, tangents[1] - tangents[0] @ x)
+def _each_solved_forward(tangents: Any, a: Any, b: Any, transposed: Any) -> Any:
+    x, singular = each_solved(a, b, transposed)
+    change = tangents[0].transpose(0, 2, 1).copy() if transposed else tangents[0].copy()
+    moved, _ = each_solved(a, tangents[1] - change @ x, transposed)
     return (x, singular), (moved, None)
+
+
+def each_determinant(a: Any) -> Any:
+    """The determinants of ``a[k]``."""
+    return of_triangles(a, False)[0]
+
+
+def each_log_determinant(a: Any) -> Any:
+    """Their signs, or zeros, and the logarithms of their sizes."""
+    return of_triangles(a, True)
+
+
+def of_triangles(a: Any, logarithms: Any) -> Any:
+    """The determinants; or their signs, and the logarithms."""
+    count, n, _ = a.shape
+    products = np.zeros(count, a.dtype)
+    sums = np.zeros(count, a.dtype)
+    w = np.zeros((n, n, AT_ONCE), a.dtype)
+    none = np.zeros((n, 0, AT_ONCE), a.dtype)
+    product = np.zeros(AT_ONCE, a.dtype)
+    total = np.zeros(AT_ONCE, a.dtype)
+    for first in range(0, count, AT_ONCE):
+        taken(a, first, False, w)
+        eliminated(w, none, product)
+        for m in range(AT_ONCE):
+            total[m] = 0.0
+        for i in range(n):
+            if logarithms:
+                for m in range(AT_ONCE):
+                    product[m] = product[m] * np.sign(w[i, i, m])
+                    total[m] += np.log(abs(w[i, i, m]))
+            else:
+                for m in range(AT_ONCE):
+                    product[m] = product[m] * w[i, i, m]
+        for m in range(min(AT_ONCE, count - first)):
+            products[first + m] = product[m]
+            sums[first + m] = total[m]
+    return products, sums
+
+
+def units(a: Any) -> Any:
+    """As many unit matrices."""
+    x = np.zeros(a.shape, a.dtype)
+    for k in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            x[k, i, i] = 1.0
+    return x
+
+
+def each_cofactors(a: Any) -> Any:
+    """The derivatives of the determinants by each element."""
+    count, n, _ = a.shape
+    if n == 2 or n == 3:
+        x = np.zeros(a.shape, a.dtype)
+        for k in range(count):
+            minors(a[k], x[k])
+        return x
+    return of_inverses(a)
+
+
+def minors(a: Any, x: Any) -> None:
+    """The cofactors of 2 or 3 rows, singular or not."""
+    if len(a) == 2:
+        x[0, 0], x[0, 1], x[1, 0], x[1, 1] = a[1, 1], -a[1, 0], -a[0, 1], a[0, 0]
+    else:
+        for i in range(3):
+            up, down = (i + 1) % 3, (i + 2) % 3
+            for j in range(3):
+                left, right = (j + 1) % 3, (j + 2) % 3
+                x[i, j] = a[up, left] * a[down, right] - a[up, right] * a[down, left]
+
+
+def of_inverses(a: Any) -> Any:
+    """The cofactors of any rows: the determinant times the inverse where there is one."""
+    x, _ = each_solved(a, units(a), True)
+    found = each_determinant(a)
+    for k in range(len(found)):
+        if found[k] == 0.0:
+            x[k] = cofactors_of_singular(a[k])
+        else:
+            x[k] *= found[k]
+    return x
+
+
+@reverse_rule(each_determinant)
+def _each_determinant_reverse(a: Any) -> Any:
+    return each_determinant(a), lambda g: (g[:, None, None] * each_cofactors(a),)
+
+
+@forward_rule(each_determinant)
+def _each_determinant_forward(tangents: Any, a: Any) -> Any:
+    return each_determinant(a), np.sum(each_cofactors(a) * tangents[0], axis=(1, 2))
+
+
+@reverse_rule(each_log_determinant)
+def _each_log_determinant_reverse(a: Any) -> Any:
+    def pullback(g: Any) -> Any:
+        return (g[1][:, None, None] * each_solved(a, units(a), True)[0],)
+
+    return each_log_determinant(a), pullback
+
+
+@forward_rule(each_log_determinant)
+def _each_log_determinant_forward(tangents: Any, a: Any) -> Any:
+    signs, logarithms = each_log_determinant(a)
+    change = np.sum(each_solved(a, units(a), True)[0] * tangents[0], axis=(1, 2))
+    return (signs, logarithms), (np.zeros(len(signs), a.dtype), change)

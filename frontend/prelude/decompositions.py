@@ -36,8 +36,8 @@ def _qr(x: Any, mode: Any) -> Any:
     m, n = x.shape[-2:]
     if x.ndim == 2:
         if mode == "complete" and m > n:
-            f, factors = reflected(x)
-            return of_reflections(f, factors, m), upper_rows(f, m)
+            c, factors = reflected(x)
+            return of_reflections(c, factors, m).T.copy(), upper_rows(c, m)
         return _qr_reduced(x)
     count = m if mode == "complete" else min(m, n)
     qs = np.zeros((*x.shape[:-2], m, count), x.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels.elimination import determinant, factored, log_determinant, solved, unit
-from adc.frontend.kernels.systems import LARGEST, each_solved
+from adc.frontend.kernels.systems import LARGEST, each_determinant, each_log_determinant, each_solved
 from adc.frontend.kernels.triangles import cholesky_factor
 from adc.frontend.prelude import constant, stands_for
 from adc.frontend.prelude.matrices import batches, both_floats, column, each_pair, squares
@@ -43,7 +43,7 @@ def _solve_one(a: Any, b: Any) -> Any:
 
 def _solve_each(a: Any, b: Any) -> Any:
     lead = batches(a.shape[:1], b.shape[:1])
-    x, singular = each_solved(np.broadcast_to(a, lead + a.shape[1:]), np.broadcast_to(b, lead + b.shape[1:]))
+    x, singular = each_solved(np.broadcast_to(a, lead + a.shape[1:]), np.broadcast_to(b, lead + b.shape[1:]), False)
     if singular:
         raise np.linalg.LinAlgError("Singular matrix")
     return x
@@ -54,6 +54,8 @@ def inv(a: Any) -> Any:
     x = squares(a)
     if x.ndim == 2:
         return _solve_one(x, unit(x))
+    if x.ndim == 3 and x.shape[1] < LARGEST:
+        return _solve_each(x, unit(x[0])[None])
     out = np.zeros(x.shape, x.dtype)
     for k in range(x.shape[0]):
         out[k] = inv(x[k])
@@ -66,6 +68,8 @@ def det(a: Any) -> Any:
     if x.ndim == 2:
         lu, _pivots, parity, _singular = factored(x)
         return determinant(x, lu, parity)
+    if x.ndim == 3 and x.shape[1] < LARGEST:
+        return each_determinant(x)
     out = np.zeros(x.shape[:-2], x.dtype)
     for k in range(x.shape[0]):
         out[k] = det(x[k])
@@ -84,6 +88,9 @@ def slogdet(a: Any) -> Any:
         for i in range(len(lu)):
             sign *= np.sign(lu[i, i])
         return _SLOGDET(sign, log_determinant(x, lu, pivots))
+    if x.ndim == 3 and x.shape[1] < LARGEST:
+        several, sizes = each_log_determinant(x)
+        return _SLOGDET(several, sizes)
     signs = np.zeros(x.shape[:-2], x.dtype)
     logarithms = np.zeros(x.shape[:-2], x.dtype)
     for k in range(x.shape[0]):

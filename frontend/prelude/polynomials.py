@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.kernels.least_squares import least_squares
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import no_nest, promoted
 
@@ -103,27 +104,8 @@ def polyfit(
         matrix = matrix * weight[:, None]
         right = right * weight
     scale = np.sqrt(np.sum(matrix * matrix, axis=0))
-    return _least_squares(matrix / scale, right.copy()) / scale
-
-
-def _least_squares(a: Any, b: Any) -> Any:
-    """The solution of least squares for independent columns, by reflections (Golub and Van Loan, 5.3)."""
-    n = a.shape[1]
-    for k in range(n):
-        size = np.sqrt(np.sum(a[k:, k] * a[k:, k]))
-        corner = -size if a[k, k] >= 0 else size
-        v = a[k:, k].copy()
-        v[0] -= corner
-        square = np.sum(v * v)
-        if square > 0:
-            for j in range(k, n):
-                a[k:, j] -= v * (2.0 * np.sum(v * a[k:, j]) / square)
-            b[k:] -= v * (2.0 * np.sum(v * b[k:]) / square)
-    found = np.zeros(n)
-    for r in range(n):
-        k = n - 1 - r
-        found[k] = (b[k] - np.sum(a[k, k + 1 :] * found[k + 1 :])) / a[k, k]
-    return found
+    found, _s, _failed = least_squares(matrix / scale, right[:, None], len(at) * np.finfo(np.float64).eps)
+    return found[:, 0] / scale
 
 
 @stands_for("numpy.poly")

@@ -91,6 +91,18 @@ def test_least_squares() -> None:
         assert not failed
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-310, 1e200])
+def test_few_columns_of_any_size(scale) -> None:
+    """The squares of small and of large numbers leave the range; a column may be zero, or zero but for its top."""
+    a = TALL[:, :4] * scale
+    a[1:, 2] = 0.0
+    a[:, 3] = 0.0
+    q, r = orthogonalised(a)
+    np.testing.assert_allclose(q, np.linalg.qr(a).Q, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(r, np.linalg.qr(a).R, rtol=1e-9, atol=1e-9 * scale)
+    assert np.isnan(orthogonalised(np.full((9, 2), np.nan))[1]).any()
+
+
 def test_nothing_is_asked_of_lapack_for_nothing() -> None:
     assert singular(np.zeros((3, 0)), False)[0].shape == (3, 0)
     assert spectrum(np.zeros((0, 0)))[1].shape == (0, 0)
@@ -103,7 +115,7 @@ def test_compiled_code_with_lapack_is_numpys_to_the_bit() -> None:
     check("np.linalg.solve(a, b)", a=A, b=B[:, 0], rtol=1e-13, exact=False)
 
 
-@pytest.mark.parametrize("x", [TALL[:5, :3], TALL[:3, :5]], ids=["tall", "wide"])
+@pytest.mark.parametrize("x", [TALL[:7, :3], TALL[:3, :5]], ids=["tall", "wide"])
 def test_derivatives_of_least_squares(x) -> None:
     check("x, _, _, s = np.linalg.lstsq(a, b)\nreturn x, s", a=x, b=TALL[: len(x), 7], exact=False, rtol=1e-9)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adc
+from adc.frontend.kernels.systems import each_cofactors, each_determinant, each_log_determinant, each_solved
 from tests.numpy.checking import check, function_of
 
 RNG = np.random.default_rng(5)
@@ -60,6 +61,32 @@ def test_stacks_of_small_systems_have_second_derivatives() -> None:
     along = adc.jit_grad(lambda b: np.sum(np.linalg.solve(MANY * b[0], b[:, :, None] * MANY) ** 3))
     second = adc.hvp(along, (b,), (v,))
     np.testing.assert_allclose(second, (gradient(b + h * v) - gradient(b - h * v)) / (2 * h), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5])
+def test_several_matrices_at_a_time(n) -> None:
+    """More than are worked on at once, and not a multiple; pivots differ; some are singular."""
+    a, b = RNG.normal(size=(11, n, n)), RNG.normal(size=(11, n, 2))
+    x, singular = each_solved(a, b, False)
+    np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e-8)
+    np.testing.assert_allclose(each_solved(a, b, True)[0], np.linalg.solve(a.transpose(0, 2, 1), b), rtol=1e-8)
+    assert not singular
+    inverses = np.linalg.inv(a).transpose(0, 2, 1)
+    np.testing.assert_allclose(each_cofactors(a), np.linalg.det(a)[:, None, None] * inverses, rtol=1e-8)
+    a[3, :1], a[9, :, :1] = 0.0, 0.0
+    np.testing.assert_allclose(each_determinant(a), np.linalg.det(a), rtol=1e-8)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert each_solved(a, b, False)[1] == (n > 0)
+        for got, expected in zip(each_log_determinant(a), np.linalg.slogdet(a), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_determinants_of_singular_matrices_among_others(n) -> None:
+    a = RNG.normal(size=(3, n, n))
+    a[1] = 0.0
+    a[1, 1:, 1:] = np.eye(n - 1)
+    near("np.linalg.det(a)", a=a)
 
 
 def test_inv_and_det() -> None:
