@@ -3,33 +3,38 @@
 ``for each i: s = sum over j of a[i, j] ** 2`` is SIMD over j as it stands: right for long rows, but those of two to ten
 elements, points with their coordinates say, fill no register. Where all sums in a parallel loop are over few elements
 in the run, they are done in order, one element after the other, which is what ``vectorise-outer`` makes SIMD across
-the iterations around. Longer rows stay as they are.
+the iterations around. Longer rows stay as they are. So do loops each of whose iterations makes a large array.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Func, Module, Op
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.loop_attrs import SMALL_ARRAYS
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
+from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.costs import has_known_length, trips
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.machine import machine
 from adc.passes.rewrite import put_instead, to_sequential
+from adc.passes.simd.array_expansion import MOST_ELEMENTS, known_size
 from adc.passes.simd.side_by_side import choose, outermost
 
 
 @dataclass(frozen=True)
 class NarrowRows:
-    """Give parallel loops whose sums are over ``few`` elements or less in the run a version with sums in order, where
-    that can have its iterations side by side."""
+    """Give parallel loops whose sums are over ``few`` elements or less in the run, and whose own arrays are small, a
+    version with sums in order, where that can have its iterations side by side."""
 
     few: int | None = None  # three registers of the machine's
     name: ClassVar[str] = "narrow-rows"
@@ -49,10 +54,16 @@ def _reductions(loop: Op) -> list[Op]:
     return [op for region in loop.regions for op in region.walk() if op.opdef is ops.parallel and op.results]
 
 
+def _arrays(loop: Op) -> list[Op]:
+    """What makes arrays in ``loop`` whose extents are known in front of it, but not now."""
+    made = [op for region in loop.regions for op in region.walk() if op.opdef is ops.alloc]
+    return [op for op in made if known_size(op) is None and not any(inside(v, loop) for v in op.operands)]
+
+
 def _may_be_short(loop: Op, few: int) -> bool:
-    """Whether there are reductions, all over ranges that are known in front of ``loop``, and may be short."""
+    """Whether there are reductions, all over ranges that are known in front of ``loop``, and may be short; or arrays."""
     found = _reductions(loop)
-    if not found or constant_of(loop.operands[2]) is None or any(_reductions(op) for op in found):
+    if not (found or _arrays(loop)) or constant_of(loop.operands[2]) is None:
         return False
     if any(inside(v, loop) for op in found for v in op.operands[:3]):
         return False
@@ -65,8 +76,7 @@ class _Version:
     def __init__(self, loop: Op, few: int) -> None:
         self.loop = loop
         with insert_at(Block(), loop.loc) as made:
-            counts = dict.fromkeys(trip_count(*op.operands[:3]) for op in _reductions(loop))
-            is_short = [ops.cmpi(n, const_index(few), predicate="sle") for n in counts if constant_of(n) is None]
+            is_short = [ops.cmpi(n, const_index(most), predicate="sle") for n, most in _counts(loop, few)]
             yes, no = Block(), Block()
             with insert_at(yes if is_short else made):
                 self.short, self.in_order = _in_order(loop)
@@ -97,14 +107,28 @@ class _Version:
             op.drop()
 
 
+def _counts(loop: Op, few: int) -> Iterator[tuple[Value, int]]:
+    """Append how many elements sums and arrays have; what that may be at most."""
+    for n in dict.fromkeys(trip_count(*op.operands[:3]) for op in _reductions(loop)):
+        if constant_of(n) is None:
+            yield n, few
+    extents = {op.operands: op.result.type for op in _arrays(loop)}
+    for operands, t in extents.items():
+        assert isinstance(t, MemRefType)
+        known = prod(n for n in t.shape if n is not None)
+        yield reduce(ops.muli, operands), MOST_ELEMENTS // max(known, 1)
+
+
 def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries) -> None:
     """Keep the versions whose iterations can be side by side, and otherwise the loop."""
     for version in versions:
         put_instead(version.loop, version.made)
     memory, forms = Memory.asked(func, summaries), Forms()
     for version in versions:
-        together = {op for lanes in choose(version.short, memory, forms) for op in lanes.together}
-        if together.issuperset(version.in_order):
+        chosen = choose(version.short, memory, forms)
+        together = {op for lanes in chosen for op in lanes.together}
+        made = {op for lanes in chosen for op in lanes.arrays}
+        if together.issuperset(version.in_order) and (version.in_order or made):
             version.keep()
         else:
             version.undo()
@@ -113,6 +137,10 @@ def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries)
 def _in_order(loop: Op) -> tuple[Op, list[Op]]:
     """A copy of ``loop`` whose reductions are done in order, and these; it is appended."""
     copy = clone_op(loop, {})
+    if _arrays(loop):
+        for op in (copy, *copy.regions[0].walk()):
+            if op.opdef is ops.parallel:
+                op.set_attr(SMALL_ARRAYS, True)
     found: list[Op] = []
     for op in _reductions(copy):
         made = to_sequential(op)

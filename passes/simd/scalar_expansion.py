@@ -1,4 +1,4 @@
-"""A block of the iterations of a parallel loop, side by side: scalar expansion."""
+"""A block of the iterations of a parallel loop, side by side: scalar expansion, and that of arrays."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.analysis.kinds import DIVISIONS, PURE
 from adc.passes.building import parallel_loop
+from adc.passes.simd.array_expansion import accesses_of, expanded
 from adc.passes.simd.side_by_side import Lanes, Packing
 
 
@@ -111,6 +112,10 @@ class Expansion:
                 self.home.update((result, strip) for result in op.results)
                 steps.append(strip)
                 strip = _Strip()
+            elif op.opdef is ops.fill:
+                steps += [strip] if strip else []
+                strip = _Strip()
+                steps.append(op)
             elif self.lanes.is_uniform(op):
                 steps.append(op)
             elif not all(map(self.lanes.is_recomputed, op.results)) or not op.results:
@@ -172,7 +177,10 @@ class Expansion:
         for step in steps:
             if isinstance(step, Op):
                 with at_loc(step.loc):
-                    clone_op(step, uniform)
+                    if step in self.lanes.arrays:
+                        uniform[step.result] = expanded(step, uniform, self.width)
+                    else:
+                        clone_op(step, uniform)
             elif isinstance(step, _Strip):
                 loc = step.ops[0].loc if step.ops else self.lanes.loop.loc
                 with at_loc(loc):
@@ -332,7 +340,13 @@ class _Lane:
         if self.expansion.idle and not _is_safe(op):
             self._do_unless_idle(op)
         else:
-            clone_op(op, self.known)
+            self._clone(op, self.known)
+
+    def _clone(self, op: Op, known: Mapping) -> None:
+        """Append a copy; what it accesses of an array that there is for each lane is the lane's own."""
+        own = [known[alloc.result] for alloc in self.expansion.lanes.arrays if alloc.result in known]
+        for access in accesses_of(own, clone_op(op, known)):
+            access.add_operand(self.number)
 
     def _in_use(self) -> Value:
         count = self.expansion.count
@@ -348,7 +362,7 @@ class _Lane:
         blocks = Block(), Block()
         with insert_at(blocks[0]):
             known = dict(self.known)
-            clone_op(op, known)
+            self._clone(op, known)
             build(ops.yield_, [known[r] for r in op.results])
         with insert_at(blocks[1]):
             build(ops.yield_, [const(0, r.type) for r in op.results])

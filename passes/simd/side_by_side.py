@@ -11,6 +11,8 @@ same for all of them gets the sum over the lanes; elements that differ get their
 What lanes load from places far apart (a row of a matrix for each) again and again, in each iteration of a loop around
 the one whose counter is the other subscript, is *packed* first: copied to where it is side by side. If the other
 subscript is more than a counter, all that it may be is copied.
+
+Arrays that each iteration makes for itself there are for each lane. Loops over their elements are taken together.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.effects import Memory
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, ELEMENT_WRITES, LOOPS, PURE, STRUCTURED, TERMINATORS
+from adc.passes.simd.array_expansion import accesses_of, is_expandable
 
 GATHER = 4.0
 """What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""
@@ -59,8 +62,8 @@ class Packing:
 @dataclass(eq=False)
 class Lanes:
     """A parallel loop whose iterations can run side by side: what varies between them, the inner loops whose steps they
-    take together, the loads that are packed, the accumulations that are summed, the operations that lanes do in turn.
-    ``cost`` is that of an access in those loops, on average."""
+    take together, the loads that are packed, the accumulations that are summed, the operations that lanes do in turn,
+    the allocations of arrays that each lane has for itself. ``cost`` is that of an access in those loops, on average."""
 
     loop: Op
     varying: set[Value] = field(default_factory=set)
@@ -68,6 +71,7 @@ class Lanes:
     packings: dict[Op, Packing] = field(default_factory=dict)
     summed: set[Op] = field(default_factory=set)
     in_turn: set[Op] = field(default_factory=set)
+    arrays: dict[Op, None] = field(default_factory=dict)
     cost: float = 0.0
 
     @property
@@ -158,6 +162,11 @@ class _Analysis:
                 continue
             if op.attrs.get("atomic"):
                 raise _Unfit
+            if op.opdef is ops.alloc and is_expandable(op, self.loop):
+                self.lanes.arrays[op] = None
+                continue
+            if op.opdef is ops.fill and self._is_own(op.operands[1]) and self._all_uniform(op.operands[:1]):
+                continue
             if self._steps_together(op):
                 self.lanes.together.add(op)
                 self.lanes.varying |= {*op.regions[0].args[1:], *op.results}
@@ -165,6 +174,8 @@ class _Analysis:
                 self._block(op.regions[0])
                 self._around.pop()
             elif not self._is_uniform(op):
+                if op.opdef in LOOPS and any(accesses_of(self._own(), op)):
+                    raise _Unfit  # each lane's elements are far apart
                 self._check(op)
                 self._sort(op)
                 self.lanes.varying.update(op.results)
@@ -183,7 +194,13 @@ class _Analysis:
             return False
         if any(isinstance(r.type, MemRefType) for r in op.results):
             return False
-        return any(map(_is_chain, (op, *op.regions[0].walk())))
+        return any(map(_is_chain, (op, *op.regions[0].walk()))) or any(accesses_of(self._own(), op))
+
+    def _own(self) -> set[Value]:
+        return {alloc.result for alloc in self.lanes.arrays}
+
+    def _is_own(self, memref: Value) -> bool:
+        return memref.op in self.lanes.arrays
 
     def _all_uniform(self, values: tuple[Value, ...]) -> bool:
         return all(v not in self.lanes.varying for v in values)
@@ -205,14 +222,19 @@ class _Analysis:
 
     def _sort(self, op: Op) -> None:
         """Whether it adds the sum over the lanes, or whether lanes add in turn."""
+        added = [o for o in (op, *(o for r in op.regions for o in r.walk())) if o.opdef is ops.accumulate]
+        if all(self._is_own(o.operands[1]) for o in added):
+            return
         if op.opdef is ops.accumulate and self._all_uniform(op.operands[1:]):
             self.lanes.summed.add(op)
-        elif op.opdef is ops.accumulate or any(o.opdef is ops.accumulate for r in op.regions for o in r.walk()):
+        else:
             self.lanes.in_turn.add(op)
 
     def _cost(self, op: Op) -> float:
         """0 if all lanes load one element, 1 if they access elements side by side."""
         memref, *subscripts = op.operands if op.opdef is ops.load else op.operands[1:]
+        if self._is_own(memref):
+            return 1.0 if self._all_uniform(tuple(subscripts)) else GATHER
         if self._all_uniform((memref, *subscripts)):
             return 1.0 if op in self.lanes.summed else 0.0
         t = strip_views(memref).type

@@ -1,0 +1,67 @@
+"""Array expansion: an array that each iteration of a parallel loop makes for itself, for iterations side by side.
+
+The array gets one more dimension, the innermost, along which the lanes are. Those that do are of few elements: else
+the arrays of all lanes would leave the cache, which that of one iteration after the other stays in.
+
+Reference: Feautrier, Array expansion, Proceedings of the International Conference on Supercomputing 1988.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterator, Sequence
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Op, Value
+from adc.ir.loop_attrs import SMALL_ARRAYS
+from adc.ir.nesting import inside
+from adc.ir.rewrite import Mapping
+from adc.ir.types import MemRefType
+from adc.passes.analysis.kinds import ELEMENT
+
+MOST_ELEMENTS = 512
+"""Of an array that there is for each lane."""
+
+
+def is_expandable(alloc: Op, loop: Op) -> bool:
+    """Whether an array that each iteration of ``loop`` makes is all its own, and small."""
+    t = alloc.result.type
+    assert isinstance(t, MemRefType)
+    if t.strides is not None or isinstance(t.element, MemRefType) or not t.rank:
+        return False
+    if any(inside(v, loop) for v in alloc.operands) or not all(map(_is_plain, *zip(*alloc.result.uses, strict=True))):
+        return False
+    size = known_size(alloc)
+    return bool(loop.attrs.get(SMALL_ARRAYS)) if size is None else size <= MOST_ELEMENTS
+
+
+def _is_plain(user: Op, position: int) -> bool:
+    """Whether it accesses elements, sets all of them, or asks for an extent."""
+    if user.opdef is ops.fill:
+        return position == 1
+    return ELEMENT.get(user.opdef) == position or user.opdef is ops.dim
+
+
+def known_size(alloc: Op) -> int | None:
+    """How many elements it has, if that is known."""
+    t = alloc.result.type
+    assert isinstance(t, MemRefType)
+    extents = [n for n in t.shape if n is not None] + [constant_of(v) for v in alloc.operands]
+    return None if None in extents else math.prod(int(n) for n in extents if n is not None)
+
+
+def expanded(alloc: Op, uniform: Mapping, width: int) -> Value:
+    """Append the array for ``width`` lanes."""
+    t = alloc.result.type
+    assert isinstance(t, MemRefType)
+    made: Value = ops.alloc(*(uniform.get(v, v) for v in alloc.operands), type=MemRefType((*t.shape, width), t.element))
+    made.hint = alloc.result.hint
+    return made
+
+
+def accesses_of(arrays: Container[Value] | Sequence[Value], op: Op) -> Iterator[Op]:
+    """Where ``op``, or what is in it, accesses elements of ``arrays``."""
+    for inner in (op, *(o for region in op.regions for o in region.walk())):
+        if inner.opdef in ELEMENT and inner.operands[ELEMENT[inner.opdef]] in arrays:
+            yield inner
