@@ -93,7 +93,7 @@ PREPARE: Pipeline = (
     *SMALL_ARRAYS,
     IfChanged(SwapCopied(), (Canonicalize(), CSE())),
     IfChanged(EarlyChecks(), (CSE(),)),
-    IfChanged(ForwardElements(), SIMPLIFY),
+    IfChanged(ForwardElements(is_product), SIMPLIFY),
     IfChanged(SplitIndexSets(), TIDY),
     VersionBounds(),
     *TIDY,
@@ -103,7 +103,7 @@ PREPARE: Pipeline = (
     IfChanged(UnswitchLoops(), TIDY),
     # In steps, where it decides what is stored. What is joined elsewhere is joined when it is known who adds to what.
     IfChanged(FuseLoops(alone=is_product, in_steps=True), (*TIDY, DeadStores(), DCE())),
-    IfChanged(ForwardElements(), TIDY),
+    IfChanged(ForwardElements(is_product), TIDY),
     IfChanged(RenewOverwritten(), TIDY),
     IfChanged(UpdateInPlace(), TIDY),
     IfChanged(FirstWrites(), TIDY),

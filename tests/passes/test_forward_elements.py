@@ -83,7 +83,53 @@ def test_a_gather_that_is_multiplied_makes_no_array() -> None:
         compiled(np.ones(3), np.array([0, 3]), np.ones(2))
 
 
+SUMS = """func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %n: index, %m: index, %x: f64) -> f64 {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = memref.alloc(%n) : memref<?xf64>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {{
+    %s = scf.parallel (%k) = (%c0) to (%m) step (%c1) init (%x) -> f64 {{
+      %v = memref.load %a[{at}] : memref<?x?xf64>
+      scf.reduce(%v : f64) {{kinds = ["add"]}}
+    }}
+    memref.store %s, %t[%i] : memref<?xf64>
+    scf.reduce()
+  }}
+  %r = scf.parallel (%j) = (%c0) to (%n) step (%c1) init (%x) -> f64 {{
+    %w = memref.load %t[%j] : memref<?xf64>
+    {read}
+    scf.reduce(%w : f64) {{kinds = ["min"]}}
+  }}
+  func.return %r : f64
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("at", "read", "moves"),
+    [
+        ("%i, %k", "", True),
+        ("%k, %i", "", False),  # along columns
+        ("%i, %k", "%e = math.exp %w : f64\nmemref.store %e, %b[%j, %c0] : memref<?x?xf64>", False),
+        ("%i, %k", "memref.store %w, %b[%j, %c0] : memref<?x?xf64>", True),
+        ("%i, %k", "memref.store %w, %a[%j, %c0] : memref<?x?xf64>", False),
+    ],
+)
+def test_sums_move_to_where_they_are_read(at: str, read: str, moves: bool) -> None:
+    text = SUMS.format(at=at, read=read)
+    found = run_text((ForwardElements(),), text)
+    if moves:
+        assert found.count("memref.load %arg0[") == 2 and "memref.load %0[" not in found, found
+    else:
+        assert found == run_text((), print_module(parse_module(text)))
+
+
 PROGRAMS = {
+    "sums of rows": "np.min(np.sum((x[:, None] - v) ** 2 * v, axis=1))",
+    "sums of columns": "np.max(np.sum((x[:, None] - v) ** 2 * v, axis=0))",
+    "sums, then functions": "np.sum(np.exp(np.sum(x[:, None] * v, axis=1)))",
+    "sums that are read backwards": "np.max(np.sum(x[:, None] * v, axis=1)[::-1] * x)",
+    "sums, then written": "y = np.sum(x[:, None] * v, axis=1)\nv[0] = 5.0\nreturn np.max(y) + v[0]",
+    "differences in a loop": "t = 0.0\nfor i in range(3):\n    t += np.sum((x[:, None] * v[:3]) @ (v[:3] - x[i]))\nreturn t",
     "gather": "v @ x[at]",
     "gather, then written": "y = x[at]\nx[0] = 5.0\nreturn v @ y + x[0]",
     "standardised": "(x - x.mean()) / x.std()",

@@ -205,8 +205,48 @@ def mixture(a, b):
     return total
 
 
+def own_arrays(a, b):
+    """Arrays that each iteration makes: filled, stored to here and there, added to, read from the end and twice."""
+    out = np.zeros(len(a))
+    for p in prange(len(a)):
+        terms, seen = np.zeros(len(b)), np.empty((len(b), 2))
+        most = -np.inf
+        for c in range(len(b)):
+            s = 0.0
+            for i in range(a.shape[1]):
+                s += a[p, i] * b[c, i]
+            seen[c, 0], seen[c, 1] = s * s, s + 1.0
+            terms[c] = s
+            terms[len(b) - 1 - c] += 0.5 * s
+            if s > most:
+                most = s
+                terms[(c + 1) % len(b)] -= 0.25 * s
+        total = 0.0
+        for c in range(len(b)):
+            total += math.exp(terms[c] - most) * seen[len(b) - 1 - c, 0] + seen[c, 1]
+        out[p] = total
+    return np.sum(out * out)
+
+
+def own_in_loops(a, b):
+    """Arrays that are made again in each iteration of a loop that is run together."""
+    total = 0.0
+    for p in prange(len(a)):
+        for c in range(len(b)):
+            away = np.empty(a.shape[1])
+            for i in range(a.shape[1]):
+                away[i] = a[p, i] - b[c, i]
+            s = 0.0
+            for i in range(a.shape[1]):
+                for j in range(i + 1):
+                    s += away[j] * away[i] * b[c, j]
+                away[i] = s
+            total += s * away[-1]
+    return total
+
+
 PROGRAMS = [
-    matrix_product, distances, triangles, rows_from_the_end, with_branches, extremes, window_of_each, views,
+    own_arrays, own_in_loops, matrix_product, distances, triangles, rows_from_the_end, with_branches, extremes, window_of_each, views,
     changed_in_between, kept_rows, mixture, columns, counts,
 ]  # fmt: skip
 
