@@ -61,7 +61,7 @@ def _arrays(loop: Op) -> list[Op]:
 
 
 def _may_be_short(loop: Op, few: int) -> bool:
-    """Whether there are reductions, all over ranges that are known in front of ``loop``, and may be short; or arrays."""
+    """Whether there are reductions, all over ranges known in front of ``loop`` that may be short; or arrays."""
     found = _reductions(loop)
     if not (found or _arrays(loop)) or constant_of(loop.operands[2]) is None:
         return False

@@ -337,7 +337,7 @@ class _Lane:
         """Append what ``op`` does for this lane."""
         for value in used_from_outside([op]):
             self.value(value)
-        if self.expansion.idle and not _is_safe(op):
+        if self.expansion.idle and not (_is_safe(op) or self.expansion.lanes.is_for_all(op)):
             self._do_unless_idle(op)
         else:
             self._clone(op, self.known)

@@ -63,7 +63,8 @@ class Packing:
 class Lanes:
     """A parallel loop whose iterations can run side by side: what varies between them, the inner loops whose steps they
     take together, the loads that are packed, the accumulations that are summed, the operations that lanes do in turn,
-    the allocations of arrays that each lane has for itself. ``cost`` is that of an access in those loops, on average."""
+    the allocations of arrays that each lane has for itself. ``cost`` is that of an access in those loops, on average.
+    """
 
     loop: Op
     varying: set[Value] = field(default_factory=set)
@@ -80,6 +81,11 @@ class Lanes:
 
     def is_uniform(self, op: Op) -> bool:
         return not op.regions and op.opdef not in ELEMENT_WRITES and self.varying.isdisjoint(op.results)
+
+    def is_for_all(self, op: Op) -> bool:
+        """Whether it accesses the same element of an array that each lane has for itself, those not in use too."""
+        at = ELEMENT.get(op.opdef)
+        return at is not None and op.operands[at].op in self.arrays and self.varying.isdisjoint(op.operands[at + 1 :])
 
     def is_of_lanes(self, value: Value) -> bool:
         """Whether each lane computes ``value`` by itself."""

@@ -129,7 +129,7 @@ PROGRAMS = {
     "sums, then functions": "np.sum(np.exp(np.sum(x[:, None] * v, axis=1)))",
     "sums that are read backwards": "np.max(np.sum(x[:, None] * v, axis=1)[::-1] * x)",
     "sums, then written": "y = np.sum(x[:, None] * v, axis=1)\nv[0] = 5.0\nreturn np.max(y) + v[0]",
-    "differences in a loop": "t = 0.0\nfor i in range(3):\n    t += np.sum((x[:, None] * v[:3]) @ (v[:3] - x[i]))\nreturn t",
+    "differences in a loop": "t = 0.0\nfor i in range(3):\n    t += np.sum((x[:, None] * v) @ (v - x[i]))\nreturn t",
     "gather": "v @ x[at]",
     "gather, then written": "y = x[at]\nx[0] = 5.0\nreturn v @ y + x[0]",
     "standardised": "(x - x.mean()) / x.std()",

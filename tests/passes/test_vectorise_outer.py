@@ -246,8 +246,8 @@ def own_in_loops(a, b):
 
 
 PROGRAMS = [
-    own_arrays, own_in_loops, matrix_product, distances, triangles, rows_from_the_end, with_branches, extremes, window_of_each, views,
-    changed_in_between, kept_rows, mixture, columns, counts,
+    own_arrays, own_in_loops, matrix_product, distances, triangles, rows_from_the_end, with_branches, extremes,
+    window_of_each, views, changed_in_between, kept_rows, mixture, columns, counts,
 ]  # fmt: skip
 
 
