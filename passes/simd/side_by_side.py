@@ -25,7 +25,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import CHUNKS
 from adc.ir.moments import strip_views
-from adc.ir.nesting import inside
+from adc.ir.nesting import inside, with_enclosing
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import warm_regions
@@ -187,10 +187,8 @@ class _Analysis:
                 self.lanes.varying.update(op.results)
                 if any(isinstance(r.type, MemRefType) and not self.lanes.is_recomputed(r) for r in op.results):
                     raise _Unfit
-            if self._around and op.opdef in ELEMENT:
-                weight = DEPTH ** len(self._around)
-                self._weights += weight
-                self._total += weight * self._cost(op)
+            if op not in self.lanes.together:
+                self._weigh(op)
 
     def _steps_together(self, op: Op) -> bool:
         """Whether the iterations take the steps of this loop together: there is something to gain, and they can."""
@@ -236,7 +234,22 @@ class _Analysis:
         else:
             self.lanes.in_turn.add(op)
 
-    def _cost(self, op: Op) -> float:
+    def _weigh(self, op: Op) -> None:
+        """Count accesses by how often they run. In loops that lanes run by themselves none is SIMD."""
+        for inner in (op, *(o for region in op.regions for o in region.walk())):
+            if inner.opdef not in ELEMENT:
+                continue
+            own = 0
+            for around in with_enclosing(inner):
+                own += around.opdef in LOOPS
+                if around is op:
+                    break
+            if own or self._around:
+                weight = DEPTH ** (len(self._around) + own)
+                self._weights += weight
+                self._total += weight * (GATHER if own else self._cost(inner, packs=inner is op))
+
+    def _cost(self, op: Op, *, packs: bool) -> float:
         """0 if all lanes load one element, 1 if they access elements side by side."""
         memref, *subscripts = op.operands if op.opdef is ops.load else op.operands[1:]
         if self._is_own(memref):
@@ -249,7 +262,7 @@ class _Analysis:
         steps = [self._step(v) for v in subscripts]
         if side_by_side and steps[-1] == 1 and not any(s != 0 for s in steps[:-1]):
             return 1.0
-        packing = self._packing(op) if op.opdef is ops.load else None
+        packing = self._packing(op) if packs and op.opdef is ops.load else None
         if packing is None:
             return GATHER
         self.lanes.packings[op] = packing

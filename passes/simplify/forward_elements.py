@@ -91,8 +91,9 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
     if filled.sums:
         if not _reads_once(load, alloc) or not _are_rows(filled) or (alone is not None and alone(filled.nest)):
             return
-    elif executions(load.parent) > executions(store.parent) and not _is_as_a_load(alloc, filled, load):
-        return
+    elif executions(load.parent) > executions(store.parent):
+        if not _is_as_a_load(alloc, filled) or (alone is not None and any(map(alone, _nests(load)))):
+            return
     mapping = {counter: load.operands[1 + dim] for dim, counter in filled.counters.items()}
     copy = Block()
     with insert_at(copy, load.loc):
@@ -192,7 +193,11 @@ def _are_rows(filled: _Filled) -> bool:
     return True
 
 
-def _is_as_a_load(alloc: Op, filled: _Filled, load: Op) -> bool:
+def _nests(load: Op) -> list[Op]:
+    return [op for op in enclosing(load.parent) if op.opdef is ops.parallel]
+
+
+def _is_as_a_load(alloc: Op, filled: _Filled) -> bool:
     """Whether to have an element is as cheap as to load it, in a loop that makes the array again and again."""
     in_loop = any(around.opdef in LOOPS for around in enclosing(alloc.parent))
     return in_loop and sum(cost_of(op.opdef) for op in filled.made if op.opdef is not ops.load) <= AS_A_LOAD
