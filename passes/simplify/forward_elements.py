@@ -89,11 +89,13 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
     if around is None or around.opdef is not ops.parallel:
         return  # a recurrence would wait for what was SIMD
     if filled.sums:
-        if not _reads_once(load, alloc) or not _are_rows(filled) or (alone is not None and alone(filled.nest)):
-            return
+        pays = _reads_once(load, alloc) and _are_rows(filled) and not _is_part(store, alone)
     elif executions(load.parent) > executions(store.parent):
-        if not _is_as_a_load(alloc, filled) or (alone is not None and any(map(alone, _nests(load)))):
-            return
+        pays = _is_as_a_load(alloc, filled) and not _is_part(load, alone)
+    else:
+        pays = True
+    if not pays:
+        return
     mapping = {counter: load.operands[1 + dim] for dim, counter in filled.counters.items()}
     copy = Block()
     with insert_at(copy, load.loc):
@@ -193,8 +195,10 @@ def _are_rows(filled: _Filled) -> bool:
     return True
 
 
-def _nests(load: Op) -> list[Op]:
-    return [op for op in enclosing(load.parent) if op.opdef is ops.parallel]
+def _is_part(access: Op, alone: Callable[[Op], bool] | None) -> bool:
+    """Whether it is in a nest that stays as it is."""
+    around = [op for op in enclosing(access.parent) if op.opdef is ops.parallel]
+    return alone is not None and any(map(alone, around))
 
 
 def _is_as_a_load(alloc: Op, filled: _Filled) -> bool:

@@ -143,3 +143,20 @@ PROGRAMS = {
 def test_programs(name: str) -> None:
     rng = np.random.default_rng(0)
     check_program(PROGRAMS[name], exact=False, x=rng.random(3), at=np.array([0, 2, 2, -1]), v=rng.random(4))
+
+
+def test_products_of_matrices_stay() -> None:
+    def batches(x: Any, y: Any) -> Any:
+        return np.max(x @ y, axis=2)
+
+    def differences(x: Any, y: Any) -> Any:
+        out = np.zeros(x.shape[:2])
+        for b in range(len(x)):
+            out[b] = np.sum((x[b] - 1.0) @ y[b], axis=1)
+        return out
+
+    x, y = np.random.default_rng(0).random((2, 4, 3)), np.random.default_rng(1).random((2, 3, 5))
+    for function in (batches, differences):
+        compiled = adc.jit_grad(function)
+        np.testing.assert_allclose(compiled(x, y), function(x, y), rtol=1e-13)
+        assert "linalg.matmul" in compiled.dump_ir("lowered")
