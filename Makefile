@@ -59,8 +59,8 @@ wheel: $(VENV)/base
 	rm -rf build dist
 	$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-build-isolation --no-deps -w dist .
 	test -x $(VENV)-wheel/bin/python || $(PYTHON) -m venv $(VENV)-wheel
-	$(VENV)-wheel/bin/python -m pip install -qq --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
-	$(VENV)-wheel/bin/python -m pip install -qq --disable-pip-version-check dist/*.whl
+	$(VENV)-wheel/bin/python -m pip install -qq --disable-pip-version-check --no-compile --force-reinstall --no-deps dist/*.whl
+	$(VENV)-wheel/bin/python -m pip install -qq --disable-pip-version-check --no-compile dist/*.whl
 	cd / && $(abspath $(VENV)-wheel)/bin/python -P $(abspath tests/wheel_smoke.py)
 
 lint: $(VENV)/test

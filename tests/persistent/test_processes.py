@@ -90,7 +90,6 @@ print(json.dumps({"found": found, "plain": plain, "traced": traced}))
 def run(folder: Path) -> dict[str, Any]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADC_CACHE": "1", "ADC_CACHE_DIR": str(folder / "kept")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "pyc")
     os.utime(folder / "helpers.py", (next(_times),) * 2)  # a file that changes twice in a second is read again
     command = [sys.executable, str(folder / "program.py")]
     made = subprocess.run(command, check=True, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True)
