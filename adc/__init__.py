@@ -128,7 +128,10 @@ def __getattr__(name: str) -> Any:
         return _version()
     if name not in _HOMES:
         raise AttributeError(f"module 'adc' has no attribute {name!r}{_instead(name)}", name=name)
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    from adc.collector import paused
+
+    with paused():  # modules are many objects, all in use
+        value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

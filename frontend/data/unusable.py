@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import array
 import functools
+import sys
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from adc.frontend.abstract import instead
 
 _PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_})
 _CHARS = "".join({c for c in np.typecodes["All"] if np.dtype(c) in abstract.DTYPES})
-_OTHERS = (np.ma.MaskedArray, np.matrix, memoryview, array.array, deque)
+_OTHERS = (np.matrix, memoryview, array.array, deque)
 WITH_UNUSABLE = ("object", "record", "structured")  # forms whose items may be such
 _HELP = "pass arrays and numbers in tuples, lists, dicts or dataclasses"
 
@@ -35,6 +36,12 @@ class Unusable:
 _one = functools.lru_cache(maxsize=1024)(Unusable)  # one object for equal ones: compiled code compares identities
 
 
+def is_masked(value: Any) -> bool:
+    """Whether it is a masked array: of a module that NumPy loads when somebody asks for it, which takes time."""
+    masked = sys.modules.get("numpy.ma")
+    return isinstance(value, getattr(masked, "MaskedArray", ()))
+
+
 def unusable(value: Any, within: tuple[int, ...] = ()) -> Unusable | None:
     """What stands for an attribute's value that cannot be used, alone or for what is in a container; None for others.
     Objects in it have attributes of their own. ``within``: the containers that it is in."""
@@ -44,7 +51,7 @@ def unusable(value: Any, within: tuple[int, ...] = ()) -> Unusable | None:
     if kind is int:
         fits = -(2**63) <= value < 2**63
         return None if fits else _one(f"{value} does not fit into 64 bits", "make it a float")
-    if isinstance(value, _OTHERS):
+    if isinstance(value, _OTHERS) or is_masked(value):
         return _one(f"a {kind.__name__} is not supported", _HELP)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.names is None:
         if value.dtype.char in _CHARS and value.dtype.isnative:
