@@ -38,6 +38,9 @@ from typing import Literal
 from adc.backend.support_arena import arena_ir
 from adc.backend.support_files import files_ir
 from adc.backend.support_stack import stack_ir
+from adc.backend.support_threads import DECLARATIONS as THREADS
+from adc.backend.support_threads import FUNCTIONS as OF_THREADS
+from adc.backend.support_threads import threads_ir
 from adc.backend.support_workspace import CONTEXT_BYTES, workspace_ir
 
 Linkage = Literal["internal", "external"]
@@ -80,6 +83,7 @@ FUNCTIONS = (
     "adc_context_in",
     "adc_context_give",
     "adc_pool_release",
+    *OF_THREADS,
 )
 GLOBALS = ("adc_pool", "adc_default_threads", "adc_forked", "adc_peak_bytes")
 
@@ -101,6 +105,7 @@ DECLARATIONS = {
     "adc_context_in": "declare ptr @adc_context_in(ptr, i64)",
     "adc_context_give": "declare void @adc_context_give(ptr)",
     "adc_pool_release": "declare void @adc_pool_release()",
+    **THREADS,
 }
 
 _TEXT = r"""
@@ -372,7 +377,8 @@ def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     With ``"internal"`` linkage it belongs to the one module that it is put into; ``linux`` says whether huge pages are
     asked for and which number asks the system for its processors (macOS otherwise).
     """
-    text = arena_ir(linux=linux) + workspace_ir() + files_ir(linux=linux) + _TEXT + stack_ir(linux=linux)
+    text = arena_ir(linux=linux) + workspace_ir() + files_ir(linux=linux) + _TEXT
+    text += stack_ir(linux=linux) + threads_ir(linux=linux)
     text = text.replace("CONTEXT_BYTES", str(CONTEXT_BYTES)).replace("MANY_BLOCKS", str(MANY_BLOCKS))
     text = text.replace("LINKAGE ", "internal " if linkage == "internal" else "")
     return text.replace("PROCESSORS_ONLINE", "84" if linux else "58")

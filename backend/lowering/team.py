@@ -2,7 +2,8 @@
 
 ``i32 adc$parallel(ptr ctx, ptr body, ptr data, i64 trips, i64 least, i64 most, double work)`` cuts a loop of ``trips``
 iterations into blocks: at most ``most``, of a multiple of ``least`` iterations. It runs them, on threads if ``work``
-(of an iteration, in the units of ``lower_work``) is worth waking them, and this is not inside a parallel region yet.
+(of an iteration, in the units of ``lower_work``) is worth waking them, if they have paid so far (``support_threads``),
+and if this is not inside a parallel region yet.
 Thread k of n has the blocks from k * blocks / n on. ``i32 body(ptr data, i64 first, i64 last, i64 size, i64 trips)``
 runs some blocks, of ``size`` iterations, and returns 1 if one of them ended with an error; so does ``adc$parallel``.
 Where loops poll, the thread that called, which may be the main thread, polls while it waits for the others; these stop
@@ -13,13 +14,15 @@ from __future__ import annotations
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
 from adc.backend.lowering.lower_types import literal
+from adc.backend.support_threads import DECLARATIONS, MEASURE
 from adc.ir.types import f64
 
 # Below this, some 5 to 20 microseconds, threads may cost more than they save.
 THRESHOLD = 200_000.0
 
-# Context, body, data, blocks, status, how many threads have finished, size of blocks, trips.
-_TEAM = "{ ptr, ptr, ptr, i64, i32, i64, i64, i64 }"
+# Context, body, data, blocks, status, how many threads have finished, size of blocks, trips; how many nanoseconds the
+# thread that calls takes for its share, 0 if nobody asks.
+_TEAM = "{ ptr, ptr, ptr, i64, i32, i64, i64, i64, i64 }"
 _TEXT = """\
 define internal void @adc$team{kind}(ptr noalias %team) nounwind noinline {{
 entry:
@@ -43,7 +46,27 @@ entry:
   %until = mul i64 %blocks, %following
   %first = udiv i64 %before, %threads
   %last = udiv i64 %until, %threads
+  %own.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 8
+  %calls = icmp eq i64 %number, 0
+  br i1 %calls, label %ask, label %work
+ask:
+  %asked = load i64, ptr %own.p
+  %timed = icmp ne i64 %asked, 0
+  br i1 %timed, label %time, label %work
+time:
+  %start = call i64 @adc_now()
+  br label %work
+work:
+  %began = phi i64 [ 0, %entry ], [ 0, %ask ], [ %start, %time ]
   %failed = call i32 %body(ptr %data, i64 %first, i64 %last, i64 %size, i64 %trips)
+  %clock = icmp ne i64 %began, 0
+  br i1 %clock, label %tell, label %check
+tell:
+  %stopped = call i64 @adc_now()
+  %took = sub i64 %stopped, %began
+  store i64 %took, ptr %own.p
+  br label %check
+check:
   %good = icmp eq i32 %failed, 0
   br i1 %good, label %over, label %note
 note:
@@ -55,6 +78,7 @@ define internal i32 @adc$parallel{kind}(
     ptr %ctx, ptr %body, ptr %data, i64 %trips, i64 %least, i64 %most, double %work) nounwind noinline {{
 entry:
   %team = alloca {team}, align 8
+  %measure = alloca [{measure} x i8], align 8
   %unit = mul i64 %least, %most
   %more = add i64 %trips, %unit
   %up = sub i64 %more, 1
@@ -81,8 +105,20 @@ ask:
 nested:
   %inside = call i32 @omp_in_parallel()
   %outside = icmp eq i32 %inside, 0
-  br i1 %outside, label %fork, label %serial
+  br i1 %outside, label %weigh, label %serial
+weigh:
+  %how = call i32 @adc_threads_pay(ptr %ctx, ptr %body, double %total, ptr %measure)
+  %rests = icmp eq i32 %how, 0
+  br i1 %rests, label %one, label %fork
+one:
+  %result = call i32 %body(ptr %data, i64 0, i64 %blocks, i64 %size, i64 %trips)
+  call void @adc_threads_paid(ptr %measure, double %total, i32 0, i64 0)
+  ret i32 %result
 fork:
+  %unknown = icmp eq i32 %how, 2
+  %asks = zext i1 %unknown to i64
+  %own.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 8
+  store i64 %asks, ptr %own.p
   store ptr %ctx, ptr %team
   %body.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 1
   store ptr %body, ptr %body.p
@@ -100,6 +136,8 @@ fork:
   store i64 %trips, ptr %trips.p
   %count = trunc i64 %threads to i32
   call void @GOMP_parallel(ptr @adc$team{kind}, ptr %team, i32 %count, i32 0)
+  %own = load i64, ptr %own.p
+  call void @adc_threads_paid(ptr %measure, double %total, i32 %count, i64 %own)
   %status = load i32, ptr %status.p
   ret i32 %status
 serial:
@@ -114,7 +152,6 @@ over:
 _POLLING = """\
 over:
   %done.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 5
-  %calls = icmp eq i64 %number, 0
   br i1 %calls, label %wait, label %count
 count:
   %counted = atomicrmw add ptr %done.p, i64 1 release, align 8
@@ -137,6 +174,7 @@ _DECLARED = {
     "omp_in_parallel": "declare i32 @omp_in_parallel() nounwind",
     "omp_get_thread_num": "declare i32 @omp_get_thread_num() nounwind",
     "omp_get_num_threads": "declare i32 @omp_get_num_threads() nounwind",
+    **DECLARATIONS,
 }
 
 
@@ -151,7 +189,7 @@ def runner(module: ModuleEmitter, *, polls: bool) -> str:
         if polls:
             module.declare("adc_wait", "declare i32 @adc_wait(ptr, ptr, i64) nounwind")
         end = (_POLLING if polls else _AT_ONCE).format(team=_TEAM)
-        text = _TEXT.format(kind=kind, team=_TEAM, end=end, threshold=literal(THRESHOLD, f64))
+        text = _TEXT.format(kind=kind, team=_TEAM, end=end, threshold=literal(THRESHOLD, f64), measure=MEASURE)
         module.common[name[1:]] = text, f"declare i32 {name}(ptr, ptr, ptr, i64, i64, i64, double) nounwind"
     return name
 
