@@ -12,6 +12,7 @@ from adc.backend.ahead.c_names import identifier
 from adc.backend.ahead.cpp_header import cpp_header
 from adc.backend.ahead.fortran_module import fortran_module
 from adc.backend.ahead.header import header
+from adc.backend.ahead.wheel import write_wheel
 from adc.backend.mlir.functions import module_text
 from adc.backend.target import for_cpu
 from adc.compiler import Staged, Subject, part_of
@@ -24,8 +25,8 @@ from adc.passes.checkpointing.budget import allocates
 from adc.seeding import both_halves, seeded
 from adc.selecting import everything, select
 
-Emit = Literal["obj", "shared", "asm", "llvm", "mlir"]
-SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "asm": ".s", "llvm": ".ll", "mlir": ".mlir"}
+Emit = Literal["obj", "shared", "wheel", "asm", "llvm", "mlir"]
+SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "wheel": "", "asm": ".s", "llvm": ".ll", "mlir": ".mlir"}
 
 
 @dataclass
@@ -102,6 +103,11 @@ def compile_units(
         built = levels.build(parts, prefix, cpus, threads=threads)
     else:
         built = aot.build(parts, prefix, for_cpu(cpu), threads=threads)
+    if emit == "wheel":
+        package, folder = identifier(output.name), output.parent
+        done.files.append(write_wheel(built, package, source or units[0].subject.name, folder))
+        done.functions = [f.name for f in built.functions]
+        return done
     if emit == "obj":
         output.write_bytes(built.object_code)
     elif emit == "shared":

@@ -25,6 +25,20 @@ _SIGNATURE = re.compile(
 )
 
 
+_EMITTED = {
+    "obj": "an object file (the default)",
+    "shared": "a shared library",
+    "wheel": "a Python package that needs NumPy alone",
+    "asm": "assembly",
+    "llvm": "LLVM IR",
+    "mlir": "MLIR of the standard dialects",
+}
+
+
+def _what_is_emitted() -> str:
+    return "; ".join(f"{name}: {what}" for name, what in _EMITTED.items())
+
+
 def add(commands: Any) -> None:
     """Add the command to those of ``adc``."""
     parser = commands.add_parser(
@@ -39,7 +53,12 @@ def add(commands: Any) -> None:
         nargs="+",
         help="a Python file, and the functions if it has several; all go into one object",
     )
-    parser.add_argument("-o", "--output", type=Path, help="default: the first function's name with .o, .so, .s or .ll")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="default: the first function's name with .o, .so, .s, .ll or .mlir; of a wheel, the name of the package",
+    )
     parser.add_argument(
         "--signature",
         action="append",
@@ -47,7 +66,7 @@ def add(commands: Any) -> None:
         help='argument types, e.g. "f64[:, ::1], f64, i64" (f32 f64 i32 i64 bool); default: the annotations. With '
         'several functions "FUNC(TYPES)"; for several signatures of one "FUNC(TYPES) as NAME". May be repeated',
     )
-    parser.add_argument("--emit", choices=("obj", "shared", "asm", "llvm", "mlir"), default="obj", help="default: obj")
+    parser.add_argument("--emit", choices=tuple(_EMITTED), default="obj", help=_what_is_emitted())
     parser.add_argument("--cpp", action="store_true", help="also write a C++20 header, with std::span and overloads")
     parser.add_argument("--fortran", action="store_true", help="also write a Fortran module, with iso_c_binding")
     parser.add_argument(
