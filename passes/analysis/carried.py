@@ -1,4 +1,6 @@
-"""Intervals of the integers that loops carry: counts, sums of bounded terms, numbers made again by each iteration.
+"""What loops carry: intervals of integers, what these are picked from, and which memrefs change places.
+
+Counts, sums of bounded terms, and numbers that each iteration makes again have intervals.
 
 A carried integer lies between its first value and what iterations give, where that does not depend on it. Else what an
 iteration adds to it counts, times the iterations; or, in a ``scf.while``, as far as the condition lets it.
@@ -11,6 +13,8 @@ from typing import TYPE_CHECKING
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
+from adc.ir.moments import strip_views
+from adc.ir.permutations import Permutations
 
 if TYPE_CHECKING:
     from adc.passes.analysis.integers import Integers, Interval
@@ -157,3 +161,41 @@ def _narrowed(facts: Integers, found: Interval, condition: Value, value: Value, 
         if predicate in ("sgt", "sge", "eq"):
             found = max(found[0], low + (predicate == "sgt")), found[1]
     return found if found[0] <= found[1] else (found[1], found[1])
+
+
+def picked_from(value: Value) -> list[Value] | None:
+    """Where ``value`` is the result of a loop that keeps what it carries or takes another value in its place, as of the
+    place of a least element: what it begins with, and all that it may take."""
+    loop = value.op
+    if loop is None or loop.opdef is not ops.for_:
+        return None
+    argument = loop.regions[0].args[1 + value.index]
+    found: dict[Value, None] = {}
+    work = [loop.regions[0].terminator.operands[value.index]]
+    while work:
+        taken = work.pop()
+        op = taken.op
+        if op is not None and op.opdef is ops.select:
+            work += op.operands[1:]
+        elif op is not None and op.opdef is ops.if_:
+            work += [region.terminator.operands[taken.index] for region in op.regions]
+        elif taken is not argument:
+            found[taken] = None
+    return [loop.operands[3 + value.index], *found]
+
+
+def carried_from(memref: Value) -> list[Value] | None:
+    """The memrefs, from before the loop, that a memref which a loop only permutes with others can be."""
+    block = memref.owner
+    loop = block.parent_op if isinstance(block, Block) else memref.op
+    if loop is None or loop.opdef is not ops.for_:
+        return None
+    position = memref.index - 1 if isinstance(block, Block) else memref.index
+    orbit = Permutations().of(loop).orbit_at(position) if position >= 0 else None
+    if orbit is None:
+        return None
+    return [strip_views(m) if _whole(m) else m for m in orbit.inputs]
+
+
+def _whole(memref: Value) -> bool:
+    return memref.op is not None and memref.op.opdef is ops.cast

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
-from adc.ir.core import Block, Op, Value
-from adc.ir.moments import strip_views
-from adc.ir.nesting import enclosing
+from adc.ir.core import Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.opdef import OpDef
-from adc.ir.permutations import Permutations
 from adc.ir.types import i1, index
 from adc.passes.analysis.affine import Form, Forms, Symbol
+from adc.passes.analysis.carried import carried_from, picked_from
 from adc.passes.analysis.division import quotient, remainder
 from adc.passes.analysis.extremes import Extremes
 
@@ -163,7 +162,8 @@ class Ranges:
                 if bound is not None:
                     return self._nonnegative(self.forms.of(bound) * factor + rest)
         if loop is None and (op is None or op.opdef not in _CHOICES):
-            return None
+            picked = self._picked(symbol, factor)
+            return None if picked is None else self._all(form * factor + rest for form in picked)
         sign = self._sign(factor)
         if sign is None:
             if self.available is None or loop is None:
@@ -183,6 +183,21 @@ class Ranges:
         if first is None or second is None:
             return first or second if self.available is not None else TRUE if TRUE in (first, second) else None
         return either(first, second)
+
+    def _picked(self, symbol: Symbol, factor: Form) -> list[Form] | None:
+        """Bounds of what ``symbol`` is one of, if it is picked by a loop: each is known after the loop."""
+        loop, values, sign = symbol.value.op, picked_from(symbol.value), self._sign(factor)
+        if loop is None or values is None or sign is None:
+            return None
+        found = []
+        counter = self.forms.symbol(loop.regions[0].args[0])
+        for value in values:
+            times, rest = self.forms.of(value).split(counter)
+            if not times.is_constant or any(inside(s.value, loop) for s in rest.symbols()):
+                return None
+            bound = self._bound(loop, lower=sign * times.constant > 0) if times.constant else times
+            found.append(self._of(symbol, bound * times + rest))
+        return found
 
     def _of_division(self, symbol: Symbol, factor: Form, rest: Form) -> Condition | None:
         """Where ``symbol`` is a remainder by a positive number or a quotient by a positive constant."""
@@ -274,23 +289,6 @@ _ELIMINATED = _CHOICES | {ops.remsi, ops.floordivsi}
 def _innermost(symbol: Symbol) -> tuple[int, bool, int]:
     depth = sum(1 for _ in enclosing(symbol.value.block))
     return depth, symbol.later is not None, symbol.number
-
-
-def carried_from(memref: Value) -> list[Value] | None:
-    """The memrefs, from before the loop, that a memref which a loop only permutes with others can be."""
-    block = memref.owner
-    loop = block.parent_op if isinstance(block, Block) else memref.op
-    if loop is None or loop.opdef is not ops.for_:
-        return None
-    position = memref.index - 1 if isinstance(block, Block) else memref.index
-    orbit = Permutations().of(loop).orbit_at(position) if position >= 0 else None
-    if orbit is None:
-        return None
-    return [strip_views(m) if _whole(m) else m for m in orbit.inputs]
-
-
-def _whole(memref: Value) -> bool:
-    return memref.op is not None and memref.op.opdef is ops.cast
 
 
 # Conditions as code ---------------------------------------------------------------------------------------------------

@@ -468,3 +468,44 @@ def test_random_nests_do_the_same(seed: int) -> None:
     after = [outcome(module, args) for args in inputs]
     assert [a[0] for a in after] == [b[0] for b in before]
     assert all(a[1] <= b[1] for a, b in zip(after, before))
+
+
+def picked(least: str, subscript: str) -> Module:
+    """The places of the last elements above and not above a half; then some access by them, in a loop."""
+    return program(
+        f"%a: {V}, %n: index",
+        f"""
+  %half = arith.constant 0.5 : f64
+  %m = memref.dim %a, 0 : {V}
+  scf.for %i = %c0 to %n step %c1 {{
+    %p, %q = scf.for %j = {least} to %m step %c1 iter_args(%p0 = %c0, %q0 = %c0) -> (index, index) {{
+      %x = memref.load %a[%j] : {V}
+      %y = arith.cmpf ogt, %x, %half : f64
+      %p1 = arith.select %y, %j, %p0 : index
+      %q1 = scf.if %y -> (index) {{
+        scf.yield %q0 : index
+      }} else {{
+        scf.yield %j : index
+      }}
+      scf.yield %p1, %q1 : index, index
+    }}
+    %l = arith.subi %p, %c1 : index
+    %d = arith.subi %q, %p : index
+    %k = adc.bound {subscript}, %m : index
+    %x = memref.load %a[%k] : {V}
+    memref.store %x, %a[%k] : {V}
+  }}""",
+    )
+
+
+@pytest.mark.parametrize(("least", "subscript"), [("%c0", "%p"), ("%c1", "%q"), ("%c1", "%l"), ("%c1", "%d")])
+def test_what_a_loop_picks_is_in_its_range(least: str, subscript: str) -> None:
+    """Differences of two of them may be negative, wherever each of them is."""
+    module = picked(least, subscript)
+    inputs = [[np.array([0.0, 1.0, 0.0, 1.0, 0.0][:m]), n] for m in range(6) for n in (0, 2)]
+    inputs.append([np.array([1.0, 0.0, 0.0, 1.0]), 2])
+    before = [outcome(module, args)[0] for args in inputs]
+    version_bounds(module)
+    verify(module)
+    assert checks(module) == 0
+    assert [outcome(module, args)[0] for args in inputs] == before
