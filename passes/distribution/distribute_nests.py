@@ -3,7 +3,7 @@
 ``for i in range(n): for j in range(m): total += f(x[i, j])`` becomes, for blocks of rows, a nest without a sum, which
 stores the terms in a buffer and can be parallel, and one that adds them to the total in order. How many rows a block
 has follows from the extents alone. Rows that are too long for a buffer are summed one after the other (see
-``distribute_sums``), so the nest is there twice.
+``distribute_sums``), so the nest is there twice. What takes long may be the terms, or what comes before them in a row.
 """
 
 from __future__ import annotations

@@ -20,11 +20,11 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
-from adc.passes.analysis.costs import cost_of_block
+from adc.passes.analysis.costs import cost_of_block, trips
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.distribution.carried_sums import Sum, sums_of
-from adc.passes.distribution.distribute_nests import distribute_nest, find_nest
+from adc.passes.distribution.distribute_nests import Nest, distribute_nest, find_nest
 from adc.passes.distribution.summed_blocks import by_blocks
 from adc.passes.rewrite import replace_op
 
@@ -44,7 +44,8 @@ class DistributeSums:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
-            if any(op.opdef is ops.for_ and sums_of(op) and _pays(op, module) for op in func.walk()):
+            loops = (op for op in func.walk() if op.opdef is ops.for_)
+            if any(find_nest(op) is not None or (sums_of(op) and _pays(op, module)) for op in loops):
                 _Distribution(Analysis(func, module, summaries), module).block(func.body)
         return module
 
@@ -66,7 +67,7 @@ class _Distribution:
         new = block.in_place_of()
         for op in block.ops:
             nest = find_nest(op) if op.opdef is ops.for_ else None
-            if nest is not None and _pays(nest.inner, self.module) and self._is_free(op):
+            if nest is not None and self._pays_in_nest(nest) and self._is_free(op):
                 with insert_at(new, op.loc):
                     kept = distribute_nest(nest)
                 with self.analysis.inside(kept.regions[0]):
@@ -82,6 +83,12 @@ class _Distribution:
                     with self.analysis.inside(region):
                         self.block(region)
         block.set_ops(new.ops)
+
+    def _pays_in_nest(self, nest: Nest) -> bool:
+        """Whether terms take long, or what is done before them."""
+        terms = trips(nest.inner) * cost_of_block(nest.inner.regions[0], self.module)
+        whole = cost_of_block(nest.outer.regions[0], self.module)
+        return _pays(nest.inner, self.module) or whole - terms >= max(terms, LEAST_COST)
 
     def _is_free(self, loop: Op) -> bool:
         """Whether iterations may run in any order otherwise."""

@@ -62,6 +62,22 @@ def three_deep(a):
     return total
 
 
+def after_a_search(a):
+    """Terms that are quick to have, once it is known which: the place of each row's least element is a subscript."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        best, least = 0, np.inf
+        for k in range(a.shape[0]):
+            s = 0.0
+            for j in range(a.shape[1]):
+                s += (a[i, j] - 0.5 * a[k, j]) ** 2
+            if s < least:
+                best, least = k, s
+        for j in range(a.shape[1]):
+            total += a[i, j] * a[best, j]
+    return total
+
+
 def triangle(a):
     """Not of this kind: rows differ in length."""
     total = 0.0
@@ -92,7 +108,7 @@ def in_place(a):
     return total
 
 
-TAKEN = [one, several, with_rows, three_deep]
+TAKEN = [one, several, with_rows, three_deep, after_a_search]
 LEFT = [triangle, used, in_place]
 SHAPES = [(0, 3), (3, 0), (1, 1), (2, 5), (7, 2), (5, 4), (9, 7)]
 
