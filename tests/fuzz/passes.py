@@ -14,7 +14,7 @@ from adc.ir import interpreter
 from adc.ir.core import Module
 from adc.ir.memory import InterpreterError
 from adc.ir.parser import parse_module
-from adc.ir.printer import print_module
+from adc.ir.printer import print_func, print_module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.analysis import machine
@@ -96,25 +96,27 @@ class _Subject:
         self._follow(module, adjoint.name, LOWER, expected)
 
     def _follow(self, module: Module, name: str, passes: Pipeline, expected: Outcome) -> None:
-        text = print_module(module)
+        texts = {func.name: print_func(func) for func in module.funcs.values()}
 
         def after(step: Pass, changed: Changed, module: Module, seconds: float) -> None:
-            nonlocal text
+            nonlocal texts
             if not changed:
                 return
-            before, text = text, print_module(module)
+            new = {func.name: print_func(func) for func in module.funcs.values() if func.name in changed}
+            before, texts = texts, {k: t for k, t in (texts | new).items() if k in new or k not in changed}
             try:
                 found = self._run(module, name)
                 assert _same(found, expected), f"{step.name} changed {expected} to {found}"
+                text = "\n".join(new.values())
                 assert print_module(parse_module(text)) == text, f"after {step.name} the text does not parse back"
             except Exception as error:
-                error.add_note(f"pass {step.name} on\n{before}")
+                error.add_note("\n".join([f"pass {step.name} on", *before.values()]))
                 raise
 
         try:
             run_pipeline(module, passes, verify=Verify.PASSES, after=after)
         except Exception as error:
-            error.add_note(f"the last code that is right is\n{text}")
+            error.add_note("\n".join(["the last code that is right is", *texts.values()]))
             raise
 
     def _run(self, module: Module, name: str) -> Outcome:
