@@ -114,7 +114,7 @@ PREPARE: Pipeline = (
 UNCHECKED: Pipeline = (DropChecks(), *PREPARE)
 """The same without the checks of subscripts: for measurements."""
 
-FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
+FREE: Pipeline = (InsertDeallocs(), Canonicalize(), CSE(memory=False), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())

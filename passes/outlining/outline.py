@@ -17,7 +17,11 @@ from adc.passes.analysis.attributes import attr_key
 
 @dataclass(frozen=True)
 class Piece:
-    """Operations that follow each other in a block, and those of their values that others use."""
+    """Operations of a block, and those of their values that others use.
+
+    They can all be run where the last one is: between them stands nothing that they could change places with, or that
+    uses their values. Copies of views that are in no block may be among them.
+    """
 
     moved: Sequence[Op]
     results: Sequence[Value]
@@ -39,8 +43,8 @@ def outline(module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasi
         for op in reversed(piece.moved):
             op.drop()
         instead.update(dict.fromkeys(piece.moved))
-        instead[piece.moved[0]] = call
-    for block in dict.fromkeys(piece.moved[0].parent for piece in pieces):
+        instead[piece.moved[-1]] = call
+    for block in dict.fromkeys(piece.moved[-1].parent for piece in pieces):
         assert block is not None
         block.set_ops([new for op in block.ops if (new := instead.get(op, op)) is not None])
     return [module.funcs[call.attrs["callee"]] for call in calls]

@@ -2,7 +2,8 @@
 
 What LLVM needs for a loop grows with the function around it (its vectoriser and its analysis of induction variables
 look at more than the loop), so that a function of a thousand loops would take more than ten times as long as ten of a
-hundred. A call per nest costs nothing beside the loop in it. Nests that are equal become one function.
+hundred. A call per nest costs nothing beside the loop in it. Nests that are equal become one function. Fills and copies
+of windows, as of an array's rim, are nests too when they are lowered: those that follow each other become a function.
 """
 
 from __future__ import annotations
@@ -13,15 +14,21 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
-from adc.ir.core import Block, Func, Module, Op
+from adc.ir.builder import insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.externals import UNIT
 from adc.ir.loop_attrs import TILES
-from adc.passes.analysis.kinds import LOOPS
+from adc.ir.rewrite import Mapping, clone_op, erase_if
+from adc.ir.types import MemRefType
+from adc.passes.analysis.kinds import LOOPS, PURE, VIEWS
 from adc.passes.outlining.equal_functions import merge_equal
 from adc.passes.outlining.outline import Piece, outline, shows_frame
 
 MOST_LOOPS = 24
 """A function with more is cut, into pieces with no more than a third of that."""
+
+MOST_WINDOWS = 8
+"""Fills and copies of windows that become one function."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +46,12 @@ class OutlineNests:
         for func in list(module.funcs.values()):
             counts: dict[Op, int] = {}
             if _count(func.body, counts) > self.most:
+                aliasing = Aliasing.asked(func, module)
                 pieces = list(_pieces(func.body, counts, self.most // 3))
-                for made in outline(module, pieces, f"{func.name}.nest", Aliasing.asked(func, module)):
+                for made in outline(module, pieces, f"{func.name}.nest", aliasing):
                     made.attrs.update({"adc.noinline": True, UNIT: True})
                     moved.append(made)
+                erase_if(func.body, lambda op: op.opdef in VIEWS and not op.result.uses)
         merge_equal(module, moved)
         return module
 
@@ -58,9 +67,44 @@ def _count(block: Block, counts: dict[Op, int]) -> int:
 
 
 def _pieces(block: Block, counts: dict[Op, int], most: int) -> Iterator[Piece]:
+    windows: list[Op] = []
     for op in block.ops:
-        if counts.get(op, 0) > most and op.opdef is not ops.parallel and TILES not in op.attrs:
+        is_window = _is_of_window(op) and not shows_frame([op])
+        if windows and (len(windows) == MOST_WINDOWS if is_window else op.opdef not in PURE):
+            yield _with_views(windows)
+            windows = []
+        if is_window:
+            windows.append(op)
+        elif counts.get(op, 0) > most and op.opdef is not ops.parallel and TILES not in op.attrs:
             for region in op.regions:
                 yield from _pieces(region, counts, most)
         elif counts.get(op) and not shows_frame([op]):
             yield Piece([op], op.results)
+
+
+def _is_of_window(op: Op) -> bool:
+    """Whether ``op`` fills or copies numbers that are not known to lie in one piece: row by row."""
+    if op.opdef is not ops.fill and op.opdef is not ops.copy:
+        return False
+    types = [v.type for v in op.operands if isinstance(v.type, MemRefType)]
+    return not isinstance(types[0].element, MemRefType) and any(t.strides is not None for t in types)
+
+
+def _with_views(windows: list[Op]) -> Piece:
+    """``windows`` and copies of the views that they are of: what is left are the arrays, and where the windows are."""
+    made, mapping = Block(), Mapping()
+    moved: list[Op] = []
+
+    def view(value: Value) -> Value:
+        op = value.op
+        if value not in mapping and op is not None and op.opdef in VIEWS:
+            view(op.operands[0])
+            clone_op(op, mapping)
+        return mapping.get(value, value)
+
+    with insert_at(made):
+        for op in windows:
+            for position, operand in enumerate(op.operands):
+                op.set_operand(position, view(operand))
+            moved += [*made.ops[len(moved) - windows.index(op) :], op]
+    return Piece(moved, [])
