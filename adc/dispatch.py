@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from adc import collector
 from adc.alignment import Borrowed
 from adc.backend.calls.callable_type import NativeCallable
 from adc.bound import Bound, Computed
@@ -238,7 +239,8 @@ class Dispatcher(NativeCallable):
                 spec = records.find(staged.record, staged, self._miss)
             if spec is None:
                 said = notices.said
-                spec = self._compile(staged)
+                with collector.paused():  # also between stages: what one leaves behind is collected with the next one's
+                    spec = self._compile(staged)
                 if notices.said != said:  # the next process is to say it, too
                     staged.record = None
                 self._keep(spec)

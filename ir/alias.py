@@ -198,15 +198,19 @@ class Aliasing:
                 rule(self, op)
 
     def _add(self, value: Value, roots: Roots) -> None:
-        if isinstance(value.type, MemRefType):
-            old = self._roots.get(value, NONE)
-            if not roots <= old:
+        if type(value.type) is MemRefType:
+            old = self._roots.get(value)
+            if old is None:
+                if roots:
+                    self._roots[value] = roots
+                    self._changed = True
+            elif old is not roots and not roots <= old:
                 self._roots[value] = old | roots
                 self._changed = True
 
     def _flow(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
         for source, target in zip(sources, targets, strict=True):
-            if isinstance(target.type, MemRefType):
+            if type(target.type) is MemRefType:
                 self._add(target, self.roots(source))
 
     def _fresh(self, op: Op) -> None:
@@ -356,12 +360,14 @@ def _has_memrefs(op: Op) -> bool:
     """Whether an operation may hand on a memref: most loads, stores and choices are of numbers."""
     kind = op.opdef
     if kind is ops.load:
-        return isinstance(op.result.type, MemRefType)
+        return type(op.results[0].type) is MemRefType
     if kind is ops.store or kind is ops.fill:
-        return isinstance(op.operands[0].type, MemRefType)
-    if kind in _AWAY and any(isinstance(v.type, MemRefType) for v in op.operands):
+        return type(op.operands[0].type) is MemRefType
+    if kind in _AWAY and any(type(v.type) is MemRefType for v in op.operands):
         return True
-    return kind is ops.copy or kind is ops.while_ or any(isinstance(r.type, MemRefType) for r in op.results)
+    if kind is ops.copy or kind is ops.while_:
+        return True
+    return MemRefType in [type(result.type) for result in op.results]
 
 
 def _is_foreign(root: Value) -> bool:

@@ -38,17 +38,25 @@ def contractible() -> Iterator[None]:
         _fastmath.reset(token)
 
 
-@contextlib.contextmanager
-def insert_at(block: Block, loc: Loc | None = None) -> Iterator[Block]:
+class insert_at:
     """Append what is built inside to ``block``, marked with ``loc`` (default: the location in force outside)."""
-    outer = _point.get(None)
-    if loc is None:
-        loc = outer[1] if outer is not None else UNKNOWN
-    token = _point.set((block, loc, outer))
-    try:
-        yield block
-    finally:
-        _point.reset(token)
+
+    __slots__ = ("_block", "_loc", "_token")  # entered for each region that is built: no generator
+
+    def __init__(self, block: Block, loc: Loc | None = None) -> None:
+        self._block = block
+        self._loc = loc
+
+    def __enter__(self) -> Block:
+        outer = _point.get(None)
+        loc = self._loc
+        if loc is None:
+            loc = outer[1] if outer is not None else UNKNOWN
+        self._token = _point.set((self._block, loc, outer))
+        return self._block
+
+    def __exit__(self, *_: object) -> None:
+        _point.reset(self._token)
 
 
 @contextlib.contextmanager

@@ -66,7 +66,8 @@ class Value:
     @property
     def block(self) -> Block | None:
         """The block in which this value is defined; None while its operation is not in one."""
-        return self.owner if isinstance(self.owner, Block) else self.owner.parent
+        op = self.op
+        return self.owner if op is None else op.parent  # type: ignore[return-value]
 
     def set_type(self, type: Type) -> None:
         self._type = type
@@ -234,10 +235,14 @@ class Block:
     def append(self, op: Op) -> Op:
         before, op.parent = op.parent, self
         self._ops.append(op)
-        moved = before is not None and before is self._place
+        if before is None:  # as it is new
+            if self.parent is not None:
+                _touch(self)
+            return op
+        moved = before is self._place
         if not moved or len(self._ops) == 1:  # once for all that will be moved
             _touch(self, moved=moved)
-        if before is not None and not moved:
+        if not moved:
             _touch(before)
         return op
 
@@ -307,7 +312,8 @@ class Block:
 
     @property
     def parent_op(self) -> Op | None:
-        return self.parent if isinstance(self.parent, Op) else None
+        parent = self.parent
+        return parent if type(parent) is Op else None
 
 
 class Func:

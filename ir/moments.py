@@ -16,7 +16,7 @@ memory overlaps nothing that was there before it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Op, Value
@@ -33,8 +33,7 @@ def strip_views(memref: Value) -> Value:
     return memref
 
 
-@dataclass(frozen=True)
-class _Birth:
+class _Birth(NamedTuple):
     """Where a memref comes from. ``number``: in program order; ``end``: the last number of its block.
 
     ``sources``: what it may be a copy of, one for each way into ``owner``; memrefs of one owner come in together.
@@ -119,14 +118,14 @@ class Moments:
     def _block(self, block: Block, sources: dict[Value, tuple[Value, ...]]) -> None:
         mine: list[tuple[Value, int, bool, object, tuple[Value, ...]]] = []
         for arg in block.args:
-            if isinstance(arg.type, MemRefType):
+            if type(arg.type) is MemRefType:
                 mine.append((arg, self._next(), False, block if arg in sources else None, sources.get(arg, ())))
         for op in block.ops:
             if op.regions:
                 self._regions(op)
             of: tuple[object, dict[Value, tuple[Value, ...]]] | None = None
             for result in op.results:  # hardly any is a memref
-                if isinstance(result.type, MemRefType):
+                if type(result.type) is MemRefType:
                     owner, made = of = of or _made_by(op)
                     new = op.opdef is ops.alloc or op.opdef is ops.undef
                     mine.append((result, self._next(), new, owner, made.get(result, ())))

@@ -10,8 +10,8 @@ from adc.ir.core import Block, Op, Value
 def enclosing(block: Block | None) -> Iterator[Op]:
     """The operations in whose regions ``block`` is, innermost first."""
     while block is not None:
-        op = block.parent_op
-        if op is None:
+        op = block.parent
+        if type(op) is not Op:
             return
         yield op
         block = op.parent
@@ -25,7 +25,13 @@ def with_enclosing(op: Op) -> Iterator[Op]:
 
 def inside(value: Value, op: Op) -> bool:
     """Whether ``value`` is defined inside ``op``, as an argument of its regions or by an operation in them."""
-    return any(ancestor is op for ancestor in enclosing(value.block))
+    block = value.block
+    while block is not None:
+        around = block.parent
+        if around is op:
+            return True
+        block = around.parent if type(around) is Op else None
+    return False
 
 
 def place_in(block: Block, op: Op) -> Op | None:

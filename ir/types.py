@@ -6,26 +6,23 @@ Every type is an immutable value: equal types are interchangeable, and ``str(t)`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
 class Type:
     """Base of all types."""
 
-    @property
-    def is_float(self) -> bool:
-        return isinstance(self, FloatType)
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether this is an integer one computes with (i1 included)."""
-        return isinstance(self, IntType | IndexType)
+    is_float: ClassVar[bool] = False
+    is_integer: ClassVar[bool] = False
+    """Whether this is an integer one computes with (i1 included)."""
 
 
 @dataclass(frozen=True)
 class FloatType(Type):
     """An IEEE binary float of ``width`` bits (32 or 64)."""
 
+    is_float: ClassVar[bool] = True
     width: int
 
     def __str__(self) -> str:
@@ -37,6 +34,7 @@ class IntType(Type):
     """An integer of ``width`` bits (1, 8, 16, 32 or 64); ``i1`` is the Boolean. Elements of arrays and arguments may be
     ``unsigned``: what that says is how they become an ``index``, which all integers are computed with as."""
 
+    is_integer: ClassVar[bool] = True
     width: int
     unsigned: bool = False
 
@@ -66,6 +64,8 @@ class ComplexType(Type):
 @dataclass(frozen=True)
 class IndexType(Type):
     """The 64-bit integer of loop counters, extents and subscripts. A Python int is one while it is computed with."""
+
+    is_integer: ClassVar[bool] = True
 
     def __str__(self) -> str:
         return "index"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, KeysView, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -60,12 +59,17 @@ class Symbol:
 Monomial = tuple[Symbol, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Form:
-    """``sum(coefficient * product of symbols)``. Monomials are sorted by symbol; no coefficient is zero."""
+    """``sum(coefficient * product of symbols)``. Monomials are sorted by symbol; no coefficient is zero. Never changed;
+    what is asked of it again and again is remembered."""
 
-    terms: Mapping[Monomial, int]
+    __slots__ = ("_hash", "_symbols", "terms")
     ZERO: ClassVar[Form]
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self.terms = terms
+        self._symbols: KeysView[Symbol] | None = None
+        self._hash: int | None = None
 
     @staticmethod
     def number(value: int) -> Form:
@@ -88,10 +92,9 @@ class Form:
         return max(map(len, self.terms), default=0)
 
     def symbols(self) -> KeysView[Symbol]:
-        known: KeysView[Symbol] | None = self.__dict__.get("_symbols")
+        known = self._symbols
         if known is None:
-            known = dict.fromkeys(s for monomial in self.terms for s in monomial).keys()
-            self.__dict__["_symbols"] = known
+            known = self._symbols = dict.fromkeys([s for monomial in self.terms for s in monomial]).keys()
         return known
 
     def split(self, symbol: Symbol) -> tuple[Form, Form]:
@@ -145,10 +148,13 @@ class Form:
         return Form({m: c for m, c in terms.items() if c})
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and self.terms == other.terms
+        return self is other or (isinstance(other, Form) and self.terms == other.terms)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        known = self._hash
+        if known is None:
+            known = self._hash = hash(frozenset(self.terms.items()))
+        return known
 
     def __str__(self) -> str:
         text = ""

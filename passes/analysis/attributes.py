@@ -18,4 +18,4 @@ OPPOSITE_FLOAT = {"oeq": "une", "une": "oeq", "uno": "ord", "ord": "uno"}
 
 def attr_key(attrs: Mapping[str, Attr]) -> Hashable:
     """Equal for equal attributes; tells apart 0.0 and -0.0, and takes NaN as equal to itself."""
-    return tuple((name, repr(v) if isinstance(v, float) else v) for name, v in attrs.items())
+    return tuple([(name, repr(v) if isinstance(v, float) else v) for name, v in attrs.items()])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
 from functools import cached_property
 
 from adc.ir import ops
@@ -16,6 +16,8 @@ from adc.ir.messages import is_together
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import READS, SILENT, TRAPS, WRITES
 
+NO_ROOTS: Set[Value] = frozenset()
+
 
 @dataclass
 class Effects:
@@ -25,16 +27,18 @@ class Effects:
     ``once``: nor may it be done again in a reverse sweep, as what all ranks do together may be.
     """
 
-    reads: set[Value] = field(default_factory=set)
-    writes: set[Value] = field(default_factory=set)
+    reads: Set[Value] = NO_ROOTS
+    writes: Set[Value] = NO_ROOTS
     everything: bool = False
     traps: bool = False
     ordered: bool = False
     once: bool = False
 
     def include(self, other: Effects) -> None:
-        self.reads |= other.reads
-        self.writes |= other.writes
+        if not other.reads <= self.reads:
+            self.reads = self.reads | other.reads
+        if not other.writes <= self.writes:
+            self.writes = self.writes | other.writes
         self.everything |= other.everything
         self.traps |= other.traps
         self.ordered |= other.ordered
@@ -134,16 +138,16 @@ class Memory:
             return Effects(traps=op.attrs["check"])
         roots = self.roots
         if op.opdef is ops.load:
-            return Effects(reads=set(roots(op.operands[0])))
+            return Effects(reads=roots(op.operands[0]))
         if op.opdef in (ops.store, ops.fill):
-            return Effects(writes=set(roots(op.operands[1])))
+            return Effects(writes=roots(op.operands[1]))
         if op.opdef is ops.accumulate:
-            both = set(roots(op.operands[1]))
+            both = roots(op.operands[1])
             return Effects(reads=both, writes=both)
         if op.opdef is ops.copy:
-            return Effects(reads=set(roots(op.operands[0])), writes=set(roots(op.operands[1])))
+            return Effects(reads=roots(op.operands[0]), writes=roots(op.operands[1]))
         if op.opdef is ops.matmul:
-            both = set(roots(op.operands[2]))
+            both = roots(op.operands[2])
             return Effects(reads=both.union(*map(roots, op.operands[:2])), writes=both)
         if op.opdef is ops.foreign:
             arrays = [v for v in op.operands if isinstance(v.type, MemRefType)]
@@ -152,9 +156,9 @@ class Memory:
             once = ordered and not is_together(op)
             read = {root for v in arrays for root in roots(v)}
             return Effects(read, written, traps=ordered, ordered=ordered, once=once)
-        touched = {root for v in op.operands if isinstance(v.type, MemRefType) for root in roots(v)}
-        reads = set(touched) if op.opdef in READS else set()
-        writes = set(touched) if op.opdef in WRITES else set()
+        touched = frozenset(root for v in op.operands if isinstance(v.type, MemRefType) for root in roots(v))
+        reads = touched if op.opdef in READS else NO_ROOTS
+        writes = touched if op.opdef in WRITES else NO_ROOTS
         return Effects(reads=reads, writes=writes, traps=op.opdef in TRAPS)
 
     def _call(self, op: Op) -> Effects:
@@ -168,9 +172,9 @@ class Memory:
             if isinstance(operand.type, MemRefType):
                 reach = self.reach(operand)
                 if summary is None or position in summary.reads:
-                    total.reads |= reach
+                    total.reads = total.reads | reach
                 if summary is None or position in summary.writes:
-                    total.writes |= reach
+                    total.writes = total.writes | reach
         return total
 
 

@@ -61,14 +61,17 @@ def _same_range(a: Type, b: Type) -> bool:
     return width(a) == width(b) and is_unsigned(a) == is_unsigned(b)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Linear:
-    """``sum(coefficient * value for value, coefficient in terms) + constant``; no coefficient is zero."""
+    """``sum(coefficient * value for value, coefficient in terms) + constant``; no coefficient is zero. Never changed
+    (``frozen`` would make it twice as expensive to make)."""
 
     terms: dict[Value, int]
     constant: int
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
+        if not other.terms:
+            return Linear(self.terms, self.constant + factor * other.constant)
         terms = dict(self.terms)
         for value, coefficient in other.terms.items():
             total = terms.get(value, 0) + factor * coefficient

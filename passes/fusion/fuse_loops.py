@@ -18,10 +18,11 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside, with_enclosing
+from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.cold import COLD, walk_likely, warm_regions
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Effects, Memory, Summaries
-from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.analysis.kinds import ELEMENT, SILENT
 from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.joining import joined_branches, joined_loops, with_following
 
@@ -121,10 +122,11 @@ class _Fusion:
         return any(self._join(block, at, n) for n in (following if self.past else itertools.islice(following, 1)))
 
     def _join(self, block: Block, at: int, found: int) -> bool:
-        first, second, between = block.ops[at], block.ops[found], block.ops[at + 1 : found]
+        first, second = block.ops[at], block.ops[found]
         loops = _is_loop(first)
         if not (self._match_loops(first, second) if loops else self._match_branches(first, second)):
             return False
+        between = block.ops[at + 1 : found]
         parted = self._between(first, second, between)
         copied = parted is None and not loops and self.past is not None and all(_is_simple(op) for op in between)
         if copied:
@@ -156,13 +158,18 @@ class _Fusion:
         """What can go in front of ``first`` and what must stay, behind ``second``; None if it cannot be parted so."""
         before: list[Op] = []
         after: list[Op] = []
+        late, touching = set(first.results), [first]  # values that are there too late, and what may have an order
         for op in between:
-            if not any(_uses(op, other) or self._conflict(op, other) for other in (first, *after)):
+            silent = op.opdef in SILENT
+            used = used_from_outside([op]) if op.regions else op.operands
+            if late.isdisjoint(used) and (silent or not any(self._conflict(op, other) for other in touching)):
                 before.append(op)
-            elif _uses(second, op) or op.opdef is ops.assert_ or self._conflict(op, second):
+            elif _uses(second, op) or op.opdef is ops.assert_ or (not silent and self._conflict(op, second)):
                 return None  # what the second reads may be there only if an assertion holds
             else:
                 after.append(op)
+                late.update(op.results)
+                touching += [] if silent else [op]
         return before, after
 
     def _conflict(self, a: Op, b: Op) -> bool:
@@ -170,7 +177,7 @@ class _Fusion:
         x, y = self.memory.effects(a), self.memory.effects(b)
         if x.everything or y.everything or (x.traps and (y.traps or self._seen(y))) or (y.traps and self._seen(x)):
             return True
-        if x.writes.isdisjoint(y.writes | y.reads) and x.reads.isdisjoint(y.writes):
+        if x.writes.isdisjoint(y.writes) and x.writes.isdisjoint(y.reads) and x.reads.isdisjoint(y.writes):
             return False
         # Buffers that swap come from the same allocations, and are two at any moment.
         one, other = self._touched(a), self._touched(b)

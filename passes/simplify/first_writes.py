@@ -8,6 +8,7 @@ go altogether. Where a loop leaves out the rim, that alone is filled or copied. 
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -106,7 +107,7 @@ class _FirstWrites:
                 op.drop()
             block.set_ops([new for op in block.ops for new in (*self._before.pop(op, ()), op) if new not in dead])
 
-    def _touch(self, waiting: dict[Value, Op], op: Op, roots: set[Value]) -> None:
+    def _touch(self, waiting: dict[Value, Op], op: Op, roots: Set[Value]) -> None:
         """Forget what ``op``, which reads or writes memory of these ``roots``, may touch."""
         for memref in [memref for memref in waiting if memref in roots]:
             if self._may_touch(op, memref):
