@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adc.ir.builder import current_block, insert_at
+from adc.ir.builder import current_block
 from adc.ir.core import Block, Func, Module, Op, Value
 
 Mapping = dict[Value, Value]
@@ -16,22 +16,25 @@ Mapping = dict[Value, Value]
 
 def clone_op(op: Op, mapping: Mapping) -> Op:
     """Append a deep copy of ``op`` at the insertion point and extend ``mapping`` by its results."""
-    regions = [clone_block(region, mapping) for region in op.regions]
+    return _clone_into(current_block(), op, mapping)
+
+
+def _clone_into(target: Block, op: Op, mapping: Mapping) -> Op:
+    regions = [clone_block(region, mapping) for region in op.regions] if op.regions else ()
     operands = [mapping.get(v, v) for v in op.operands]
     copy = Op(op.opdef, operands, [r.type for r in op.results], dict(op.attrs), regions, op.loc)
     for old, new in zip(op.results, copy.results, strict=True):
         new.hint = old.hint
         mapping[old] = new
-    return current_block().append(copy)
+    return target.append(copy)
 
 
 def clone_block(block: Block, mapping: Mapping) -> Block:
     """A deep copy of ``block`` with arguments of the same types, in no region yet; ``mapping`` is extended."""
     copy = Block([a.type for a in block.args], [a.hint for a in block.args])
     mapping.update(zip(block.args, copy.args, strict=True))
-    with insert_at(copy):
-        for op in block.ops:
-            clone_op(op, mapping)
+    for op in block.ops:
+        _clone_into(copy, op, mapping)
     return copy
 
 
@@ -54,9 +57,8 @@ def clone_func(func: Func, name: str, mapping: Mapping | None = None) -> Func:
     copy.attrs = dict(func.attrs)
     mapping = {} if mapping is None else mapping
     mapping.update(zip(func.args, copy.args, strict=True))
-    with insert_at(copy.body):
-        for op in func.body.ops:
-            clone_op(op, mapping)
+    for op in func.body.ops:
+        _clone_into(copy.body, op, mapping)
     return copy
 
 

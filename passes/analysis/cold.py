@@ -5,7 +5,8 @@ An ``scf.if`` says which of its regions is cold by the attribute ``adc.cold``, "
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 
 from adc.ir import ops
 from adc.ir.core import Block, Op
@@ -27,18 +28,24 @@ def cold_region(op: Op) -> Block | None:
 
 def walk_warm(block: Block) -> Iterator[Op]:
     """Every operation outside cold regions, outer before inner, in order."""
-    for op in block.ops:
-        yield op
-        for region in warm_regions(op):
-            yield from walk_warm(region)
+    return _walk(block, warm_regions)
 
 
 def walk_likely(block: Block) -> Iterator[Op]:
     """Every operation but those of cold regions, and of the other side of branches that are likely."""
-    for op in block.ops:
-        yield op
-        for region in op.regions[:1] if ops.LIKELY in op.attrs else warm_regions(op):
-            yield from walk_likely(region)
+    return _walk(block, lambda op: op.regions[:1] if ops.LIKELY in op.attrs else warm_regions(op))
+
+
+def _walk(block: Block, regions: Callable[[Op], tuple[Block, ...]]) -> Iterator[Op]:
+    stack: list[Iterator[Op]] = [iter(block.ops)]  # as Block.walk
+    while stack:
+        for op in stack[-1]:
+            yield op
+            if op.regions:
+                stack.append(chain.from_iterable(region.ops for region in regions(op)))
+                break
+        else:
+            stack.pop()
 
 
 def is_cold(block: Block) -> bool:

@@ -34,9 +34,9 @@ class CSE:
     name: ClassVar[str] = "cse"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries.asked(module)
+        summaries = Summaries.asked(module) if self.memory else None
         for func in module.funcs.values():
-            _Walk(func, summaries if self.memory else None).run()
+            _Walk(func, summaries).run()
         return module
 
 

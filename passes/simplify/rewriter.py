@@ -223,9 +223,11 @@ class Rewriter:
 
     def _simpler(self, op: Op) -> Sequence[Value] | None:
         """Values equal to the results of ``op``, or None if it should stay."""
-        folded = self._fold(op)
-        if folded is not None:
-            return (folded,)
+        operands = op.operands
+        if operands and (first := operands[0].op) is not None and first.opdef is ops.constant:
+            folded = self._fold(op)
+            if folded is not None:
+                return (folded,)
         rule = self._rules.get(op.opdef)
         return None if rule is None else rule(self, op)
 
