@@ -4,7 +4,7 @@
 # make demo   the plate problem, from a decorated function to an object file
 # make valgrind   malformed calls under valgrind, if it is installed
 # make stencils   500 random stencil programs, each on 1, 2, 3, 4 and 8 threads
-# make fuzz   20,000 random programs on long arrays and 20,000 of all kinds of statements
+# make fuzz   20,000 random programs on long arrays, 20,000 of all kinds of statements, 20,000 of numerical idioms
 # make bench   the benchmark suite, beside its peers
 # make dist   sdist and wheel, checked by twine
 # make docs   the site, in docs/_build/html; warnings are errors
@@ -82,6 +82,7 @@ demo: $(VENV)/examples
 fuzz: $(VENV)/test
 	$(BIN)/python -m tests.arrays.run --programs $(FUZZ_PROGRAMS) --first $(FUZZ_FIRST)
 	$(BIN)/python -m tests.fuzz.run --programs $(FUZZ_PROGRAMS) --first $(FUZZ_FIRST)
+	$(BIN)/python -m tests.fuzz.run --programs $(FUZZ_PROGRAMS) --first $(FUZZ_FIRST) --idioms
 
 stencils: $(VENV)/test
 	$(BIN)/python -m tests.stencils.run

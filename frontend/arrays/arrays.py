@@ -124,7 +124,9 @@ def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
 
 def truth(v: AbstractValue) -> bool | Value:
     """Python's truth of a value: known, or an i1."""
-    if is_array(v):
+    if isinstance(v, Array | Lazy):
+        if not v.dims:
+            return scalars.truth(lazy_of(v).element([], False))
         raise refuse(
             current_loc(),
             "the truth value of an array is ambiguous",

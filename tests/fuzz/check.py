@@ -20,6 +20,7 @@ import adc
 from adc import jit_grad
 from adc.dispatch import sharing
 from adc.errors import CompileError, DifferentiationError, ShapeError
+from tests.fuzz import features
 from tests.fuzz.expressions import Arr
 from tests.fuzz.generator import Program, generate
 from tests.fuzz.long import generate_long
@@ -65,14 +66,17 @@ def check(
     only: frozenset[str] | None = None,
     level: int | None = None,
     twice: bool | None = None,
+    idioms: bool = False,
 ) -> Verdict:
     """Generate a program and check it. Raises ``AssertionError`` (or what went wrong), with the program's text.
 
-    One in eight has arrays that are long enough for vectors. ``level``: LLVM's, by default ``level_of``. ``twice``:
+    One in eight has arrays that are long enough for vectors. ``idioms``: it is made of what numerical programs are made
+    of. ``level``: LLVM's, by default ``level_of``. ``twice``:
     whether second derivatives are checked, too; by default of one in five.
     """
     rng = rng or random.Random(seed)
     long = seed % 8 == 4
+    only = features.idioms(rng) if idioms else only
     program = (generate_long if long else generate)(rng, size, only)
     leaves = arguments(program.params, rng, overlap="prange" not in program.text.split("def main", 1)[1])
     try:

@@ -224,6 +224,10 @@ class Expressions(Lines):
     def subscript(self, extent: int, scope: Scope) -> str:
         fitting = [i for i in scope.ints if 0 <= i.low and i.high < extent]
         kind = self.rng.randint(0, 5)
+        if "wrapped" in self.features and self.chance(0.4):
+            turned = [self.wrapped(i, extent) for i in scope.ints if -extent <= i.low and i.high < extent]
+            if turned:
+                return self.rng.choice(turned)
         if kind <= 2 and fitting:
             return self.rng.choice(fitting).name
         if kind == 3 and fitting:
@@ -234,6 +238,14 @@ class Expressions(Lines):
         if kind == 5:
             return str(-self.rng.randint(1, extent))
         return str(self.rng.randrange(extent))
+
+    def wrapped(self, number: Int, extent: int) -> str:
+        """A subscript that may count from the end."""
+        back = min(2, extent + number.low)
+        forms = [f"{number.name} - {self.rng.randint(0, back)}", f"-1 - {number.name}", f"~{number.name}"]
+        if number.high <= extent:
+            forms.append(f"-{number.name}")
+        return self.rng.choice(forms[:1] if number.low < 0 or not number.name.isidentifier() else forms)
 
     def window(self, array: Arr, *, drop: bool = False) -> tuple[str, tuple[int, ...]]:
         """A basic slice of an array, and its shape."""

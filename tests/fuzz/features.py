@@ -46,6 +46,14 @@ TABLE: dict[str, tuple[bool, int]] = {
     "variadic": (True, 15),  # *args, **kwargs, keyword-only parameters
     "function_tuples": (True, 10),
 }
+# What numerical programs are made of (``idioms.py``): programs that have some of these are asked for.
+IDIOMS = frozenset({
+    "wrapped",  # subscripts that count from the end for some values of a loop's counter
+    "buffers",
+    "states",  # a time loop's, in an array or in a list that grows
+    *("counting", "structured", "small_arrays", "products", "index_arrays", "masks", "counts", "shapes", "zero_rank"),
+    *("complex", "returned_containers"),
+})  # fmt: skip
 LANDED = frozenset(name for name, (landed, _) in TABLE.items() if landed)
 
 
@@ -54,3 +62,8 @@ def choose(rng: random.Random, only: frozenset[str] | None = None) -> frozenset[
     if only is not None:
         return only
     return frozenset(name for name, (landed, share) in TABLE.items() if rng.random() * 100 < share and landed)
+
+
+def idioms(rng: random.Random) -> frozenset[str]:
+    """The features of a program of four idioms, and of three features besides."""
+    return frozenset(rng.sample(sorted(IDIOMS), 4) + rng.sample(sorted(LANDED), 3))

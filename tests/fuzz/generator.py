@@ -14,8 +14,9 @@ from functools import cached_property
 
 from tests.fuzz import features
 from tests.fuzz.expressions import BOUND, Arr, Int, Scope, Seq
+from tests.fuzz.idioms import Idioms
 from tests.fuzz.params import Choice, Group, Maybe, Spec, name_of
-from tests.fuzz.statements import Helper, Statements
+from tests.fuzz.statements import Helper
 
 Statement = Callable[[Scope, int, int], None]
 HEAD = """import dataclasses
@@ -45,7 +46,7 @@ class Program:
     params: tuple[Spec, ...]
 
 
-class Generator(Statements):
+class Generator(Idioms):
     """Makes one program. ``size`` bounds the number of statements."""
 
     def __init__(self, rng: random.Random, size: int = 14, only: frozenset[str] | None = None) -> None:
@@ -69,6 +70,7 @@ class Generator(Statements):
             chunks.append(MODES)
         chunks += [self.helper() for _ in range(self.rng.randint(0, 2))]
         chunks += self.top_functions()
+        chunks += self.idiom_functions()
         scope = Scope(leave=self.result)
         params: list[Spec] = ["x"]
         scope.floats.append("x")
@@ -279,6 +281,19 @@ class Generator(Statements):
             ("makers", 1, [self.made] * 2),
             ("closures", 1, [self.closure, self.closure, self.call_local]),
             ("function_tuples", 1, [self.function_tuple] * 2),
+            ("buffers", 1, [self.time_loop] * 3),
+            ("states", 1, [self.history] * 3),
+            ("counting", 2, [self.counting] * 3),
+            ("structured", 1, [self.structured] * 2),
+            ("small_arrays", 2, [self.small_array] * 3),
+            ("products", 1, [self.product] * 3),
+            ("index_arrays", 2, [self.indexed] * 3),
+            ("masks", 2, [self.masked] * 3),
+            ("counts", 1, [self.counted] * 2),
+            ("shapes", 2, [self.shaped] * 3),
+            ("zero_rank", 2, [self.zero_rank] * 2),
+            ("complex", 2, [self.complex_numbers] * 2),
+            ("returned_containers", 1, [self.returned] * 2),
         ]
 
     def scalar_helpers(self) -> list[tuple[str, int]]:

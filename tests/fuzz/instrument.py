@@ -12,6 +12,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import itertools
 import math
 import types
 import typing
@@ -177,21 +178,25 @@ def namespace(trail: Trail) -> dict[str, Any]:
         floor=lambda x: whole(math.floor(x), x) if _is_float(x) else x,
         ceil=lambda x: whole(math.ceil(x), x) if _is_float(x) else x,
     )
-    long_numpy = types.SimpleNamespace(
-        **{
-            name: getattr(np, name)
-            for name in ("sin", "cos", "tanh", "exp", "sqrt", "arctan", "sum", "dot", "where", "zeros_like", "ndarray")
-        },
+    def sort(a: Any) -> Any:
+        order = np.argsort(a, kind="stable")
+        trail.note(tuple(order), np.min(np.diff(a[order]), initial=math.inf))
+        return a[order]
+
+    largest = elementwise(1)
+    largest.accumulate = lambda a: np.array(list(itertools.accumulate(a, largest)), LONG)  # type: ignore[attr-defined]
+    long_numpy = LongNumpy(
         float32=LONG,
+        sort=sort,
         abs=absolute,
         max=array_extreme(1),
         min=array_extreme(-1),
-        maximum=elementwise(1),
+        maximum=largest,
         minimum=elementwise(-1),
-        zeros=lambda shape, dtype=LONG: np.zeros(shape, LONG),
+        zeros=lambda shape, dtype=LONG: np.zeros(shape, _long_dtype(dtype)),
         ones=lambda shape: np.ones(shape, LONG),
         full=lambda shape, value: np.full(shape, value, LONG),
-        array=lambda values: np.array(values, LONG),
+        array=_long_array,
     )
     modules = {
         "math": long_math,
@@ -210,9 +215,29 @@ def namespace(trail: Trail) -> dict[str, Any]:
         max=extreme(1),
         min=extreme(-1),
         int=Integer,
+        float=lambda x=0.0: LONG(x) if _varies(x) or isinstance(x, np.ndarray) else builtins.float(x),
         round=lambda x: whole(round(x), x, 0.5) if _is_float(x) else round(x),
     )
     return {"__name__": "fuzz", "__builtins__": names, "_compare": compare, "_floored": floored}
+
+
+class LongNumpy(types.SimpleNamespace):
+    """NumPy, with some functions in place of its own."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def _long_dtype(dtype: Any) -> Any:
+    """The dtype with long floats in place of others."""
+    if isinstance(dtype, list):
+        return [(name, LONG if kind == "f8" else kind, *shape) for name, kind, *shape in dtype]
+    return np.int64 if isinstance(dtype, type) and issubclass(dtype, int | np.integer) else LONG
+
+
+def _long_array(values: Any) -> Any:
+    made = np.array(values)
+    return made if made.dtype.kind in "ic" else made.astype(LONG)
 
 
 def long_erf(x: Any) -> Any:

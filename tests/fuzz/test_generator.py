@@ -19,7 +19,7 @@ def test_depends_on_the_seed_alone():
         assert generate(random.Random(seed)) == generate(random.Random(seed))
 
 
-@pytest.mark.parametrize("feature", sorted(features.TABLE))
+@pytest.mark.parametrize("feature", sorted({*features.TABLE, *features.IDIOMS}))
 def test_each_feature(feature):
     """It changes programs, and what Python says of them does not depend on how floats are represented."""
     only, changed = frozenset({feature}), 0

@@ -12,7 +12,7 @@ from tests.fuzz.check import check
 from tests.fuzz.exact import check as check_bits
 from tests.fuzz.passes import check_passes
 
-NATIVE, OPTIMISED, INTERPRETED, PASSES, BITS = 180, 6, 80, 40, 40
+NATIVE, OPTIMISED, INTERPRETED, PASSES, BITS, IDIOMS = 160, 6, 80, 40, 40, 20
 BATCH = 10
 
 
@@ -20,6 +20,12 @@ BATCH = 10
 def test_compiled(first: int) -> None:
     for seed in range(first, first + BATCH):
         check(seed)
+
+
+@pytest.mark.parametrize("first", range(0, IDIOMS, BATCH))
+def test_idioms(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        check(seed, size=6, twice=seed % 10 == 0, idioms=True)
 
 
 @pytest.mark.parametrize("seed", range(4, 4 + 8 * OPTIMISED, 8))

@@ -84,6 +84,7 @@ def test_arrays_are_unpacked() -> None:
 def test_arrays_without_axes_are_numbers() -> None:
     check("z = np.array(v[0])\nz[...] = z * v[1]\nz *= 0.5\nreturn float(z), float(z * 2.0), int(z + 3.0)", v=V)
     check("z = np.zeros(())\nz += v[2]\nreturn bool(z * 0.0), float(v[0] * z) + abs(z), np.float64(z + 1.0)", v=V)
+    check("z = np.array(v[0])\nz += 1.0\nreturn (1.0 if z * v[0] > 0.1 else v[1]), not z, -3.0 < z < v[0]", v=V)
 
 
 def test_lists_of_numbers() -> None:
