@@ -21,7 +21,8 @@ import numpy as np
 from adc.frontend.foreign import instead_of
 
 Sort = Literal[
-    "tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text", "complex", "structured"
+    "tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text", "complex", "structured",
+    "slice",
 ]  # fmt: skip
 MUTABLE = frozenset({"object", "list", "dict"})
 
@@ -36,7 +37,8 @@ class Form:
     ``protected`` says why it must not be mutated, if so. A ``function`` was defined in a traced function,
     or is a partial. A ``choice`` is one of several constants or functions: ``names`` tell them apart; the items are the
     number of the chosen one, and all of them.
-    A ``text`` has a template for a name, and numbers for items. A ``complex`` number has its two parts.
+    A ``text`` has a template for a name, and numbers for items. A ``complex`` number has its two parts, and a ``slice``
+    that traced code made its three; other slices are constants.
     A ``structured`` array of NumPy's, or an element of one (then ``cls`` is a ``np.void``), has one item for each field
     of its ``dtype``: the view of that field.
     """
@@ -76,6 +78,7 @@ SPECIAL = ("__getattr__", "__getattribute__", "__setattr__")  # what classes do 
 TUPLE = Form("tuple", tuple)
 LIST = Form("list", list)
 BOUND = Form("record", types.MethodType, ("__self__", "__func__"))
+SLICE = Form("slice", slice, ("start", "stop", "step"))
 COMPLEX: dict[type, Form] = {
     cls: Form("complex", cls, ("real", "imag")) for cls in (complex, np.complex128, np.complex64)
 }
@@ -253,6 +256,8 @@ def build(form: Form, items: Sequence[Any]) -> Any:
         return dict(zip(form.names, items, strict=True))
     if form.kind == "namedtuple":
         return form.cls._make(items)  # type: ignore[attr-defined]
+    if form.kind == "slice":
+        return slice(*items)
     if form.kind == "choice":
         return items[1 + items[0]]
     if form.kind == "complex":

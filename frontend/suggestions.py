@@ -48,7 +48,6 @@ FUNCTIONS = INSTEAD | {
     "iter": "use a for loop",
     "next": "use a for loop",
     "complex": "use two floats, the real and the imaginary part",
-    "slice": "write the slice in the brackets: x[start:stop:step]",
     "list": "use a tuple, or an array made with np.zeros",
     "dict": "use separate variables, or a tuple",
     "set": "use a tuple",

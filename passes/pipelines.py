@@ -35,6 +35,7 @@ from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
+from adc.passes.simplify.delinearize_loops import DelinearizeLoops
 from adc.passes.simplify.drop_rules import DropRules
 from adc.passes.simplify.early_checks import EarlyChecks
 from adc.passes.simplify.expand_strong_products import ExpandStrongProducts
@@ -90,6 +91,7 @@ PREPARE: Pipeline = (
     *SIMPLIFY,
     IfChanged(Inline(), SIMPLIFY),
     IfChanged(UpliftWhiles(), SIMPLIFY),
+    IfChanged(DelinearizeLoops(), SIMPLIFY),
     *SMALL_ARRAYS,
     IfChanged(SwapCopied(), (Canonicalize(), CSE())),
     IfChanged(EarlyChecks(), (CSE(),)),

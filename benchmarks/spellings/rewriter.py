@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import inspect
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -228,7 +229,7 @@ def _reduced(tree: ast.Module, function: str) -> ast.Module:
 def _imported(file: Path) -> Any:
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)  # where dataclasses look it up
     spec.loader.exec_module(module)
     return module
 

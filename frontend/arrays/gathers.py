@@ -10,6 +10,7 @@ from adc.frontend.arrays import arrays
 from adc.frontend.arrays.nested import array_of
 from adc.frontend.arrays.subscripts import expand, view
 from adc.frontend.containers import sequences
+from adc.frontend.data.compounds import slice_object
 from adc.frontend.data.dims import BOUNDS_ERROR, Dim, dim_value, equal_dims, same_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Range, Scalar, Static, Tuple
@@ -129,8 +130,8 @@ def items_of(frame: Frame, v: AbstractValue, loc: Loc, *, alone: bool) -> list[I
     v = _unpacked(sequences.snapshot(frame, v))
     if isinstance(v, Tuple) and alone and v.form.kind != "list":
         return [one for item in v.items for one in items_of(frame, item, loc, alone=False)]
-    if isinstance(v, Static) and isinstance(v.value, slice):
-        return [Item(loc, Slice(*map(Static, (v.value.start, v.value.stop, v.value.step))))]
+    if (part := slice_object(v)) is not None:
+        return [Item(loc, Slice(*part.items))]
     if isinstance(v, Tuple):
         v = array_of(frame, v, None) if v.items else nests.allocate(frame, [0], i64)
     return [Item(loc, _counted(v) if isinstance(v, Range) else v)]

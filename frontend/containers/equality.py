@@ -9,7 +9,7 @@ from adc.frontend.containers import records
 from adc.frontend.containers.sequences import constant_key, dict_items, known_items
 from adc.frontend.control.branches import branch
 from adc.frontend.control.options import split, split_all
-from adc.frontend.data.compounds import OneOf, Structured, Text
+from adc.frontend.data.compounds import OneOf, Structured, Text, slice_object
 from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -64,6 +64,8 @@ def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[Abstra
         return (v.cls,), held.items, held.form.names
     if isinstance(v, Tuple):
         return (tuple,), v.items, ()
+    if (part := slice_object(v)) is not None:
+        return (slice,), part.items, ()
     if records.is_instance(v):
         cls, by = records.class_of(v), records.generated(frame, v, "__eq__")
         if by is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from adc.frontend.abstract import numpy_dtype
 from adc.frontend.containers import records, sequences
-from adc.frontend.data.compounds import Text
+from adc.frontend.data.compounds import SliceObject, Text
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Ref, Scalar, Static, Tuple, is_dict, is_list
 from adc.frontend.errors import refuse
@@ -92,6 +92,8 @@ def converted(
         return f"{v.form.cls.__name__}({', '.join(f'{n}={x}' for n, x in named)})"
     if isinstance(v, Tuple):
         return f"({', '.join(items(v.items))}{',' * (len(v.items) == 1)})"
+    if isinstance(v, SliceObject):
+        return f"slice({', '.join(items(v.items))})"
     by = records.generated(frame, v, "__repr__")
     if by is None:
         raise _refused(v)

@@ -1,4 +1,4 @@
-"""Values held together under forms: records, contents of objects, texts, constants that the run chooses."""
+"""Values held together under forms: records, contents of objects, texts, slices, constants that the run chooses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.described import describe, key_of
 from adc.frontend.data.dims import Dim
-from adc.frontend.data.values import AbstractValue, Array, Complex, Compound, Scalar, Tuple
-from adc.frontend.forms import BOUND, Form
+from adc.frontend.data.values import AbstractValue, Array, Complex, Compound, Scalar, Static, Tuple
+from adc.frontend.forms import BOUND, SLICE, Form
 from adc.ir.core import Value
 
 
@@ -109,6 +109,8 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
         return Complex(items, form)
     if form.kind == "text":
         return Text(items, form)
+    if form == SLICE:
+        return SliceObject(items, form)
     if form.kind == "structured":
         return structured(form, items)
     if form == BOUND:
@@ -128,6 +130,17 @@ class Text(Compound):
     @property
     def values(self) -> tuple[Scalar, ...]:
         return self.items  # type: ignore[return-value]
+
+
+class SliceObject(Compound):
+    """A ``slice``: where it starts and stops, and its step."""
+
+
+def slice_object(v: AbstractValue) -> SliceObject | None:
+    """A slice that is a value, its parts apart; None if it is something else."""
+    if isinstance(v, Static) and isinstance(v.value, slice):
+        return SliceObject(tuple(map(Static, (v.value.start, v.value.stop, v.value.step))), SLICE)
+    return v if isinstance(v, SliceObject) else None
 
 
 WHOLE = (Closure, Partial, OneOf)

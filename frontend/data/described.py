@@ -22,7 +22,7 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
-from adc.frontend.forms import COMPLEX
+from adc.frontend.forms import COMPLEX, SLICE
 from adc.ir.types import f64
 
 
@@ -94,11 +94,20 @@ def widen(a: abstract.Abstract) -> abstract.Abstract:
         return abstract.Scalar(*number_dtype(a.value))
     if isinstance(a, abstract.Static) and type(a.value) in COMPLEX:
         return abstract.complex_number(type(a.value))
+    if isinstance(a, abstract.Static) and isinstance(a.value, slice):
+        return widen(opened(a))
     if isinstance(a, abstract.Tuple):
         kept = abstract.Static if a.form.kind == "choice" else ()
         return replace(a, items=tuple(item if isinstance(item, kept) else widen(item) for item in a.items))
     if isinstance(a, Maybe):
         return Maybe(widen(a.item))
+    return a
+
+
+def opened(a: abstract.Abstract) -> abstract.Abstract:
+    """The type of a constant slice as that of its parts, known as they are; of anything else, ``a``."""
+    if isinstance(a, abstract.Static) and isinstance(a.value, slice):
+        return abstract.Tuple(tuple(map(abstract.Static, (a.value.start, a.value.stop, a.value.step))), SLICE)
     return a
 
 

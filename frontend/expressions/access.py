@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 from adc.frontend.arrays import arrays, gathers, places, structured
 from adc.frontend.containers import indexing, records
 from adc.frontend.control import options
-from adc.frontend.data.compounds import OneOf, Structured
+from adc.frontend.data.compounds import OneOf, Structured, slice_object
 from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Static, Stream, Tuple, is_array
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
@@ -39,7 +38,7 @@ def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
             if found is not None:
                 return found
             with frame.at(node):
-                items = [slices.Item(frame.loc(node.slice), index)]
+                items = [slices.Item(frame.loc(node.slice), _item(index))]
                 return with_items(frame, items, lambda each: _read(frame, owner, each))
         with frame.at(node):
             return _subscript_of(frame, owner, node)
@@ -74,7 +73,7 @@ def with_items(
 
     def chosen(each: list[AbstractValue]) -> AbstractValue:
         pairs = zip(items, each, values, strict=True)
-        return arrays.settled(frame, use([i if v is was else replace(i, value=v) for i, v, was in pairs]))
+        return arrays.settled(frame, use([i if v is was else slices.Item(i.loc, _item(v)) for i, v, was in pairs]))
 
     return options.split_all(frame, values, chosen)
 
@@ -104,5 +103,11 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.
             with frame.at(item):
                 items += gathers.items_of(frame, value, loc, alone=len(nodes) == 1)
         else:
-            items.append(slices.Item(loc, value))
+            items.append(slices.Item(loc, _item(value)))
     return items
+
+
+def _item(v: AbstractValue) -> AbstractValue | slices.Slice:
+    """What a value is between brackets: a slice is its parts."""
+    part = slice_object(v)
+    return v if part is None else slices.Slice(*part.items)

@@ -10,7 +10,7 @@ from adc.frontend import abstract
 from adc.frontend.closures import capture
 from adc.frontend.containers import sequences
 from adc.frontend.data.callables import Closure, Code
-from adc.frontend.data.compounds import compound
+from adc.frontend.data.compounds import SliceObject, compound
 from adc.frontend.data.dims import ArgumentDim, is_one
 from adc.frontend.data.roots import overlap, protection
 from adc.frontend.data.type_names import describe_type
@@ -87,6 +87,8 @@ def prepare(v: AbstractValue) -> AbstractValue:
         return as_scalar(v)
     if is_complex(v):
         return as_number(v)
+    if isinstance(v, SliceObject):
+        return v  # what is known of it stays so
     if isinstance(v, Closure):
         v = capture(v)
     if isinstance(v, Compound):

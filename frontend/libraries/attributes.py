@@ -8,11 +8,12 @@ from adc.frontend import abstract
 from adc.frontend.arrays import structured, subscripts
 from adc.frontend.containers import making, records
 from adc.frontend.data.callables import Bound, bound
-from adc.frontend.data.compounds import Structured
+from adc.frontend.data.compounds import Structured, slice_object
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Ref, Scalar, Static, Tuple, is_complex
 from adc.frontend.errors import refuse
+from adc.frontend.forms import SLICE
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import flat
 from adc.frontend.libraries.container_methods import method_of, names_of
@@ -50,6 +51,8 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
                 kind=kinds.UNKNOWN_ATTRIBUTE,
             )
         return found
+    if (part := slice_object(owner)) is not None and name in (*SLICE.names, "indices"):
+        return part.items[SLICE.names.index(name)] if name in SLICE.names else bound(part, Static(slice.indices))
     if is_complex(owner):
         owner = as_number(owner)
     if isinstance(owner, Static) and making.is_class(owner.value):

@@ -11,6 +11,7 @@ from adc.frontend import iteration
 from adc.frontend.arrays import arrays
 from adc.frontend.containers import making, records, sequences
 from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.compounds import SliceObject
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     NONE,
@@ -27,6 +28,7 @@ from adc.frontend.data.values import (
     Tuple,
 )
 from adc.frontend.errors import refuse
+from adc.frontend.forms import SLICE
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
@@ -72,8 +74,10 @@ def _dict(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
 
 
 def _slice(frame: Frame, *bounds: AbstractValue) -> AbstractValue:
-    what, help = "the bounds of slice(...)", "write the bounds in the subscript: x[start:stop]"
-    return Static(slice(*(static_of(b, what, help) for b in bounds)))
+    start, stop, step = (NONE, *bounds, NONE) if len(bounds) == 1 else (*bounds, *[NONE] * (3 - len(bounds)))
+    if all(isinstance(part, Static) for part in (start, stop, step)):
+        return Static(slice(*(part.value for part in (start, stop, step))))  # type: ignore[attr-defined]
+    return SliceObject((start, stop, step), SLICE)
 
 
 def _hasattr(frame: Frame, x: AbstractValue, name: AbstractValue) -> AbstractValue:

@@ -10,8 +10,8 @@ from functools import reduce
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data.compounds import OneOf, compound
-from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, key_of
+from adc.frontend.data.compounds import OneOf, compound, slice_object
+from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, key_of, opened
 from adc.frontend.data.dims import common_dims
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
@@ -29,7 +29,7 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
-from adc.frontend.forms import BOUND, COMPLEX, Form
+from adc.frontend.forms import BOUND, COMPLEX, SLICE, Form
 from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind, limits
 from adc.ir import ops
 from adc.ir.arith import const, const_index
@@ -45,6 +45,8 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     """A type to which values of both convert without a change of meaning. Raises ``Clash``."""
     if a == b:
         return a
+    if _is_slice(a) or _is_slice(b):
+        a, b = opened(a), opened(b)
     joined = _join_complex(a, b)
     if joined is not None:
         return joined
@@ -133,7 +135,7 @@ def alternatives(a: abstract.Abstract) -> Alternatives:
         return {} if is_complex_type(a) or (is_number(a.value) and not _is_bool(a) and not is_member(a)) else {a: a}
     if isinstance(a, abstract.Tuple) and a.form.kind == "choice":
         return dict(zip(a.form.names, a.items[1:], strict=True))
-    return {key_of(a): a} if _is_function(a) and _can_move(a) else {}
+    return {key_of(a): a} if _is_slice(a) or (_is_function(a) and _can_move(a)) else {}
 
 
 def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:
@@ -154,7 +156,15 @@ def _class_of(a: abstract.Abstract) -> type | None:
     return a.form.cls if isinstance(a, abstract.Tuple) and a.form.kind == "record" and a.form != BOUND else None
 
 
+def _is_slice(a: abstract.Abstract) -> bool:
+    """Whether ``a`` is a slice that traced code made."""
+    return isinstance(a, abstract.Tuple) and a.form == SLICE
+
+
 def _of_one_class(a: abstract.Abstract, b: abstract.Abstract) -> bool:
+    """Whether objects are joined field by field: those of one class, and slices of which the same parts are None."""
+    if _is_slice(a) and _is_slice(b):
+        return key_of(a) == key_of(b)
     return _class_of(a) is not None and _class_of(a) is _class_of(b)
 
 
@@ -260,6 +270,7 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
     if isinstance(to, abstract.Tuple) and to.form.kind == "complex":
         return as_complex(v, c64 if to.form.cls is np.complex64 else c128, weak=to.form.cls is complex)
     if isinstance(to, abstract.Tuple):
+        v = slice_object(v) or v
         assert isinstance(v, Compound)
         return v.of(coerce(item, t) for item, t in zip(v.items, to.items, strict=True))
     if isinstance(to, Span):
@@ -277,6 +288,8 @@ def _chosen(v: AbstractValue, to: abstract.Tuple) -> OneOf:
     """A constant or function, or one of several (which it is not, if they are not among those of ``to``), as one of
     those of ``to``."""
     given = options_of(v)
+    if not given.keys() & set(to.form.names):
+        given = options_of(slice_object(v) or v)  # a constant slice among those that were joined with it
     options = [coerce(given[key], t) if key in given else undefined(t) for key, t in alternatives(to).items()]
     places = [to.form.names.index(name) if name in to.form.names else 0 for name in given]
     position = const_index(places[0])

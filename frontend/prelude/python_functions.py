@@ -64,6 +64,25 @@ def kept(keep: Any, a: Any) -> Any:
     return [x for x in a if keep(x)]
 
 
+@stands_for("builtins.slice.indices")
+def slice_indices(part: Any, length: Any, /) -> Any:
+    if length < 0:
+        raise ValueError("length should not be negative")
+    step = 1 if part.step is None else part.step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low = 0 if step > 0 else -1
+    high = length + low
+    start = _within(part.start, length, low, high) if part.start is not None else (low if step > 0 else high)
+    stop = _within(part.stop, length, low, high) if part.stop is not None else (high if step > 0 else low)
+    return start, stop, step
+
+
+def _within(bound: Any, length: Any, low: Any, high: Any) -> Any:
+    """A bound of a slice, counted from the front."""
+    return max(bound + length, low) if bound < 0 else min(bound, high)
+
+
 @stands_for("builtins.any")
 def any_of(a: Any) -> Any:
     _need_vector(a, "any")

@@ -2,7 +2,8 @@
 
 First by proof: the subscript is in range whenever the code runs. Else by versioning: before a loop nest that checks
 subscripts which are linear in its counters, one test finds whether all of them are in range in all iterations, and
-chooses between a copy without these checks and the nest as it was::
+chooses between a copy without these checks and the nest as it was; so it does for bounds of slices that are loaded from
+an array of offsets, ``x[first[i] : first[i + 1]]``::
 
     %ok = ...                       // 1 <= lower, upper <= extent, ...
     scf.if %ok { fast copy } else { the nest } {adc.cold = "else"}
@@ -31,6 +32,7 @@ from adc.passes.analysis.integers import SmallIntegers
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, sides
 from adc.passes.analysis.running import running
+from adc.passes.bounds.ways import clamp, computed_alike, ways_of
 from adc.passes.rewrite import replace_op
 
 LEAST_LIMIT = 1 << 20  # of the size of integers, where their products might not fit into 64 bits
@@ -86,25 +88,6 @@ def version_bounds(module: Module) -> BoundsPlan:
     return plan
 
 
-@dataclass
-class _Subscript:
-    """How a check may be done without: conditions, and the kind of subscript: "plain", "negative", or "either"."""
-
-    kind: str
-    conditions: tuple[Form, ...]
-
-
-def _ways(forms: Forms, op: Op) -> list[_Subscript]:
-    """The ways to remove a check, the simplest result first."""
-    subscript, extent = (forms.of(v) for v in op.operands)
-    inner = extent - 1 - subscript
-    return [
-        _Subscript("plain", (subscript, inner)),
-        _Subscript("negative", (-subscript - 1, subscript + extent)),
-        _Subscript("either", (subscript + extent, inner)),
-    ]
-
-
 class _Scoped:
     """A walk in order that keeps track of which values are extents of memrefs, and so not negative."""
 
@@ -151,7 +134,7 @@ class _Prover(_Scoped):
     def _proved(self, op: Op) -> str | None:
         loops = [o for o in enclosing(op.parent) if o.opdef in COUNTED]
         ranges = Ranges(self.forms, facts=running(self.forms, loops))
-        for way in _ways(self.forms, op):
+        for way in ways_of(self.forms, op):
             if all(ranges.nonnegative(form) == TRUE for form in way.conditions):
                 return way.kind
         return None
@@ -251,6 +234,8 @@ def _strip(block: Block, removed: dict[Op, str]) -> None:
         kind = removed.get(op)
         if kind == "assert":
             op.drop()
+        elif kind == "clamp":
+            replace_op(op, [op.operands[2].op.operands[0]])  # type: ignore[union-attr]
         elif kind is not None:
             _remove(op, kind, kept)
         else:
@@ -284,11 +269,12 @@ class _Question:
         self.forms = forms
         self.loop = loop
         self.extremes = extremes
+        self._clamps: Mapping = {}
 
     def about(self, op: Op) -> tuple[str, _Test] | None:
         """How ``op``, if it is a check, may be done without, and the test that this takes."""
         if op.opdef is ops.bound and op.attrs["check"]:
-            for way in _ways(self.forms, op):
+            for way in ways_of(self.forms, op):
                 ranges = self._ranges()
                 conditions = [ranges.nonnegative(form) for form in way.conditions]
                 if way.kind == "negative" and conditions[0] != TRUE:
@@ -308,6 +294,14 @@ class _Question:
                 test = self._test([self._holds(op.operands[0], ranges)], ranges)
             if test is not None:
                 return "assert", test
+        elif op.opdef is ops.select and (clamped := clamp(op)) is not None:
+            subscript, extent = map(self.forms.of, clamped)
+            if self.extremes.of(clamped[0], least=True) is not None:
+                ranges = self._ranges()
+                test = self._test([ranges.nonnegative(form) for form in (subscript, extent - subscript)], ranges)
+                if test is not None:
+                    self._clamps[op.result] = clamped[0]
+                    return "clamp", test
         return None
 
     def _available(self, value: Value) -> bool:
@@ -329,6 +323,9 @@ class _Question:
         if op.opdef is not ops.cmpi or not all(is_wide(v) for v in op.operands):
             return None
         predicate = op.attrs["predicate"]
+        first, second = op.operands
+        if predicate in ("eq", "sle", "sge") and computed_alike(first, second, self._clamps):
+            return TRUE
         forms = [self.forms.of(v) for v in op.operands]
         for form in forms:
             if not self.forms.is_exact(form):

@@ -1,0 +1,248 @@
+"""Delinearization: a loop over pairs whose counter is divided becomes a nest of two loops.
+
+    for q in range(n * m):          for i in range(n):
+        i, j = q // m, q % m            for j in range(m):
+        u[i, j] = ...                       u[i, j] = ...
+
+Subscripts are linear in the counters then, so that they are checked once, dependences are found, rows are SIMD, and
+the adjoint is that of the nest. The iterations are the same, in the same order, where ``m`` is at least one and there
+are as many as whole rows have. That is tested in front of the loop; where it does not hold the loop is what it was.
+More than two loops are found one after the other: ``q // (m * k)`` is ``(q // k) // m``.
+
+Where the number of iterations is no product of the divisor, both the quotient and the remainder must be used.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index, constant_of
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Attr, Block, Module, Op, Value
+from adc.ir.nesting import inside
+from adc.ir.rewrite import clone_op
+from adc.ir.types import index
+from adc.passes.analysis.cold import COLD, warm_regions
+from adc.passes.analysis.division import remainder
+from adc.passes.analysis.kinds import COUNTED
+from adc.passes.rewrite import put_instead, replace_op
+
+_QUOTIENTS = frozenset({ops.floordivsi, ops.divsi})
+_DIVISIONS = _QUOTIENTS | {ops.remsi}
+
+
+@dataclass(frozen=True)
+class DelinearizeLoops:
+    """Make nests of loops whose counter is divided by what does not change in them."""
+
+    name: ClassVar[str] = "delinearize-loops"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            if any(op.opdef in _DIVISIONS for op in func.walk()):
+                _block(func.body)
+        return module
+
+
+def _block(block: Block) -> None:
+    new = block.in_place_of()
+    for op in block.ops:
+        if op.opdef in COUNTED and _divisor(op) is not None:
+            _versions(op, new)
+            continue
+        for region in warm_regions(op):
+            _block(region)
+        new.append(op)
+    block.set_ops(new.ops)
+
+
+@dataclass(frozen=True)
+class _Product:
+    """An integer as a product of a constant and values."""
+
+    constant: int
+    values: Counter[Value] = field(default_factory=Counter)
+
+    @staticmethod
+    def of(value: Value) -> _Product:
+        known, op = constant_of(value), value.op
+        if known is not None:
+            return _Product(int(known))
+        if op is None or op.opdef is not ops.muli:
+            return _Product(1, Counter([value]))
+        a, b = map(_Product.of, op.operands)
+        return _Product(a.constant * b.constant, a.values + b.values)
+
+    def over(self, other: _Product) -> _Product | None:
+        """The quotient of two, where it is a product again."""
+        if not other.constant or self.constant % other.constant or other.values - self.values:
+            return None
+        return _Product(self.constant // other.constant, self.values - other.values)
+
+    def value(self, conditions: list[Value]) -> Value:
+        """As code at the insertion point; it means what it says where the ``conditions`` hold that are appended."""
+        factors = [*self.values.elements()]
+        if self.constant != 1 or not factors:
+            factors.append(const_index(self.constant))
+        total, *rest = factors
+        for factor in rest:
+            conditions.append(ops.fits(total, factor, kind="mul"))
+            total = ops.muli(total, factor)
+        return total
+
+
+def _divisor(loop: Op) -> Value | None:
+    """By what the counter of ``loop`` is divided, so that a nest can take the place of it; the smallest of several."""
+    if constant_of(loop.operands[0]) != 0 or constant_of(loop.operands[2]) != 1:
+        return None
+    kinds = [*loop.regions[0].terminator.attrs["kinds"]] if loop.opdef is ops.parallel else []
+    if any(kind != "add" for kind in kinds):
+        return None
+    counter, total = loop.regions[0].args[0], _Product.of(loop.operands[1])
+    used: dict[Value, set[bool]] = {}
+    for user, position in counter.uses:
+        if _divides(user, position, loop):
+            used.setdefault(user.operands[1], set()).add(user.opdef is ops.remsi)
+    found = [
+        v
+        for v, both in used.items()
+        if (constant_of(v) or 2) > 1 and (len(both) == 2 or total.over(_Product.of(v)) is not None)
+    ]
+    return min(found, key=lambda v: (_Product.of(v).values.total(), _Product.of(v).constant), default=None)
+
+
+def _versions(loop: Op, block: Block) -> None:
+    """Append a choice between the nest and the loop as it is to ``block``."""
+    fast, slow = Block(), Block()
+    with insert_at(fast, loop.loc):
+        nest = clone_op(loop, {})
+    splitting = _Splitting(block)
+    splitting.split(nest)
+    with insert_at(fast, loop.loc):
+        build(ops.yield_, fast.ops[-1].results)
+    with insert_at(block, loop.loc):
+        chosen = functools.reduce(ops.andi, dict.fromkeys(splitting.conditions))
+        attrs: dict[str, Attr] = {COLD: "else"} if splitting.whole else {ops.LIKELY: True}
+        choice = build(ops.if_, [chosen], attrs, [r.type for r in loop.results], [fast, slow])
+    for old, new in zip(loop.results, choice.results, strict=True):
+        old.replace_uses(new)
+        new.hint = old.hint
+    slow.append(loop)
+    with insert_at(slow, loop.loc):
+        build(ops.yield_, loop.results)
+
+
+@dataclass
+class _Splitting:
+    """Makes nests. What they need is appended to ``before``; they do what the loops did under the ``conditions``.
+
+    ``whole``: the numbers of iterations are products, so that there are whole rows whenever the divisors are positive.
+    """
+
+    before: Block
+    conditions: list[Value] = field(default_factory=list)
+    whole: bool = True
+
+    def split(self, loop: Op) -> None:
+        """Make ``loop`` a nest, and its loops in turn."""
+        divisor = _divisor(loop)
+        if divisor is None:
+            for region in loop.regions:
+                _block(region)
+            return
+        with insert_at(self.before, loop.loc):
+            rows = self._rows(loop.operands[1], divisor)
+        for nested in self._nest(loop, rows, divisor):
+            self.split(nested)
+
+    def _rows(self, total: Value, divisor: Value) -> Value:
+        rest = _Product.of(total).over(_Product.of(divisor))
+        if rest is not None:
+            rows = self._positive(divisor, rest)
+            self.conditions.append(ops.fits(rows, divisor, kind="mul"))
+            return rows
+        self.whole = False
+        size = ops.maxsi(self._positive(divisor), const_index(1))
+        self.conditions.append(ops.cmpi(ops.remsi(total, size), const_index(0), predicate="eq"))
+        return ops.floordivsi(total, size)
+
+    def _positive(self, divisor: Value, product: _Product | None = None) -> Value:
+        """``divisor``, which must be positive; or ``product`` beside it, which must be an integer."""
+        self.conditions.append(ops.cmpi(divisor, const_index(1), predicate="sge"))
+        return divisor if product is None else product.value(self.conditions)
+
+    def _nest(self, loop: Op, rows: Value, divisor: Value) -> tuple[Op, Op]:
+        """The outer and the inner one of two loops in the place of ``loop``."""
+        body, carried, attrs = loop.regions[0], loop.operands[3:], dict(loop.attrs)
+        counter, types = body.args[0], [r.type for r in loop.results]
+        divisions = [op for op, k in counter.uses if _divides(op, k, loop)]
+        hint = next((op.result.hint for op in divisions if op.opdef in _QUOTIENTS and op.result.hint), counter.hint)
+        outer = Block([index, *(arg.type for arg in body.args[1:])], [hint, *(arg.hint for arg in body.args[1:])])
+        self._in_pairs(body, outer.args[0], divisor, divisions)
+        loop.set_regions(())
+        with insert_at(outer, loop.loc):
+            limits = const_index(0), divisor, const_index(1)
+            if loop.opdef is ops.for_:
+                inner = build(ops.for_, [*limits, *outer.args[1:]], attrs, types, [body])
+                build(ops.yield_, inner.results)
+            else:
+                inner = build(ops.parallel, [*limits, *(const(-0.0, t) for t in types)], attrs, types, [body])
+                build(ops.reduce, inner.results, dict(body.terminator.attrs))
+        made = Block()
+        with insert_at(made, loop.loc):
+            whole = build(loop.opdef, [const_index(0), rows, const_index(1), *carried], attrs, types, [outer])
+        put_instead(loop, list(made.ops))
+        replace_op(loop, whole.results)
+        return whole, inner
+
+    def _in_pairs(self, body: Block, row: Value, divisor: Value, divisions: list[Op]) -> None:
+        """Make the counter of ``body`` the column, and what was computed of the number of an iteration what it is."""
+        column, start = body.args[0], Block()
+        others = [(user, k) for user, k in column.uses if user not in divisions or k]
+        for op in divisions:
+            with insert_at(start, op.loc):
+                found = self._divided(op, row, column, divisor)
+            if found is None:
+                others.append((op, 0))
+                continue
+            for one in (*(user for user, _ in op.result.uses if _is_pythons(user, op)), op):
+                put_instead(one, [])
+                replace_op(one, [found])
+        if others:
+            with insert_at(start):
+                number = row * divisor + column
+            for user, k in others:
+                user.set_operand(k, number)
+        body.set_ops([*start.ops, *body.ops])
+
+    def _divided(self, op: Op, row: Value, column: Value, divisor: Value) -> Value | None:
+        """``row * divisor + column``, divided as ``op`` says; None if that has to be computed."""
+        by, quotient = op.operands[1], op.opdef in _QUOTIENTS
+        if by is divisor:
+            return row if quotient else column
+        larger = _Product.of(by).over(_Product.of(divisor))
+        smaller = _Product.of(divisor).over(_Product.of(by))
+        if larger is None and smaller is None:
+            return None
+        with insert_at(self.before, op.loc):
+            other = self._positive(by, larger or smaller)
+            self.conditions.append(ops.cmpi(other, const_index(1), predicate="sge"))
+            self.conditions.append(ops.fits(other, divisor if larger else by, kind="mul"))
+        if larger is not None:
+            return ops.floordivsi(row, other) if quotient else ops.remsi(row, other) * divisor + column
+        return row * other + ops.floordivsi(column, by) if quotient else ops.remsi(column, by)
+
+
+def _is_pythons(op: Op, rest: Op) -> bool:
+    """Whether ``op`` makes of C's remainder that of Python, which is the same where nothing is negative."""
+    found = remainder(op.result) if op.opdef is ops.select else None
+    return found is not None and found[:2] == rest.operands
+
+
+def _divides(op: Op, position: int, loop: Op) -> bool:
+    """Whether ``op`` divides what it has at ``position`` by what ``loop`` does not change."""
+    return op.opdef in _DIVISIONS and position == 0 and not inside(op.operands[1], loop)
