@@ -9,6 +9,7 @@ from adc.passes.bounds.version_bounds import VersionBounds
 from adc.passes.cache.block_time import BlockTime
 from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.differentiation.take_gradients import TakeGradients, asked_next
+from adc.passes.distribution.distribute_counters import DistributeCounters
 from adc.passes.distribution.distribute_functions import DistributeFunctions
 from adc.passes.distribution.distribute_sums import DistributeSums
 from adc.passes.distribution.distribute_terms import DistributeTerms
@@ -99,6 +100,7 @@ PREPARE: Pipeline = (
     IfChanged(SplitIndexSets(), TIDY),
     VersionBounds(),
     *TIDY,
+    IfChanged(DistributeCounters(), TIDY),
     KeepPromises(),
     Parallelise(),
     IfChanged(JoinVersions(), TIDY),

@@ -30,6 +30,39 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 _Key = tuple[Value, tuple[Value | None, ...], bool]
 
 
+def limits_of(value: Value, extremes: Extremes | None, *, least: bool) -> tuple[Value, ...]:
+    """Values of which one is not greater than ``value`` (``least``), or not less; none if none are found.
+
+    Of what is loaded ``extremes`` knows that. The result of a parallel loop may be an extreme: of its start, and of
+    what there is in each iteration. What a loop carries may be a running extreme of what is loaded.
+    """
+    bound = extremes.of(value, least=least) if extremes is not None else None
+    if bound is not None:
+        return (bound,)
+    op, wanted = value.op, "min" if least else "max"
+    if op is not None and op.opdef is ops.parallel:
+        reduce = op.regions[0].terminator
+        found = op.operands[3 + value.index], reduce.operands[value.index]
+        return found if reduce.attrs["kinds"][value.index] == wanted else ()
+    block = value.owner
+    loop = op if op is not None else block.parent_op if isinstance(block, Block) and value.index else None
+    if loop is None or loop.opdef is not ops.for_:
+        return ()
+    k = value.index - (op is None)
+    argument, following = loop.regions[0].args[1 + k], loop.regions[0].terminator.operands[k].op
+    if following is None or following.opdef not in _RUNNING or argument not in following.operands:
+        return ()
+    start = loop.operands[3 + k]
+    if _RUNNING[following.opdef] != wanted:
+        return (start,)
+    other = next((v for v in following.operands if v is not argument), None)
+    bound = extremes.of(other, least=least) if extremes is not None and other is not None else None
+    return () if bound is None else (start, bound)
+
+
+_RUNNING = {ops.minsi: "min", ops.maxsi: "max"}
+
+
 class Origins:
     """Which values and operations of a function copies stand for: what is known of memory is known of these."""
 

@@ -19,7 +19,7 @@ from adc.ir.types import i1, index
 from adc.passes.analysis.affine import Form, Forms, Symbol
 from adc.passes.analysis.carried import carried_from, picked_from
 from adc.passes.analysis.division import quotient, remainder
-from adc.passes.analysis.extremes import Extremes
+from adc.passes.analysis.extremes import Extremes, limits_of
 
 MAX_STEPS = 64  # symbols eliminated for one question
 LIMITS = (1 << 40, 1 << 30)  # of the size of symbols, tried in turn where sums and products might wrap around
@@ -157,13 +157,10 @@ class Ranges:
             divided = self._of_division(symbol, factor, rest)
             if divided is not None:
                 return divided
-            if self.extremes is not None and (sign := self._sign(factor)) is not None:
-                bound = self.extremes.of(symbol.value, least=sign > 0)
-                if bound is not None:
-                    return self._nonnegative(self.forms.of(bound) * factor + rest)
-            if op is not None and op.opdef is ops.parallel:
-                extreme = _extreme_of(op, symbol.value.index, least=self._sign(factor) == 1)
-                return None if extreme is None else self._all(self.forms.of(v) * factor + rest for v in extreme)
+            if (sign := self._sign(factor)) is not None:
+                limits = limits_of(symbol.value, self.extremes, least=sign > 0)
+                if limits:
+                    return self._all(self.forms.of(v) * factor + rest for v in limits)
         if loop is None and (op is None or op.opdef not in _CHOICES):
             picked = self._picked(symbol, factor)
             return None if picked is None else self._all(form * factor + rest for form in picked)
@@ -283,12 +280,6 @@ class Ranges:
             if symbol.loop is not None:
                 for bound in symbol.loop.operands[:2]:
                     self.note_inexact(self.forms.of(bound))
-
-
-def _extreme_of(loop: Op, k: int, *, least: bool) -> tuple[Value, Value] | None:
-    """What a result of a parallel loop is the least, or the greatest, of: its start, and a value in each iteration."""
-    reduce, kind = loop.regions[0].terminator, "min" if least else "max"
-    return (loop.operands[3 + k], reduce.operands[k]) if reduce.attrs["kinds"][k] == kind else None
 
 
 _CHOICES = frozenset({ops.maxsi, ops.minsi, ops.select})

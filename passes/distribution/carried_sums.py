@@ -62,6 +62,12 @@ def sums_of(loop: Op) -> list[Sum]:
     return found if sum(len(s.links) for s in found) <= MOST_BUFFERS else []
 
 
+def is_sum(loop: Op, position: int) -> bool:
+    """Whether what a loop carries there is a sum."""
+    (body,) = loop.regions
+    return bool(_links(body, body.args[1 + position], body.terminator.operands[position]))
+
+
 def _links(body: Block, arg: Value, value: Value) -> list[Link]:
     links: list[Link] = []
     made = _made_of(body, arg)
