@@ -19,14 +19,19 @@ def axis_of(a: Any, axis: Any) -> Any:
 
 def part(a: Any, axis: Any, start: Any, stop: Any) -> Any:
     """The view ``a[..., start:stop, ...]`` along an axis that is counted from the front."""
+    return along(a, axis, slice(start, stop))
+
+
+def along(a: Any, axis: Any, which: Any) -> Any:
+    """The view ``a[..., which, ...]``. A slice whose bounds are known, which ``part`` does not see, is so here."""
     k = constant(axis)
     if k > 3:
         unsupported("an axis behind the fourth is not supported here", "move it to the front with np.transpose")
     if k == 0:
-        return a[start:stop]
+        return a[which]
     if k == 1:
-        return a[:, start:stop]
-    return a[:, :, start:stop] if k == 2 else a[:, :, :, start:stop]
+        return a[:, which]
+    return a[:, :, which] if k == 2 else a[:, :, :, which]
 
 
 def lanes(function: Any, a: Any, axis: Any, length: Any, dtype: Any) -> Any:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.prelude import constant, stands_for
-from adc.frontend.prelude.axes import axis_of, flat, given, laid, part, promoted
+from adc.frontend.prelude.axes import along, axis_of, flat, given, laid, part, promoted
+
+MOST_WRITTEN_OUT = 4  # differences of differences that are code of their own, rather than a loop
 
 
 @stands_for("numpy.diff")
@@ -21,11 +23,11 @@ def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = 
     times = constant(n)
     if times < 0:
         raise ValueError(f"order must be non-negative but got {times}")
-    for _ in range(times):
+    for _ in (None,) * times if times <= MOST_WRITTEN_OUT else range(times):
         if x.dtype == np.bool_:
-            x = part(x, k, 1, None) != part(x, k, None, -1)
+            x = along(x, k, slice(1, None)) != along(x, k, slice(None, -1))
         else:
-            x = part(x, k, 1, None) - part(x, k, None, -1)
+            x = along(x, k, slice(1, None)) - along(x, k, slice(None, -1))
     return x
 
 
@@ -119,18 +121,20 @@ def _slope(x: Any, h: Any, axis: Any, edge_order: Any, kind: Any) -> Any:
             "at least (edge_order + 1) elements are required."
         )
     out = np.empty(x.shape, kind)
-    inner = part(out, axis, 1, -1)
-    first, last = part(out, axis, None, 1), part(out, axis, -1, None)
+    inner = along(out, axis, slice(1, -1))
+    first, last = along(out, axis, slice(None, 1)), along(out, axis, slice(-1, None))
     if np.ndim(h) == 0:
-        inner[...] = (part(x, axis, 2, None) - part(x, axis, None, -2)) / (2.0 * h)
+        inner[...] = (along(x, axis, slice(2, None)) - along(x, axis, slice(None, -2))) / (2.0 * h)
         if edge_order == 1:
-            first[...] = (part(x, axis, 1, 2) - part(x, axis, 0, 1)) / h
-            last[...] = (part(x, axis, -1, None) - part(x, axis, -2, -1)) / h
+            first[...] = (along(x, axis, slice(1, 2)) - along(x, axis, slice(0, 1))) / h
+            last[...] = (along(x, axis, slice(-1, None)) - along(x, axis, slice(-2, -1))) / h
         else:
             a, b, c = -1.5 / h, 2.0 / h, -0.5 / h
-            first[...] = a * part(x, axis, 0, 1) + b * part(x, axis, 1, 2) + c * part(x, axis, 2, 3)
+            p, q, s = along(x, axis, slice(0, 1)), along(x, axis, slice(1, 2)), along(x, axis, slice(2, 3))
+            first[...] = a * p + b * q + c * s
             a, b, c = 0.5 / h, -2.0 / h, 1.5 / h
-            last[...] = a * part(x, axis, -3, -2) + b * part(x, axis, -2, -1) + c * part(x, axis, -1, None)
+            p, q, s = along(x, axis, slice(-3, -2)), along(x, axis, slice(-2, -1)), along(x, axis, slice(-1, None))
+            last[...] = a * p + b * q + c * s
         return out
     if h.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
@@ -141,17 +145,19 @@ def _slope(x: Any, h: Any, axis: Any, edge_order: Any, kind: Any) -> Any:
     a = laid(-after / (before * (before + after)), x, axis)
     b = laid((after - before) / (before * after), x, axis)
     c = laid(before / (after * (before + after)), x, axis)
-    inner[...] = a * part(x, axis, None, -2) + b * part(x, axis, 1, -1) + c * part(x, axis, 2, None)
+    before, after = along(x, axis, slice(None, -2)), along(x, axis, slice(2, None))
+    inner[...] = a * before + b * along(x, axis, slice(1, -1)) + c * after
     if edge_order == 1:
-        first[...] = (part(x, axis, 1, 2) - part(x, axis, 0, 1)) / d[0]
-        last[...] = (part(x, axis, -1, None) - part(x, axis, -2, -1)) / d[-1]
+        first[...] = (along(x, axis, slice(1, 2)) - along(x, axis, slice(0, 1))) / d[0]
+        last[...] = (along(x, axis, slice(-1, None)) - along(x, axis, slice(-2, -1))) / d[-1]
         return out
     p, q = d[0], d[1]
     u, v, w = -(2.0 * p + q) / (p * (p + q)), (p + q) / (p * q), -p / (q * (p + q))
-    first[...] = u * part(x, axis, 0, 1) + v * part(x, axis, 1, 2) + w * part(x, axis, 2, 3)
+    first[...] = u * along(x, axis, slice(0, 1)) + v * along(x, axis, slice(1, 2)) + w * along(x, axis, slice(2, 3))
     p, q = d[-2], d[-1]
     u, v, w = q / (p * (p + q)), -(q + p) / (p * q), (2.0 * q + p) / (q * (p + q))
-    last[...] = u * part(x, axis, -3, -2) + v * part(x, axis, -2, -1) + w * part(x, axis, -1, None)
+    p, q, s = along(x, axis, slice(-3, -2)), along(x, axis, slice(-2, -1)), along(x, axis, slice(-1, None))
+    last[...] = u * p + v * q + w * s
     return out
 
 
@@ -160,13 +166,13 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     f = np.asarray(y)
     k = axis_of(f, axis)
     if x is None:
-        return np.sum(dx * (part(f, k, 1, None) + part(f, k, None, -1)) / 2.0, axis=k)
+        return np.sum(dx * (along(f, k, slice(1, None)) + along(f, k, slice(None, -1))) / 2.0, axis=k)
     at = np.asarray(x)
     if at.ndim == 1:
         d = laid(at[1:] - at[:-1], f, k)
     else:
-        d = part(at, k, 1, None) - part(at, k, None, -1)
-    return np.sum(d * (part(f, k, 1, None) + part(f, k, None, -1)) / 2.0, axis=k)
+        d = along(at, k, slice(1, None)) - along(at, k, slice(None, -1))
+    return np.sum(d * (along(f, k, slice(1, None)) + along(f, k, slice(None, -1))) / 2.0, axis=k)
 
 
 @stands_for("numpy.cumulative_sum")

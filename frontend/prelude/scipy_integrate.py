@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.prelude import constant, stands_for
-from adc.frontend.prelude.axes import axis_of, laid, part
+from adc.frontend.prelude.axes import along, axis_of, laid, part
 
 
 @stands_for("scipy.integrate.cumulative_trapezoid")
@@ -16,13 +16,13 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1, i
     k = axis_of(f, axis)
     if f.shape[k] == 0:
         raise ValueError("At least one point is required along `axis`.")
-    found = np.cumsum(_steps(f, x, dx, k) * (part(f, k, 1, None) + part(f, k, None, -1)) / 2.0, axis=k)
+    found = np.cumsum(_steps(f, x, dx, k) * (along(f, k, slice(1, None)) + along(f, k, slice(None, -1))) / 2.0, axis=k)
     if initial is None:
         return found
     if constant(initial) != 0:
         raise ValueError("`initial` must be `None` or `0`.")
     out = np.zeros(f.shape, found.dtype)
-    part(out, k, 1, None)[...] = found
+    along(out, k, slice(1, None))[...] = found
     return out
 
 
@@ -35,7 +35,7 @@ def _steps(f: Any, x: Any, dx: Any, axis: Any) -> Any:
         if len(at) != f.shape[constant(axis)]:
             raise ValueError("If given, length of x along axis must be the same as y.")
         return laid(at[1:] - at[:-1], f, axis)
-    return part(at, axis, 1, None) - part(at, axis, None, -1)
+    return along(at, axis, slice(1, None)) - along(at, axis, slice(None, -1))
 
 
 @stands_for("scipy.integrate.simpson")
@@ -43,12 +43,12 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
     f = np.asarray(y)
     k = axis_of(f, axis)
     n = f.shape[k]
-    h = np.zeros(part(f, k, 1, None).shape) + _steps(f, x, dx, k)
+    h = np.zeros(along(f, k, slice(1, None)).shape) + _steps(f, x, dx, k)
     f = f * 1.0
     if n % 2 == 1:
         return _parabolas(f, h, k, n)
     if n == 2:
-        return np.sum(0.5 * h * (part(f, k, 1, None) + part(f, k, None, -1)), axis=k)
+        return np.sum(0.5 * h * (along(f, k, slice(1, None)) + along(f, k, slice(None, -1))), axis=k)
     whole = _parabolas(part(f, k, 0, n - 1), part(h, k, 0, n - 2), k, n - 1)
     p, q = part(h, k, n - 3, n - 2), part(h, k, n - 2, n - 1)
     alpha = _divided(2 * q**2 + 3 * p * q, 6 * (q + p))
