@@ -90,7 +90,7 @@ SMALL_ARRAYS: Pipeline = (
 PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     *SIMPLIFY,
-    IfChanged(Inline(), SIMPLIFY),
+    IfChanged(Inline(), (*SIMPLIFY, Canonicalize(), DCE())),  # of parts that functions took, extents are one by now
     IfChanged(UpliftWhiles(), SIMPLIFY),
     IfChanged(DelinearizeLoops(), SIMPLIFY),
     *SMALL_ARRAYS,

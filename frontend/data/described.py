@@ -104,6 +104,11 @@ def widen(a: abstract.Abstract) -> abstract.Abstract:
     return a
 
 
+def is_slice(a: abstract.Abstract) -> bool:
+    """Whether ``a`` is a slice that traced code made."""
+    return isinstance(a, abstract.Tuple) and a.form == SLICE
+
+
 def opened(a: abstract.Abstract) -> abstract.Abstract:
     """The type of a constant slice as that of its parts, known as they are; of anything else, ``a``."""
     if isinstance(a, abstract.Static) and isinstance(a.value, slice):

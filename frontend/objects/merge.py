@@ -11,7 +11,7 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.compounds import OneOf, compound, slice_object
-from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, key_of, opened
+from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, is_slice, key_of, opened
 from adc.frontend.data.dims import common_dims
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
@@ -29,7 +29,7 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
-from adc.frontend.forms import BOUND, COMPLEX, SLICE, Form
+from adc.frontend.forms import BOUND, COMPLEX, Form
 from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind, limits
 from adc.ir import ops
 from adc.ir.arith import const, const_index
@@ -45,7 +45,7 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     """A type to which values of both convert without a change of meaning. Raises ``Clash``."""
     if a == b:
         return a
-    if _is_slice(a) or _is_slice(b):
+    if is_slice(a) or is_slice(b):
         a, b = opened(a), opened(b)
     joined = _join_complex(a, b)
     if joined is not None:
@@ -135,7 +135,7 @@ def alternatives(a: abstract.Abstract) -> Alternatives:
         return {} if is_complex_type(a) or (is_number(a.value) and not _is_bool(a) and not is_member(a)) else {a: a}
     if isinstance(a, abstract.Tuple) and a.form.kind == "choice":
         return dict(zip(a.form.names, a.items[1:], strict=True))
-    return {key_of(a): a} if _is_slice(a) or (_is_function(a) and _can_move(a)) else {}
+    return {key_of(a): a} if is_slice(a) or (_is_function(a) and _can_move(a)) else {}
 
 
 def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:
@@ -156,14 +156,9 @@ def _class_of(a: abstract.Abstract) -> type | None:
     return a.form.cls if isinstance(a, abstract.Tuple) and a.form.kind == "record" and a.form != BOUND else None
 
 
-def _is_slice(a: abstract.Abstract) -> bool:
-    """Whether ``a`` is a slice that traced code made."""
-    return isinstance(a, abstract.Tuple) and a.form == SLICE
-
-
 def _of_one_class(a: abstract.Abstract, b: abstract.Abstract) -> bool:
     """Whether objects are joined field by field: those of one class, and slices of which the same parts are None."""
-    if _is_slice(a) and _is_slice(b):
+    if is_slice(a) and is_slice(b):
         return key_of(a) == key_of(b)
     return _class_of(a) is not None and _class_of(a) is _class_of(b)
 

@@ -37,10 +37,14 @@ CHEAP = 10.0
 AS_A_LOAD = 3.0
 """What it may cost in a loop that reads it again and again: one operation, beside loads from the cache."""
 
+CHEAP_TWICE = 6.0
+"""What it may cost if one iteration reads two elements: a difference of two loads, as in differences of differences."""
+
 
 @dataclass(frozen=True)
 class ForwardElements:
-    """Compute elements of arrays where they are read, if that is in one place, and they are cheap or are read once.
+    """Compute elements of arrays where they are read, if that is in one place, and they are cheap or are read once;
+    very cheap ones also where one iteration reads two.
     Nests that are ``alone`` stay as they are."""
 
     name: ClassVar[str] = "forward-elements"
@@ -49,7 +53,8 @@ class ForwardElements:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
-            for alloc in [op for op in func.walk() if op.opdef is ops.alloc]:
+            # The last one first: of differences of differences, each is cheap by itself.
+            for alloc in [op for op in func.walk() if op.opdef is ops.alloc][::-1]:
                 _forward(func, alloc, summaries, self.alone)
         return module
 
@@ -78,10 +83,12 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
     loads = [op for op in users if op.opdef is ops.load]
     stores = [op for op in users if op.opdef is ops.store and op.operands[1] is alloc.result]
     dims = sum(op.opdef is ops.dim for op in users)
-    if len(loads) != 1 or len(stores) != 1 or len(users) != dims + 2:
+    if not loads or len(stores) != 1 or len(users) != dims + len(loads) + 1:
         return
     load, store = loads[0], stores[0]
-    filled = _filled(alloc, store)
+    if len(loads) > 1 and any(op.parent is not load.parent for op in loads):
+        return
+    filled = _filled(alloc, store, CHEAP if len(loads) == 1 else CHEAP_TWICE if len(loads) == 2 else 0.0)
     if filled is None or not _stays(func, alloc, filled, load, summaries):
         return
     assert store.parent is not None and load.parent is not None
@@ -89,25 +96,26 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
     if around is None or around.opdef is not ops.parallel:
         return  # a recurrence would wait for what was SIMD
     if filled.sums:
-        pays = _reads_once(load, alloc) and _are_rows(filled) and not _is_part(store, alone)
+        pays = len(loads) == 1 and _reads_once(load, alloc) and _are_rows(filled) and not _is_part(store, alone)
     elif executions(load.parent) > executions(store.parent):
-        pays = _is_as_a_load(alloc, filled) and not _is_part(load, alone)
+        pays = len(loads) == 1 and _is_as_a_load(alloc, filled) and not _is_part(load, alone)
     else:
         pays = True
     if not pays:
         return
-    mapping = {counter: load.operands[1 + dim] for dim, counter in filled.counters.items()}
-    copy = Block()
-    with insert_at(copy, load.loc):
-        for op in filled.made:
-            clone_op(op, mapping)
-    load.result.replace_uses(mapping.get(filled.value, filled.value))
-    put_instead(load, list(copy.ops))
-    load.drop()
+    for load in loads:
+        mapping = {counter: load.operands[1 + dim] for dim, counter in filled.counters.items()}
+        copy = Block()
+        with insert_at(copy, load.loc):
+            for op in filled.made:
+                clone_op(op, mapping)
+        load.result.replace_uses(mapping.get(filled.value, filled.value))
+        put_instead(load, list(copy.ops))
+        load.drop()
 
 
-def _filled(alloc: Op, store: Op) -> _Filled | None:
-    """How the store fills the array, if it surely stores all elements, and if these are cheap."""
+def _filled(alloc: Op, store: Op, cheap: float) -> _Filled | None:
+    """How the store fills the array, if it surely stores all elements, and if these cost at most ``cheap``."""
     home = alloc.parent
     if len(alloc.operands) != len(store.operands) - 2:
         return None  # an extent is a constant of the type
@@ -131,7 +139,7 @@ def _filled(alloc: Op, store: Op) -> _Filled | None:
     if made is None:
         return None
     filled = _Filled(nest, counters, store.operands[0], made)
-    return filled if filled.sums or filled.cost <= CHEAP else None
+    return filled if filled.sums or filled.cost <= cheap else None
 
 
 def _made(value: Value, nest: Op) -> list[Op] | None:

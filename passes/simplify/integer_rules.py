@@ -156,7 +156,25 @@ def _extreme(rw: Rewriter, op: Op) -> Result:
     inner = made_by(a, op.opdef)
     if inner and constant_of(b) is not None and constant_of(inner.operands[1]) is not None:
         return (rw.emit(op.opdef, inner.operands[0], rw.emit(op.opdef, inner.operands[1], b)),)
-    return (a,) if inner and b in inner.operands else None
+    if inner and b in inner.operands:
+        return (a,)
+    sum_ = made_by(a, ops.addi)
+    moved = _moved(rw, op, sum_.operands[0], sum_.operands[1], b) if sum_ is not None else None
+    return None if moved is None else (moved,)
+
+
+def _moved(rw: Rewriter, op: Op, extreme: Value, offset: Value, bound: Value) -> Value | None:
+    """``max(max(x, k) + c, b)`` as ``max(x + c, b)``, where ``k + c`` is not above ``b``: what is left of an array from
+    which slices take one element after the other."""
+    inner, added, limit = made_by(extreme, op.opdef), constant_of(offset), constant_of(bound)
+    known = constant_of(inner.operands[1]) if inner is not None else None
+    if inner is None or known is None or added is None or limit is None:
+        return None
+    beyond = known + added > limit if op.opdef is ops.maxsi else known + added < limit
+    x = inner.operands[0]
+    if beyond or not rw.integers.fits("add", x, offset):
+        return None
+    return rw.emit(op.opdef, rw.emit(ops.addi, x, offset), bound)
 
 
 @register(INTEGERS, ops.andi)
