@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from adc.backend.support_arena import arena_ir
+from adc.backend.support_arena import MOST_SLABS, SMALL_CLASSES, arena_ir
 from adc.backend.support_files import files_ir
 from adc.backend.support_stack import stack_ir
 from adc.backend.support_threads import DECLARATIONS as THREADS
@@ -134,9 +134,16 @@ entry:
   store ptr null, ptr %record.p
   %live.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 7
   %live = load i64, ptr %live.p
-  %clean = icmp eq i64 %live, 0
+  %none = icmp eq i64 %live, 0
+  %slabs.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 23
+  %slabs = load i64, ptr %slabs.p
+  %few = icmp ule i64 %slabs, MOST_SLABS
+  %clean = and i1 %none, %few
   br i1 %clean, label %done, label %sweep
 sweep:
+  ; Slabs are blocks like others again, and whatever was cut from them is gone.
+  %cut = getelementptr %adc.context, ptr %ctx, i32 0, i32 21
+  call void @llvm.memset.p0.i64(ptr %cut, i8 0, i64 CUT_BYTES, i1 false)
   store i64 0, ptr %live.p
   %live.bytes.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 8
   store i64 0, ptr %live.bytes.p
@@ -380,5 +387,6 @@ def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     text = arena_ir(linux=linux) + workspace_ir() + files_ir(linux=linux) + _TEXT
     text += stack_ir(linux=linux) + threads_ir(linux=linux)
     text = text.replace("CONTEXT_BYTES", str(CONTEXT_BYTES)).replace("MANY_BLOCKS", str(MANY_BLOCKS))
+    text = text.replace("MOST_SLABS", str(MOST_SLABS)).replace("CUT_BYTES", str(24 + 8 * SMALL_CLASSES))
     text = text.replace("LINKAGE ", "internal " if linkage == "internal" else "")
     return text.replace("PROCESSORS_ONLINE", "84" if linux else "58")

@@ -1,5 +1,9 @@
 """The arena of a context, as LLVM IR: blocks of memory in size classes, kept between runs. See ``adc.backend.support``.
 
+Small blocks (``SMALL_BYTES``) are cut from slabs, one after the other, and freed to a list of their class, of which the
+last one is taken first: a program that leaves a record in each of many calls has them side by side. A reset that finds
+any of them live takes the slabs back whole, in time that does not depend on how many blocks they were cut into.
+
 Each block has a header of 64 bytes before its data. Classes come four to a power of two, so at most a fifth of a block
 is unused; what is live, and its peak, is what was asked for, for nobody touches the rest. A request takes a free block
 of its class or of the next three. Where a new one would be more than the context is to hold, and is no small part of
@@ -17,11 +21,24 @@ from adc.backend.support_workspace import CHUNK
 
 LARGE = 1 << 20
 HUGE = 1 << 22
+SMALL_BYTES = 2048  # of the largest small blocks
+SMALL_CLASSES = 16
+SLAB = 1 << 16
+MOST_SLABS = 4  # that a context keeps cut from run to run
 KEEP_CALLS = 8
 
 _TEXT = r"""
-; Marks a block live, for so many bytes, and counts it. The caller holds the lock.
+; Marks a block live, for so many bytes, and counts it; not a slab (-1), of which the blocks count. The caller holds the
+; lock.
 define internal void @adc_rt_mark(ptr %ctx, ptr %block, i64 %asked) {
+entry:
+  %slab = icmp eq i64 %asked, -1
+  br i1 %slab, label %whole, label %part
+whole:
+  %state.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
+  store i32 2, ptr %state.p
+  ret void
+part:
   %live.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
   store i32 1, ptr %live.p
   %up = add i64 %asked, 63
@@ -107,6 +124,95 @@ have:
   ret ptr %chunk
 usual:
   %class = call i32 @adc_rt_class(i64 %bytes)
+  %small = icmp ult i32 %class, SMALL_CLASSES
+  %limit.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 20
+  %limit = load i64, ptr %limit.p
+  %free = icmp eq i64 %limit, 0
+  %cut = and i1 %small, %free
+  br i1 %cut, label %little, label %large
+little:
+  %piece = call ptr @adc_rt_cut(ptr %ctx, i32 %class, i64 %bytes)
+  ret ptr %piece
+large:
+  %block = call ptr @adc_rt_take(ptr %ctx, i32 %class, i64 %bytes)
+  ret ptr %block
+}
+
+; A small block: the last of its class that was freed, or the next part of a slab; its data, or null.
+define internal ptr @adc_rt_cut(ptr %ctx, i32 %class, i64 %bytes) {
+entry:
+  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
+  %slot = getelementptr %adc.context, ptr %ctx, i32 0, i32 24, i32 %class
+  %at.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 21
+  %end.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 22
+  %capacity = call i64 @adc_rt_capacity(i32 %class)
+  %size = add i64 %capacity, 64
+  %me = call ptr @pthread_self()
+  call void @adc_rt_lock(ptr %lock)
+  %head = load ptr, ptr %slot
+  %none = icmp eq ptr %head, null
+  br i1 %none, label %slab, label %listed
+listed:
+  %user.p = getelementptr %adc.block, ptr %head, i32 0, i32 8
+  %user = load ptr, ptr %user.p
+  %mine = icmp eq ptr %user, %me
+  br i1 %mine, label %pop, label %pick
+pop:
+  %free.p = getelementptr %adc.block, ptr %head, i32 0, i32 3
+  %rest = load ptr, ptr %free.p
+  store ptr %rest, ptr %slot
+  br label %have
+pick:
+  %picked = call ptr @adc_rt_pick(ptr %slot)
+  br label %have
+slab:
+  %at = load ptr, ptr %at.p
+  %end = load ptr, ptr %end.p
+  %from = ptrtoint ptr %at to i64
+  %to = ptrtoint ptr %end to i64
+  %room = sub i64 %to, %from
+  %fits = icmp ule i64 %size, %room
+  br i1 %fits, label %next, label %refill
+refill:
+  call void @adc_rt_unlock(ptr %lock)
+  %wide = call i32 @adc_rt_class(i64 SLAB_BYTES)
+  %fresh = call ptr @adc_rt_take(ptr %ctx, i32 %wide, i64 -1)
+  %failed = icmp eq ptr %fresh, null
+  br i1 %failed, label %nothing, label %begin
+nothing:
+  ret ptr null
+begin:
+  call void @adc_rt_lock(ptr %lock)
+  %count.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 23
+  %count = load i64, ptr %count.p
+  %count1 = add i64 %count, 1
+  store i64 %count1, ptr %count.p
+  %last = getelementptr i8, ptr %fresh, i64 SLAB_BYTES
+  store ptr %last, ptr %end.p
+  br label %next
+next:
+  %block = phi ptr [ %at, %slab ], [ %fresh, %begin ]
+  %after = getelementptr i8, ptr %block, i64 %size
+  store ptr %after, ptr %at.p
+  %owner.p = getelementptr %adc.block, ptr %block, i32 0, i32 1
+  store ptr %ctx, ptr %owner.p
+  %class.p = getelementptr %adc.block, ptr %block, i32 0, i32 5
+  %known = add i32 %class, SMALL_CLASS
+  store i32 %known, ptr %class.p
+  %new.p = getelementptr %adc.block, ptr %block, i32 0, i32 8
+  store ptr %me, ptr %new.p
+  br label %have
+have:
+  %found = phi ptr [ %head, %pop ], [ %picked, %pick ], [ %block, %next ]
+  call void @adc_rt_mark(ptr %ctx, ptr %found, i64 %bytes)
+  call void @adc_rt_unlock(ptr %lock)
+  %data = getelementptr i8, ptr %found, i64 64
+  ret ptr %data
+}
+
+; A block of a class from the free lists or the system; its data, or null. -1 bytes: to be cut into small ones.
+define internal ptr @adc_rt_take(ptr %ctx, i32 %class, i64 %bytes) {
+usual:
   %most = add i32 %class, 3
   %in.table = icmp ult i32 %most, 159
   %stop = select i1 %in.table, i32 %most, i32 159
@@ -171,13 +277,18 @@ memory:
   %epoch = load i64, ptr %epoch.p
   store i64 %epoch, ptr %asked.p
   %in.workspace = icmp eq i32 %class, CHUNK_CLASS
-  br i1 %in.workspace, label %chunk, label %listed
+  br i1 %in.workspace, label %chunk, label %mine
 chunk:
   call void @adc_rt_leave(ptr %ctx, ptr %block)
   br label %unlock
-listed:
-  %lists = getelementptr %adc.context, ptr %ctx, i32 0, i32 14
-  %slot = getelementptr ptr, ptr %lists, i32 %class
+mine:
+  %known = sub i32 %class, SMALL_CLASS
+  %small = icmp ult i32 %known, SMALL_CLASSES
+  %number = select i1 %small, i32 %known, i32 %class
+  %little = getelementptr %adc.context, ptr %ctx, i32 0, i32 24
+  %usual = getelementptr %adc.context, ptr %ctx, i32 0, i32 14
+  %lists = select i1 %small, ptr %little, ptr %usual
+  %slot = getelementptr ptr, ptr %lists, i32 %number
   %first = load ptr, ptr %slot
   %free.p = getelementptr %adc.block, ptr %block, i32 0, i32 3
   store ptr %first, ptr %free.p
@@ -226,6 +337,7 @@ def arena_ir(*, linux: bool) -> str:
     """The text; ``LINKAGE`` stands for the linkage of what is called from outside. ``linux``: with huge pages."""
     text = BLOCKS + _TEXT
     values = {"LARGE_BYTES": LARGE, "HUGE_BYTES": HUGE, "KEEP_EPOCHS": KEEP_CALLS, "CHUNK_CLASS": CHUNK}
+    values |= {"SMALL_CLASSES": SMALL_CLASSES, "SMALL_CLASS": 256, "SLAB_BYTES": SLAB}
     for name, value in values.items():
         text = text.replace(name, str(value))
     return text.replace("MADVISE", "%advised = call i32 @madvise(ptr %start, i64 %pages, i32 14)" if linux else "")

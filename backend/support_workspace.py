@@ -10,9 +10,9 @@ system.
 
 from __future__ import annotations
 
-CONTEXT_BYTES = 1608
+CONTEXT_BYTES = 1760
 CHUNK = -2  # the class of blocks in a workspace
-_ROVERS, _COUNT = 1664, 48  # where the table is in a context, and how many entries it has
+_ROVERS, _COUNT = 1792, 48  # where the table is in a context, and how many entries it has
 
 _TEXT = r"""
 ; A context in %bytes from %memory, or one of the pool where that is too little.
