@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
@@ -49,6 +50,12 @@ class Colouring:
     @property
     def shape(self) -> tuple[int, int]:
         return self.pattern.shape
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Where each entry is in what all sweeps give, one after the other."""
+        rows, columns = self.shape
+        return self.sweep_of * (columns if self.way == "reverse" else rows) + self.place_of
 
     @property
     def entries(self) -> int:

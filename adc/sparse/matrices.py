@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -124,6 +125,7 @@ class SparseJacobian(Jacobian):
         self._floats = Pattern(frozenset(self.wanted.wrt), value=False)
         self._words = replace(self._floats, words=True)
         self._plans: dict[tuple[Any, ...], _Plan] = {}
+        self._hashed: dict[int, tuple[NDArray, bytes]] = {}  # of a leaf: the last contents, and their hash
 
     @property
     def _what(self) -> str:
@@ -134,7 +136,9 @@ class SparseJacobian(Jacobian):
     def plan(self, values: tuple[Any, ...]) -> _Plan:
         """What is known for the shapes and integers of a call, or is found now."""
         leaves = self.leaf_values(values)
-        key = self._key(leaves)
+        return self._plan(values, leaves, self._key(leaves))
+
+    def _plan(self, values: tuple[Any, ...], leaves: list[Any], key: tuple[Any, ...]) -> _Plan:
         known = self._plans.get(key)
         return known if known is not None else self._keep(key, self._planned(values, leaves, None))
 
@@ -149,12 +153,21 @@ class SparseJacobian(Jacobian):
     def _key(self, leaves: list[Any]) -> tuple[Any, ...]:
         """What the pattern follows from, as far as branches and subscripts do not follow from floats."""
         found: list[Any] = []
-        for leaf, value in zip(self.traced.leaves, leaves, strict=True):
+        for k, (leaf, value) in enumerate(zip(self.traced.leaves, leaves, strict=True)):
             found.append(np.shape(value))
             if not is_float(leaf.abstract):
-                data = np.ascontiguousarray(value)
-                found.append(hashlib.blake2b(data.tobytes(), digest_size=16).digest())
+                found.append(self._hash(k, np.asarray(value)))
         return tuple(found)
+
+    def _hash(self, k: int, data: NDArray) -> bytes:
+        """What stands for the contents of a leaf. Comparing them with the last ones is quicker than hashing."""
+        last = self._hashed.get(k)
+        if last is not None and last[0].dtype == data.dtype and np.array_equal(last[0], data):
+            return last[1]
+        contents = np.array(data, order="C")
+        found = hashlib.blake2b(contents.tobytes(), digest_size=16).digest()
+        self._hashed[k] = contents, found
+        return found
 
     def _planned(self, values: tuple[Any, ...], leaves: list[Any], before: Sparsity | None) -> _Plan:
         """A plan for a call. ``before``: a detected pattern that had not all entries."""
@@ -201,7 +214,9 @@ class SparseJacobian(Jacobian):
     ) -> NDArray:
         sweep = self._forward.sweep(values, self._split(words, leaves), self._words)
         self._check_outputs(sweep.value, outputs)
-        return _joined([sweep.held.results.get(o.leaf.position) for o in outputs], outputs, np.dtype(np.int64))
+        found = np.empty(sum(_size(o.shape) for o in outputs), np.int64)
+        _join([sweep.held.results.get(o.leaf.position) for o in outputs], [o.shape for o in outputs], found)
+        return found
 
     def _split(self, flat: NDArray, leaves: list[Any]) -> dict[int, Direction]:
         """Numbers for each column as directions of the arguments."""
@@ -219,7 +234,8 @@ class SparseJacobian(Jacobian):
 
     def run(self, values: tuple[Any, ...]) -> Any:
         leaves = self.leaf_values(values)
-        key, plan = self._key(leaves), self.plan(values)
+        key = self._key(leaves)
+        plan = self._plan(values, leaves, key)
         try:
             if not self._covers(values, leaves, plan):  # branches went another way than when it was detected
                 plan = self._keep(key, self._planned(values, leaves, plan.colouring.pattern))
@@ -239,38 +255,40 @@ class SparseJacobian(Jacobian):
         lengths = found.shape[1] if plan.reverse else found.shape[0]
         sums = np.empty((found.sweeps, lengths), dtype)
         for colour in range(found.sweeps):
-            sums[colour] = sweep((plan.seeds == colour).astype(np.float64))
-        pattern = found.pattern
-        data = sums[found.sweep_of, found.place_of] if pattern.entries else np.zeros(0, dtype)
-        made = scipy_sparse().csr_array((data, pattern.columns.copy(), pattern.starts.copy()), shape=found.shape)
+            sweep((plan.seeds == colour).astype(np.float64), sums[colour])
+        data = sums.ravel().take(found.places)
+        columns, starts = found.pattern.indices
+        made = scipy_sparse().csr_array((data, columns.copy(), starts.copy()), shape=found.shape)
+        made.has_sorted_indices = made.has_canonical_format = True
         if self._given is not None:
-            wrong = _disagreement(made.T if plan.reverse else made, plan.probe, sweep(plan.probe))
+            along = np.empty(lengths)
+            sweep(plan.probe, along)
+            wrong = _disagreement(made.T if plan.reverse else made, plan.probe, along)
             if wrong is not None:
                 raise self._too_small(wrong, plan)
         return made
 
-    def _sweeping(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Callable[[NDArray], NDArray]:
+    def _sweeping(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Callable[[NDArray, NDArray], None]:
+        """What runs a sweep along a direction, or for weights of the results, and puts what it gives into an array."""
         if plan.reverse:
             value, back = self._pulled(values)
             self._check_outputs(value, plan.outputs)
 
-            def pull(weights: NDArray) -> NDArray:
+            def pull(weights: NDArray, out: NDArray) -> None:
                 seeds, at = {}, 0
                 for o in plan.outputs:
                     part = weights[at : at + _size(o.shape)].reshape(o.shape).astype(o.dtype)
                     seeds[o.leaf.position] = part if o.shape or o.is_array else part.item()
                     at += _size(o.shape)
                 cotangent = back.by_result(seeds)
-                parts = [np.ravel(cotangent(k)) for k in self._columns]
-                return np.concatenate(parts) if parts else np.zeros(0)
+                _join([cotangent(k) for k in self._columns], [np.shape(leaves[k]) for k in self._columns], out)
 
             return pull
 
-        def push(direction: NDArray) -> NDArray:
+        def push(direction: NDArray, out: NDArray) -> None:
             done = self._forward.sweep(values, self._split(direction, leaves), self._floats)
             self._check_outputs(done.value, plan.outputs)
-            parts = [done.held.results.get(o.leaf.position) for o in plan.outputs]
-            return _joined(parts, plan.outputs, np.dtype(np.float64))
+            _join([done.held.results.get(o.leaf.position) for o in plan.outputs], [o.shape for o in plan.outputs], out)
 
         return push
 
@@ -292,25 +310,28 @@ class _OtherShapes(Exception):
 
 
 def _size(shape: Sequence[int]) -> int:
-    return int(np.prod(shape, dtype=np.int64))
+    return math.prod(shape)
 
 
-def _joined(parts: Sequence[Any], outputs: Sequence[Output], dtype: np.dtype[Any]) -> NDArray:
-    """What belongs to the elements of all results, one after the other; zeros where there is nothing."""
-    made = [
-        np.zeros(_size(o.shape), dtype) if part is None else np.ravel(part)
-        for part, o in zip(parts, outputs, strict=True)
-    ]
-    return np.concatenate(made).astype(dtype, copy=False) if made else np.zeros(0, dtype)
+def _join(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], out: NDArray) -> None:
+    """Put what belongs to the elements of arrays of these shapes into ``out``, one after the other; zeros where there
+    is nothing."""
+    at = 0
+    for part, shape in zip(parts, shapes, strict=True):
+        out[at : at + _size(shape)].reshape(shape)[...] = 0 if part is None else part
+        at += _size(shape)
 
 
 def _disagreement(matrix: Any, direction: NDArray, along: NDArray) -> int | None:
     """The row where a matrix times a direction differs most from ``along``, by more than the square root of the
     precision; None if there is none such."""
     with np.errstate(all="ignore"):
-        wide = matrix.astype(np.float64)
-        product, scale = wide @ direction, abs(wide) @ abs(direction)
+        wide = matrix.astype(np.float64, copy=False)
+        product = wide @ direction
         precision = float(np.finfo(matrix.dtype).eps)
+        if np.all(np.abs(product - along) <= np.sqrt(precision) * np.abs(product)):  # no more than what is allowed
+            return None
+        scale = abs(wide) @ abs(direction)
         allowed = np.sqrt(precision) * scale + 4 * precision * np.max(scale[np.isfinite(scale)], initial=0.0)
         excess = np.abs(product - along) - allowed
         finite = np.isfinite(product) & np.isfinite(along)

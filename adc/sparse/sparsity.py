@@ -39,6 +39,13 @@ class Sparsity:
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
     @cached_property
+    def indices(self) -> tuple[IntArray, IntArray]:
+        """The columns and the starts as SciPy's matrices have them: of 32 bits where that is enough."""
+        small = max(self.entries, *self.shape) <= np.iinfo(np.int32).max
+        kind = np.int32 if small else np.int64
+        return self.columns.astype(kind), self.starts.astype(kind)
+
+    @cached_property
     def transposed(self) -> Sparsity:
         order = np.argsort(self.columns, kind="stable")
         return Sparsity(self.columns[order], self.rows[order], (self.shape[1], self.shape[0]))
