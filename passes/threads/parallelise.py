@@ -2,8 +2,9 @@
 
 A plain ``for`` becomes ``scf.parallel`` only if that cannot be seen: no iteration touches what another one changes,
 none can raise an error (which one would be first?), and what it carries are sums and extrema of integers. Sums of
-floats depend on their order; they stay in Python's. ``prange`` is the user's word that order does not matter, and
-``keep_promises`` has seen whether that can be.
+floats depend on their order; they stay in Python's, but for what a reverse sweep carries: cotangents of values from
+outside the loop, to which every iteration adds, in an order that is adc's own. ``prange`` is the user's word that order
+does not matter, and ``keep_promises`` has seen whether that can be.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.loop_attrs import REVERSE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of_block, has_known_length
@@ -54,7 +56,7 @@ def parallelise(module: Module) -> ParallelPlan:
 
 @dataclass(frozen=True)
 class _Reduction:
-    """A carried integer: the operations that combine it with ``terms``, and how."""
+    """A carried integer, or cotangent: the operations that combine it with ``terms``, and how."""
 
     kind: str
     chain: tuple[Op, ...]
@@ -113,7 +115,7 @@ class _Parallelise:
             return op
         reductions: list[_Reduction] = []
         for k, arg in enumerate(op.regions[0].args[1:]):
-            reduction = integer_reduction(op, k)
+            reduction = integer_reduction(op, k) or _cotangent(op, k)
             if reduction is None:
                 self._note(op, depth, "sequential", f"carries {_called(arg)} from one iteration to the next")
                 return op
@@ -187,6 +189,37 @@ def integer_reduction(loop: Op, k: int) -> _Reduction | None:
     return _Reduction(kind, tuple(chain), tuple(terms))
 
 
+def _cotangent(loop: Op, k: int) -> _Reduction | None:
+    """The sum that a loop of a reverse sweep carries at position ``k``, if it is one of floats."""
+    body = loop.regions[0]
+    arg, value = body.args[1 + k], body.terminator.operands[k]
+    if not loop.attrs.get(REVERSE) or not arg.type.is_float or len(arg.uses) != 1:
+        return None
+    chain: list[Op] = []
+    terms: list[Value] = []
+    made = _made_of(arg, body)
+    while value is not arg:
+        op = value.op
+        if op not in made or len(value.uses) != 1:
+            return None
+        assert op is not None
+        left = op.operands[0] is arg or op.operands[0].op in made
+        chain.append(op)
+        value, term = op.operands if left else op.operands[::-1]
+        terms.append(term)
+    return _Reduction("add", tuple(chain), tuple(terms)) if chain else None
+
+
+def _made_of(arg: Value, body: Block) -> set[Op | None]:
+    """The additions in a block that ``arg`` leads to, each by the one before."""
+    found: set[Op | None] = set()
+    for op in body.ops:
+        through = op.operands[:1] if op.opdef is ops.subf else op.operands if op.opdef is ops.addf else ()
+        if any(v is arg or (v.op is not None and v.op in found) for v in through):
+            found.add(op)
+    return found
+
+
 def _leads_to(value: Value, arg: Value, opdef: object, body: Block) -> bool:
     while value is not arg:
         op = value.op
@@ -207,9 +240,11 @@ def _to_parallel(loop: Op, reductions: Sequence[_Reduction]) -> Op:
     with insert_at(body, loop.loc):
         values = []
         for reduction in reductions:
-            total = reduction.terms[-1]
+            first, total = reduction.chain[-1], reduction.terms[-1]
+            if first.opdef is ops.subf:
+                total = ops.negf(total)
             for op, term in zip(reduction.chain[-2::-1], reduction.terms[-2::-1], strict=True):
-                total = op.opdef(total, term)
+                total = build(op.opdef, [total, term], dict(op.attrs)).result
             values.append(total)
         dead = {op for r in reductions for op in r.chain}
         for op in [o for o in reversed(body.ops) if o in dead]:

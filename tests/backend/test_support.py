@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -75,7 +76,7 @@ def test_small_blocks_take_little_more_than_they_hold(context: int) -> None:
     """Programs may have millions of them: what a call leaves for the reverse sweep is one."""
     for size in (8, 64, 1000):
         held = word(context, support.CONTEXT_HELD_BYTES)
-        first = [alloc(context, size) for _ in range(1000)][0]
+        first, *_ = [alloc(context, size) for _ in range(1000)]
         more = word(context, support.CONTEXT_HELD_BYTES) - held
         assert more <= 1000 * (size + 300) + support_arena.SLAB
         free(context, first)
@@ -89,7 +90,7 @@ def test_a_reset_takes_small_blocks_back_whole(context: int) -> None:
     for _ in range(3):
         blocks = [alloc(context, size) for size in sizes]
         order = sorted(zip(blocks, sizes, strict=True))
-        assert all(a + size <= b - 64 for (a, size), (b, _) in zip(order, order[1:], strict=False))
+        assert all(a + size <= b - 64 for (a, size), (b, _) in itertools.pairwise(order))
         for block, size in order:
             ctypes.memset(block, 255, size)
         for block in blocks[::3]:
