@@ -66,6 +66,21 @@ def differences(x, y):
     return np.sum(d * d * y[1:]) + np.linalg.norm(x - y)
 
 
+def _soft(x):
+    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def functions(x, y):
+    z = _soft(_soft(x) * y)
+    return np.sum(z * _soft(y))
+
+
+def clipped(x, y):
+    z = np.clip(x, 0.2, 0.8)
+    w = np.where(z > y, z - y, 0.0)
+    return np.mean(w * w)
+
+
 # Name: function, arrays that the value makes, arrays that the gradient makes (None: there is no gradient of it).
 ELEMENTWISE: dict[str, tuple[Callable[..., Any], int, int | None]] = {
     "total": (total, 0, 2),
@@ -76,6 +91,8 @@ ELEMENTWISE: dict[str, tuple[Callable[..., Any], int, int | None]] = {
     "branches": (branches, 1, None),
     "standardised": (standardised, 1, None),
     "differences": (differences, 0, 2),
+    "functions": (functions, 0, 2),
+    "clipped": (clipped, 0, 2),
 }
 
 

@@ -15,8 +15,9 @@ from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.spans import Span
+from adc.passes.simplify.if_convert import is_choice
 
-_KEEP_FROM_VECTORS = frozenset({ops.call, ops.while_, ops.if_})
+_KEEP_FROM_VECTORS = frozenset({ops.call, ops.while_})
 
 Ranges = tuple[tuple[Value, ...], ...]
 
@@ -59,7 +60,7 @@ class Bodies:
     def _find(self, loop: Op) -> Body:
         inner = list(loop.regions[0].walk())
         accesses = self.analysis.accesses(loop)
-        nested, scalar = (any(op.opdef in kinds for op in inner) for kinds in (COUNTED, _KEEP_FROM_VECTORS))
+        nested, scalar = any(op.opdef in COUNTED for op in inner), any(_keeps_from_vectors(op) for op in inner)
         body = Body(len(inner), nested, scalar, bool(accesses.obstacles), _ranges_inside(loop))
         self._include(body, accesses.found)
         return body
@@ -138,6 +139,10 @@ class Bodies:
         self._include(one, (a for accesses in moved.values() for a in accesses))
         self._known[joined] = one
         return joined
+
+
+def _keeps_from_vectors(op: Op) -> bool:
+    return op.opdef in _KEEP_FROM_VECTORS or (op.opdef is ops.if_ and not is_choice(op))
 
 
 def _ranges_inside(loop: Op) -> Ranges | None:

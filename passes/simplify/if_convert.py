@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,18 +52,10 @@ class _Conversion:
         block.set_ops(new.ops)
 
     def _convert(self, op: Op, block: Block) -> bool:
-        if not op.results or any(isinstance(r.type, MemRefType | RecordType) for r in op.results):
-            return False
         then, other = op.regions
-        shared = self._shared_loads(then, other)
-        cost = 0
-        for region in op.regions:
-            for inner in region.ops[:-1]:
-                if inner in shared:
-                    continue
-                price = self._price(inner)
-                if price is None or (cost := cost + price) > self._options.limit:
-                    return False
+        shared = _shared_loads(then, other)
+        if not _is_cheap(op, shared, self._price, self._options.limit):
+            return False
         condition = op.operands[0]
         pairs = list(zip(then.terminator.operands, other.terminator.operands, strict=True))
         for region in op.regions:
@@ -94,19 +87,38 @@ class _Conversion:
             return None
         return _cost(kind)
 
-    @staticmethod
-    def _shared_loads(then: Block, other: Block) -> dict[Op, Op | None]:
-        """Loads that both branches do alike, of memory that neither writes: the second's to the first's twin."""
-        loads: dict[tuple[Value, ...], Op] = {}
-        shared: dict[Op, Op | None] = {}
-        for op in then.ops:
-            if op.opdef is ops.load:
-                loads.setdefault(op.operands, op)
-        for op in other.ops:
-            if op.opdef is ops.load and (twin := loads.get(op.operands)) is not None:
-                shared[op] = twin
-                shared[twin] = None
-        return shared
+
+def is_choice(op: Op) -> bool:
+    """Whether ``op`` only chooses between values that are so cheap that it will be a select, as far as ``op`` says."""
+    return _is_cheap(op, _shared_loads(*op.regions), lambda inner: _cost(inner.opdef), IfConvert.limit)
+
+
+def _is_cheap(op: Op, shared: Container[Op], price: Callable[[Op], int | None], limit: int) -> bool:
+    """Whether both branches can be executed, at no more than ``limit``."""
+    if not op.results or any(isinstance(r.type, MemRefType | RecordType) for r in op.results):
+        return False
+    cost = 0
+    for region in op.regions:
+        for inner in region.ops[:-1]:
+            if inner not in shared:
+                of_inner = price(inner)
+                if of_inner is None or (cost := cost + of_inner) > limit:
+                    return False
+    return True
+
+
+def _shared_loads(then: Block, other: Block) -> dict[Op, Op | None]:
+    """Loads that both branches do alike, of memory that neither writes: the second's to the first's twin."""
+    loads: dict[tuple[Value, ...], Op] = {}
+    shared: dict[Op, Op | None] = {}
+    for op in then.ops:
+        if op.opdef is ops.load:
+            loads.setdefault(op.operands, op)
+    for op in other.ops:
+        if op.opdef is ops.load and (twin := loads.get(op.operands)) is not None:
+            shared[op] = twin
+            shared[twin] = None
+    return shared
 
 
 def _cost(kind: OpDef) -> int | None:

@@ -1,4 +1,5 @@
-"""Small functions that are called in loops become part of them, and loops that are called once part of their callers.
+"""Small functions that are called in loops become part of them, and loops that are called from one place, or that are
+short, part of their callers.
 
 What a callee does to an array is known as a whole only; inside the loop its subscripts are seen, so that the loop can
 be shown to be parallel, checks of subscripts can be made before it, and its adjoint needs no record of the call. And
@@ -15,7 +16,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.attached import attached
 from adc.ir.builder import insert_at
-from adc.ir.callgraph import callees, components, reachable, recursive
+from adc.ir.callgraph import components, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op
 from adc.ir.nesting import enclosing
 from adc.ir.rewrite import inline_block
@@ -29,8 +30,9 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 
 @dataclass(frozen=True)
 class Inline:
-    """Put callees of at most ``most`` operations in the place of calls in loops, and of calls that are the only ones of
-    callees with loops, until a function has grown by ``growth``. Functions that nobody calls any more go."""
+    """Put callees of at most ``most`` operations in the place of calls in loops, and callees with loops in the place of
+    their only call, or of all if that makes no more than ``most`` operations, until a function has grown by ``growth``.
+    Functions that nobody calls any more go."""
 
     most: int = 120
     growth: int = 600
@@ -41,10 +43,12 @@ class Inline:
         gone: set[str] = set()
         calls = Counter(op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if _is_call(op))
         loops = {name for name, func in module.funcs.items() if any(op.opdef in LOOPS for op in func.walk())}
-        alone = {name for name in loops if calls[name] == 1}  # with loops, and called from one place
+        sizes = {name: sum(1 for _ in module.funcs[name].walk()) for name in loops}
+        joined = {name for name in loops if calls[name] == 1 or calls[name] * sizes[name] <= self.most}
         for func in [module.funcs[name] for component in components(module) for name in component]:
             left = self.growth
-            beside = alone if func.name in loops or len(alone.intersection(callees(func))) > 1 else set()
+            several = sum(_is_call(op) and op.attrs["callee"] in joined for op in func.walk()) > 1
+            beside = joined if func.name in loops or several else set()
             work = list(_calls(func.body, beside, inside=False))
             while work:
                 call = work.pop(0)
@@ -69,21 +73,21 @@ def _is_call(op: Op) -> bool:
     return op.opdef is ops.call
 
 
-def _calls(block: Block, alone: set[str], *, inside: bool) -> Iterator[Op]:
-    """The calls in loops, or of one of the functions ``alone``."""
+def _calls(block: Block, beside: set[str], *, inside: bool) -> Iterator[Op]:
+    """The calls in loops, or of one of the functions ``beside``."""
     for op in block.ops:
-        if _is_call(op) and (inside or op.attrs["callee"] in alone):
+        if _is_call(op) and (inside or op.attrs["callee"] in beside):
             yield op
         for region in op.regions:
-            yield from _calls(region, alone, inside=inside or op.opdef in LOOPS)
+            yield from _calls(region, beside, inside=inside or op.opdef in LOOPS)
 
 
-def _inline(call: Op, callee: Func, alone: set[str]) -> list[Op]:
+def _inline(call: Op, callee: Func, beside: set[str]) -> list[Op]:
     """Put what ``callee`` does in the place of ``call``; the calls in it that may be inlined, too."""
     with insert_at(Block()) as made:
         results = inline_block(callee.body, call.operands)
     assert call.parent is not None
-    found = list(_calls(made, alone, inside=any(around.opdef in LOOPS for around in enclosing(call.parent))))
+    found = list(_calls(made, beside, inside=any(around.opdef in LOOPS for around in enclosing(call.parent))))
     put_instead(call, made.ops)
     replace_op(call, results)
     return found

@@ -82,3 +82,24 @@ def test_an_error_in_a_callee_names_its_line():
         jit_grad(beyond)(v, w)
     assert "v[i] * w[0] - v[i + 1] * w[1]" in str(caught.value)
     assert v[0] == 0.0  # as Python leaves it
+
+
+def soft(x):
+    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def three_times(x, y):
+    z = soft(soft(x) * y)
+    w = np.where(z > y, z - y, 0.25 * z)
+    return np.sum(w * w) + np.sum(soft(y + x))
+
+
+def test_short_functions_of_arrays_are_fused_with_what_is_around_their_calls():
+    """No array is made, neither for what they return nor for what chooses between values."""
+    rng = np.random.default_rng(2)
+    x, y, dx = rng.standard_normal(9), rng.standard_normal(9), rng.standard_normal(9)
+    compiled = jit_grad(three_times)
+    assert compiled(x, y) == pytest.approx(three_times(x, y), rel=1e-13)
+    assert "memref.alloc" not in compiled.dump_ir("lowered")
+    assert np.sum(compiled.grad(x, y) * dx) == pytest.approx(slope(three_times, x, y, dx), rel=1e-6)
+    assert compiled.jvp((x, y), (dx, np.zeros(9)))[1] == pytest.approx(slope(three_times, x, y, dx), rel=1e-6)
