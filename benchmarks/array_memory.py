@@ -6,7 +6,7 @@ they have; the gradient of a time loop in slices takes what the one in loops tak
     python -m benchmarks.array_memory [--elements N] [--size N] [--steps N] [--only NAME ...]
 """
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 from __future__ import annotations
 
 import argparse
