@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from adc.implicit import fixed_point, root
     from adc.mapping import vmap
     from adc.modes import hessian, jacobian, sparse_hessian, sparse_jacobian
+    from adc.mpi.distributed import Distributed, Field, Grid, distribute
     from adc.pullbacks import Pullback
     from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
     from adc.shots.summing import sum_shots
@@ -38,11 +39,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdcError",
+    "Distributed",
+    "Field",
+    "Grid",
     "JitFunction",
     "Pullback",
     "check_grads",
     "checkpoint",
     "clear_new_rule_hooks",
+    "distribute",
     "errors",
     "every",
     "extern",
@@ -79,11 +84,15 @@ __all__ = [
 
 _HOMES = {
     "AdcError": "adc.errors",
+    "Distributed": "adc.mpi.distributed",
+    "Field": "adc.mpi.distributed",
+    "Grid": "adc.mpi.distributed",
     "JitFunction": "adc.decorator",
     "Pullback": "adc.pullbacks",
     "check_grads": "adc.checks.checking",
     "checkpoint": "adc.checkpoints",
     "clear_new_rule_hooks": "adc.rules",
+    "distribute": "adc.mpi.distributed",
     "every": "adc.checkpoints",
     "find_culprit": "adc.checks.finding",
     "extern": "adc.externs",

@@ -24,6 +24,7 @@ from adc.passes.base import Pipeline
 from adc.passes.cache.block_time import BlockTime
 from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.checkpointing.count_steps import CountSteps
+from adc.passes.ranks.owner_computes import OwnerComputes
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.simplify.check_finite import CheckFinite
 
@@ -42,7 +43,11 @@ class Cpu:
         accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
         # What time blocks recognise is nests in one piece, so these are not cut into blocks themselves.
         tile = options.tile if options.time_block is None else False
-        lowered = pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block))
+        shared = options.shared
+        owner = OwnerComputes() if shared is None else OwnerComputes(shared.cut, shared.grid)
+        lowered = pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block), owner)
+        if shared is not None:
+            lowered = pipelines.without_rows(lowered)
         return (CheckFinite(), *lowered) if options.debug else lowered
 
     def kernels(self, options: Options) -> KernelLibrary | None:

@@ -13,6 +13,7 @@ from adc.ir import kinds
 from adc.ir.schedules import Schedule
 from adc.passes.cache.block_time import AUTO, MOST, TimeBlock
 from adc.passes.cache.tile_loops import Tiles
+from adc.passes.ranks.layouts import Shared
 from adc.passes.stencil_adjoints import strategy_costs
 
 Engine = Literal["native", "interpreter"]
@@ -64,7 +65,7 @@ class Options:
     ``lapack``: whether decompositions of matrices are LAPACK's, which is called by the addresses that SciPy has of it:
     by default where SciPy is installed, unless ``ADC_LAPACK`` is 0. Object files do without.
     ``debug``: ``"nan"`` for code that stops where a NaN or an infinity is first made, on one thread; by default what
-    ``ADC_DEBUG`` says.
+    ``ADC_DEBUG`` says. ``shared``: which arguments are shared out among ranks (``adc.distribute``).
     """
 
     threads: int | None = None
@@ -80,6 +81,7 @@ class Options:
     time_block: TimeBlock = None
     lapack: bool = field(default_factory=is_installed)
     debug: str | None = field(default_factory=default_debug)
+    shared: Shared | None = None
 
     def __post_init__(self) -> None:
         if self.debug not in (None, "nan"):

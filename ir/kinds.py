@@ -187,6 +187,9 @@ COLLECTIVE_APART = _kind(
     "collective-apart", d.CompileSyntaxError, "what all ranks have to do at once, under a condition that may differ"
 )
 NOT_SAME = _kind("not-same", d.DifferentiationError, "the gradient of a value that may differ between ranks")
+NOT_DISTRIBUTED = _kind(
+    "not-distributed", d.CompileTypeError, "code that cannot be run by each rank for its own elements of an array"
+)
 
 # Running --------------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ same on all ranks, and holds no address and no handle.
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from adc.ir import kinds, ops
 from adc.ir.core import Loc, Op
 from adc.ir.externals import Named, Provided, provide_all
 from adc.ir.raising import kept
-from adc.ir.types import MemRefType, Type, f32, f64, i32, i64
+from adc.ir.types import MemRefType, Type, f32, f64, i1, i32, i64, index
 
 LIBRARY = "adc.mpi"
 NOBODY = -1
@@ -33,6 +34,7 @@ TAGS = 32000
 """Tags from here on are those of what all ranks do at once. MPI has 32767 at least."""
 
 DTYPES: dict[Type, Any] = {f64: np.float64, f32: np.float32, i64: np.int64, i32: np.int32}
+DTYPES |= {i1: np.bool_, index: np.int64}
 
 
 class Communicator(Protocol):
@@ -191,6 +193,37 @@ def check_lengths(source: int, sent: int, received: int, tag: int) -> None:
 
 
 _here = threading.local()
+
+
+class Whole:
+    """One rank has all of all arrays; see ``adc.ir.partitions.Partition``."""
+
+    def first(self, axis: int, extent: int) -> int:
+        return 0
+
+    def last(self, axis: int, extent: int) -> int:
+        return extent
+
+    def fetch(self, array: Any, region: Any) -> None:
+        return
+
+    def wrote(self, array: Any) -> None:
+        return
+
+
+def shared_out() -> Any:
+    """How the calling thread shares out arrays: an ``adc.ir.partitions.Partition``, or nothing is shared out."""
+    known = getattr(_here, "partition", None)
+    return known if known is not None else Whole()
+
+
+def share_by(partition: Any) -> Any:
+    """Let the calling thread share out arrays so; what it did before, or None."""
+    before = getattr(_here, "partition", None)
+    _here.partition = partition
+    return before
+
+
 _found: list[Callable[[], Communicator]] = [Single]
 
 
@@ -227,21 +260,27 @@ class _Call:
         rest, values = iter(raw), []
         for t in self.types:
             if isinstance(t, MemRefType):
-                data, count = next(rest), next(rest)
-                dtype = np.dtype(DTYPES[t.element])
-                if data is None or count == 0:
-                    values.append(np.empty(0, dtype))
-                else:
-                    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(data)
-                    values.append(np.frombuffer(memory, dtype))
+                data, shape = next(rest), tuple(next(rest) for _ in range(t.rank))
+                values.append(_array(data, shape, np.dtype(DTYPES[t.element])))
             else:
                 values.append(next(rest))
         return values
 
 
+def _array(data: int | None, shape: tuple[int, ...], dtype: Any) -> Any:
+    count = math.prod(shape)
+    if data is None or count == 0:
+        return np.empty(shape, dtype)
+    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(data)
+    return np.frombuffer(memory, dtype).reshape(shape)
+
+
 AGREED = ("what is annotated mpi.Same", "the value, or its cotangent,")
 
-NUMBERS = ("rank", "size")
+NUMBERS = ("rank", "size", "first", "last")
+SHARED_OUT = frozenset({"fetch", "wrote", "first", "last"})
+"""What is said of arrays that are shared out: see ``adc.ir.partitions``."""
+
 PAIRED = frozenset({"exchange"})
 """What two ranks do with each other wherever they are; all else is done by all ranks at once, or by one alone."""
 
@@ -262,9 +301,10 @@ def answer(symbol: str, values: Sequence[Any]) -> int:
     group = communicator()
     if symbol in PAIRED and not 0 <= values[-1] < TAGS:
         raise ValueError(f"the tag {values[-1]} is not one of 0 to {TAGS - 1}")
+    found = getattr(shared_out() if symbol in SHARED_OUT else group, symbol)
     if symbol in NUMBERS:
-        return int(getattr(group, symbol))
-    getattr(group, symbol)(*values)
+        return int(found(*values) if values else found)
+    found(*values)
     return 0
 
 
@@ -287,7 +327,7 @@ def _provided(named: Named) -> Provided | None:
 
 
 def _c_types(t: Type) -> list[Any]:
-    return [ctypes.c_void_p, ctypes.c_int64] if isinstance(t, MemRefType) else [ctypes.c_int64]
+    return [ctypes.c_void_p, *[ctypes.c_int64] * t.rank] if isinstance(t, MemRefType) else [ctypes.c_int64]
 
 
 provide_all(LIBRARY, _provided)

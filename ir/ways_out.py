@@ -74,6 +74,7 @@ WAYS_OUT = {
     "changed-array": "do not change the array before the pullback is called, or pass a copy",
     "collective-apart": "let the condition depend on what is the same on all ranks: parameters that are annotated "
     "mpi.Same, results of mpi.allreduce, mpi.allgather and mpi.bcast, mpi.size()",
+    "not-distributed": "write it as loops, or as slices, over elements that depend on those around them",
     "not-same": "return what is the same on all ranks, such as mpi.allreduce(...) of what each has, and annotate "
     "parameters that have one value with mpi.Same; or take a pullback, with a cotangent on each rank",
     "no-such-function": "check the path and the name",

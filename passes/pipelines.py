@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat
+from dataclasses import replace
+
+from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat, Step
 from adc.passes.bounds.drop_checks import DropChecks
 from adc.passes.bounds.split_index_sets import SplitIndexSets
 from adc.passes.bounds.version_bounds import VersionBounds
@@ -20,6 +22,7 @@ from adc.passes.fusion.join_versions import JoinVersions
 from adc.passes.fusion.unswitch_loops import UnswitchLoops
 from adc.passes.outlining.outline_cold import OutlineCold
 from adc.passes.outlining.outline_nests import OutlineNests
+from adc.passes.ranks.owner_computes import OwnerComputes
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.scatter.settle_accumulates import SettleAccumulates
 from adc.passes.simd.align_loops import AlignLoops
@@ -115,6 +118,23 @@ PREPARE: Pipeline = (
 )
 """From traced code to the primal that is differentiated, or lowered."""
 
+_across = (UpdateInPlace.name, FuseLoops.name, FuseSweeps.name, FuseRows.name)
+
+
+def without_rows(pipeline: Pipeline) -> Pipeline:
+    """Without what lets a loop read what others of its iterations, or of its inner loops, have computed: where arrays
+    are shared out among ranks that is fetched between loops."""
+    kept: list[Step] = []
+    for step in pipeline:
+        if isinstance(step, Repeat | OnPart):
+            step = replace(step, steps=without_rows(step.steps))
+            if step.steps:
+                kept.append(step)
+        elif (step.step if isinstance(step, IfChanged) else step).name not in _across:
+            kept.append(step)
+    return tuple(kept)
+
+
 UNCHECKED: Pipeline = (DropChecks(), *PREPARE)
 """The same without the checks of subscripts: for measurements."""
 
@@ -145,14 +165,21 @@ SHARE: Pipeline = (
 LOWER: Pipeline = (
     *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ForwardCopies(), CSE()),
     IfChanged(MatchProducts(), (Canonicalize(), CSE())),
-    *(*SHARE, *TIDY, DeadStores(), *WIDEN, *FREE, *OUTLINE),
+    *(*SHARE, *TIDY, DeadStores()),
+    IfChanged(OwnerComputes(), (FoldViews(), *TIDY)),
+    *(*WIDEN, *FREE, *OUTLINE),
 )
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
 
 
-def lower(accumulate: LowerAccumulate, tile: TileLoops, time: BlockTime) -> Pipeline:
-    """``LOWER`` with a choice of how terms are added to shadows, how nests are cut for the cache, and how many time
-    steps are run at once."""
-    chosen: dict[str, Pass] = {choice.name: choice for choice in (accumulate, tile, time)}
-    composed = IfChanged | OnPart | Repeat
-    return tuple(step if isinstance(step, composed) else chosen.get(step.name, step) for step in LOWER)
+def lower(*choices: Pass) -> Pipeline:
+    """``LOWER`` with choices of how some of its passes do what they do: how terms are added to shadows, how nests are
+    cut for the cache, how many time steps are run at once, which arrays are shared out among ranks."""
+    chosen: dict[str, Pass] = {choice.name: choice for choice in choices}
+
+    def as_chosen(step: Step) -> Step:
+        if isinstance(step, IfChanged):
+            return replace(step, step=chosen.get(step.step.name, step.step))
+        return step if isinstance(step, OnPart | Repeat) else chosen.get(step.name, step)
+
+    return tuple(map(as_chosen, LOWER))

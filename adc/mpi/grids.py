@@ -38,7 +38,7 @@ def grid(shape: Sequence[int], periodic: bool | Sequence[bool] = False) -> Grid:
     ``ArgumentValueError`` if the ranks do not fill the grid.
     """
     group = communicator()
-    counts = _filled(tuple(shape), group.size)
+    counts = filled(tuple(shape), group.size)
     around = tuple(periodic) if isinstance(periodic, Sequence) else (periodic,) * len(counts)
     at = _places(group.rank, counts)
     sides = []
@@ -52,7 +52,7 @@ def grid(shape: Sequence[int], periodic: bool | Sequence[bool] = False) -> Grid:
     return Grid(counts, at, tuple(sides))
 
 
-def _filled(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+def filled(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     """The shape with numbers for zeros, as equal as can be: large factors first, each where there are fewest."""
     given = math.prod(n for n in shape if n != 0)
     free = [axis for axis, n in enumerate(shape) if n == 0]

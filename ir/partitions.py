@@ -1,0 +1,240 @@
+"""How the elements of arrays are shared out among ranks, and what they send each other of them: ``adc.distribute``.
+
+Every rank has memory for whole arrays, and computes its own elements. So subscripts are those of one process
+everywhere; what nobody touches takes no memory. Code that reads elements of others asks for them before it does: a
+*region* says which elements each rank is going to read, in numbers that are equal on all ranks, so that each rank knows
+what the others need of it, and nobody has to be asked. What has been fetched is valid until the array is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from adc.ir.messages import NOBODY, TAGS, Communicator
+
+NONE = -1
+"""No axis of the grid: of what all ranks have, or of whole ranges."""
+
+GUARD, AXIS = 4, 8
+"""How many integers a guard and an axis of a region take."""
+
+FAR = 1 << 40
+"""Beyond the ends of all arrays."""
+
+Box = tuple[tuple[int, int], ...]
+TAG = TAGS + 500
+
+
+@dataclass
+class Partition:
+    """Blocks of arrays of about these ``extents``, for a grid of ranks with ``counts`` along its axes.
+
+    One more axis, behind those of the grid, shares out among all ranks in order, whatever the grid.
+    """
+
+    extents: tuple[int, ...]
+    counts: tuple[int, ...]
+    group: Communicator
+    messages: int = 0
+    sent: int = 0  # bytes
+    fetches: int = 0
+    _ends: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False)
+    _plans: dict[Any, _Plan] = field(default_factory=dict, init=False)
+    _fresh: dict[int, tuple[int, set[bytes]]] = field(default_factory=dict, init=False)
+
+    def begin(self) -> None:
+        """Nothing that was fetched before holds: arrays may have been changed."""
+        self._fresh.clear()
+
+    def ends(self, axis: int, extent: int) -> tuple[int, ...]:
+        """Where blocks begin along an axis of an array, and where the last one ends.
+
+        Blocks of the grid's extent differ by one at most. Arrays that are a little shorter or longer are cut at the
+        same places, as if they were in the middle of the grid, or it of them; others in proportion.
+        """
+        extent = max(extent, 0)
+        known = self._ends.get((axis, extent))
+        if known is None:
+            flat = axis == len(self.counts)
+            whole, count = (self.extents[0], self.group.size) if flat else (self.extents[axis], self.counts[axis])
+            each, more = divmod(whole, count)
+            inner = [place * each + min(place, more) for place in range(1, count)]
+            if 2 * abs(whole - extent) <= whole:
+                inner = [end - (whole - extent) // 2 for end in inner]
+            else:
+                inner = [end * extent // whole for end in inner]
+            known = self._ends[axis, extent] = (0, *(min(max(end, 0), extent) for end in inner), extent)
+        return known
+
+    def places(self, rank: int) -> tuple[int, ...]:
+        """Where a rank is along each axis; the last is the axis of all ranks."""
+        found, rest = [rank], rank
+        for count in reversed(self.counts):
+            rest, place = divmod(rest, count)
+            found.append(place)
+        return (*reversed(found[1:]), rank)
+
+    def block(self, rank: int, axis: int, extent: int) -> tuple[int, int]:
+        """The elements of a rank along an axis of an array."""
+        ends, place = self.ends(axis, extent), self.places(rank)[axis]
+        return ends[place], ends[place + 1]
+
+    def own(self, axes: Sequence[int], shape: Sequence[int], rank: int | None = None) -> Box:
+        """The elements of a rank, this one if none is named, of an array with ``axes`` of the grid (or ``NONE``)."""
+        rank = self.group.rank if rank is None else rank
+        pairs = zip(axes, shape, strict=True)
+        return tuple((0, n) if axis == NONE else self.block(rank, axis, n) for axis, n in pairs)
+
+    def first(self, axis: int, extent: int) -> int:
+        return self.block(self.group.rank, axis, extent)[0]
+
+    def last(self, axis: int, extent: int) -> int:
+        return self.block(self.group.rank, axis, extent)[1]
+
+    def wrote(self, array: Any) -> None:
+        """What was fetched of the memory of an array is what others had before."""
+        low, high = _span(array)
+        for start in [s for s, (end, _) in self._fresh.items() if s < high and low < end]:
+            del self._fresh[start]
+
+    def fetch(self, array: Any, region: Any) -> None:
+        """Get the elements that this rank is going to read, and send what others are; all ranks do this at once."""
+        key = region.tobytes()
+        low, high = _span(array)
+        end, known = self._fresh.get(low, (high, set()))
+        if key in known:
+            return
+        self._fresh[low] = max(high, end), known | {key}
+        plan = self._plans.get((array.shape, key))
+        if plan is None:
+            plan = self._plans[array.shape, key] = self._plan(array.shape, [int(n) for n in region])
+        self.fetches += 1
+        for dest, sent, source, received in plan.turns:
+            out = _packed(array, sent)
+            room = np.empty(sum(map(_size, received)), array.dtype)
+            self.group.exchange(out, room, dest, source, TAG)
+            at = 0
+            for box in received:
+                part = array[_slices(box)]
+                part[...] = room[at : at + part.size].reshape(part.shape)
+                at += part.size
+            self.messages += dest != NOBODY
+            self.sent += out.nbytes
+
+    def _plan(self, shape: tuple[int, ...], numbers: list[int]) -> _Plan:
+        """Whom to send what, by distance: all ranks send to those so far behind them at the same time."""
+        region = _Region(self, shape, numbers)
+        rank, size = self.group.rank, self.group.size
+        turns = []
+        for distance in range(1, size):
+            dest, source = (rank + distance) % size, (rank - distance) % size
+            sent, received = region.pieces(rank, dest), region.pieces(source, rank)
+            if sent or received:
+                turns.append((dest if sent else NOBODY, sent, source if received else NOBODY, received))
+        return _Plan(turns)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Messages, in turn: to whom, which boxes, from whom, which boxes."""
+
+    turns: list[tuple[int, list[Box], int, list[Box]]]
+
+
+class _Region:
+    """What each rank reads of an array, as compiled code says it: see ``adc.passes.ranks.regions``.
+
+    The axes of the grid that the array has; how many boxes there are; then each box: the number of its guards, which
+    must be met by the rank for the box to be there at all, the guards, and what it is along each axis.
+    """
+
+    def __init__(self, partition: Partition, shape: tuple[int, ...], numbers: list[int]) -> None:
+        self.partition, self.shape = partition, shape
+        rank = len(shape)
+        self.axes = numbers[:rank]
+        self._boxes: list[tuple[list[list[int]], list[list[int]]]] = []
+        at = rank + 1
+        for _ in range(numbers[rank]):
+            guards = [numbers[at + 1 + k * GUARD :][:GUARD] for k in range(numbers[at])]
+            at += 1 + len(guards) * GUARD
+            self._boxes.append((guards, [numbers[at + k * AXIS :][:AXIS] for k in range(rank)]))
+            at += rank * AXIS
+        assert at == len(numbers)
+
+    def pieces(self, source: int, dest: int) -> list[Box]:
+        """What one rank sends to another one."""
+        if not self._answers(source, dest):
+            return []
+        mine = self.partition.own(self.axes, self.shape, source)
+        found: list[Box] = []
+        for box in self.boxes(dest):
+            piece = tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(box, mine, strict=True))
+            if all(a < b for a, b in piece) and piece not in found:
+                found.append(piece)
+        return found
+
+    def _answers(self, source: int, dest: int) -> bool:
+        """Whether, of the ranks that have the same elements, it is this one that sends them."""
+        counts = self.partition.counts
+        if len(counts) in self.axes:
+            return True
+        pairs = enumerate(zip(self.partition.places(source)[:-1], self.partition.places(dest)[:-1], strict=True))
+        return all(a == b for k, (a, b) in pairs if k not in self.axes)
+
+    def boxes(self, rank: int) -> list[Box]:
+        """What a rank reads, those boxes that are in others left out."""
+        found: list[Box] = []
+        for guards, axes in self._boxes:
+            if not all(self._met(rank, *guard) for guard in guards):
+                continue
+            box = tuple(self._along(rank, n, *axis) for n, axis in zip(self.shape, axes, strict=True))
+            if all(a < b for a, b in box) and not any(_within(box, other) for other in found):
+                found = [other for other in found if not _within(other, box)] + [box]
+        return found
+
+    def _met(self, rank: int, axis: int, extent: int, low: int, high: int) -> bool:
+        first, last = self.partition.block(rank, axis, extent)
+        return max(first, low) < min(last, high)
+
+    def _along(
+        self, rank: int, n: int, axis: int, extent: int, q: int, c: int, low: int, high: int, a: int, b: int
+    ) -> tuple[int, int]:
+        """Elements ``a * i + b`` for the ``i`` from ``low`` to before ``high`` for which ``q * i + c`` is of the rank's
+        block along ``axis`` of an array of this ``extent``; all of them for no axis."""
+        if axis != NONE:
+            first, last = self.partition.block(rank, axis, extent)
+            low, high = max(low, -((c - first) // q)), min(high, -((c - last) // q))
+        if low >= high:
+            return 0, 0
+        first, last = sorted((a * low + b, a * (high - 1) + b))
+        return max(first, 0), min(last + 1, n)
+
+
+def _span(array: Any) -> tuple[int, int]:
+    """The addresses of an array that is C-contiguous."""
+    low = array.__array_interface__["data"][0]
+    return low, low + array.nbytes
+
+
+def _within(box: Box, other: Box) -> bool:
+    return all(c <= a and b <= d for (a, b), (c, d) in zip(box, other, strict=True))
+
+
+def _slices(box: Box) -> tuple[slice, ...]:
+    return tuple(slice(a, b) for a, b in box)
+
+
+def _size(box: Box) -> int:
+    found = 1
+    for a, b in box:
+        found *= b - a
+    return found
+
+
+def _packed(array: Any, boxes: list[Box]) -> Any:
+    parts = [array[_slices(box)].reshape(-1) for box in boxes]
+    return np.concatenate(parts) if parts else np.empty(0, array.dtype)

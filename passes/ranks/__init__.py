@@ -1,0 +1,1 @@
+"""Arrays that are shared out among ranks: ``adc.distribute``."""

@@ -1,0 +1,210 @@
+"""Which axes of which arrays are shared out among ranks, and along which axis of their grid."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from adc.ir import kinds, ops
+from adc.ir.arith import constant_of
+from adc.ir.core import UNKNOWN, Func, Op, Value
+from adc.ir.partitions import NONE
+from adc.ir.types import MemRefType
+from adc.passes.analysis.affine import Form, Forms
+from adc.passes.analysis.effects import Memory
+
+NEAR = 8
+"""How many elements an array may be shorter or longer than the grid, where code allocates it."""
+
+AXES = "adc.axes"
+"""Of a parameter: the axis of the grid for each of its own, or ``NONE``."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Which arrays have the extents of the grid, of the parameters: the name of each, and for each of its axes that of
+    the grid (or ``NONE``) and how much longer than the grid it is there. ``cut``: the axes along which there are
+    several ranks. ``grid``: how many axes the grid has."""
+
+    parameters: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+    cut: tuple[int, ...]
+    grid: int
+
+
+Axis = tuple[int, Form]
+"""The axis of the grid, and the extent, in terms of that of one argument."""
+
+
+class Layouts:
+    """The layouts of the arrays of one function, by their extents: an array is cut as the arguments are that have its
+    extents, or nearly."""
+
+    def __init__(self, func: Func, forms: Forms, memory: Memory, cut: Collection[int]) -> None:
+        """``cut``: the axes of the grid that count."""
+        self.forms = forms
+        self._cut = cut
+        self._memory = memory
+        self._args = set(func.args)
+        self._known: dict[Value, tuple[Axis, ...]] = {}
+        self._given: dict[Value, tuple[Axis, ...]] = {}
+        self._base: dict[int, Form] = {}  # the extents of the grid
+        self._like: list[tuple[int, Form, int]] = []  # what has been seen of them, and how much more that is
+        for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
+            if AXES not in attrs:
+                continue
+            found: list[Axis] = []
+            for d, (axis, more) in enumerate(attrs[AXES]):
+                extent = forms.extent(arg, d)
+                axis = axis if axis in cut else NONE
+                if axis != NONE:
+                    base = self._base.setdefault(axis, extent - more)
+                    self._like.append((axis, extent, more))
+                    extent = base + more
+                found.append((axis, extent))
+            self._given[arg] = tuple(found)
+
+    def share(self, array: Value, axis: int) -> None:
+        """Let an array that was made by a pass be cut along its only axis."""
+        self._given[array] = ((axis, self.forms.extent(array, 0)),)
+
+    def of(self, array: Value) -> tuple[int, ...]:
+        """The axes of an array that is no view."""
+        return tuple(axis for axis, _ in self._axes(array))
+
+    def extent(self, array: Value, d: int) -> Form:
+        return self._axes(array)[d][1]
+
+    def is_shared(self, array: Value) -> bool:
+        return any(axis != NONE for axis in self.of(array))
+
+    def shares(self, value: Value) -> bool:
+        """Whether a value is an array that is shared out, or a view of one."""
+        return isinstance(value.type, MemRefType) and self.is_shared(underneath(value)[0])
+
+    def touches(self, op: Op) -> bool:
+        """Whether an operation, or one inside, takes such an array."""
+        return any(self.shares(v) for inner in with_inner(op) for v in inner.operands)
+
+    def may_be_one(self, a: Value, b: Value) -> bool:
+        """Whether two arrays may be the same memory."""
+        return self._memory.may_overlap(a, b)
+
+    def roots(self, array: Value) -> frozenset[Value]:
+        return self._memory.roots(array)
+
+    def _axes(self, array: Value) -> tuple[Axis, ...]:
+        known = self._known.get(array)
+        if known is None:
+            roots = self._memory.roots(array)
+            found = [self._of_root(root) for root in roots]
+            if not found:
+                raise _unclear(array)
+            axes: list[Axis] = []
+            for d, each in enumerate(zip(*found, strict=True)):
+                if all(axis == NONE for axis, _ in each):
+                    axes.append((NONE, self.forms.extent(array, d)))
+                elif all(axis == each[0] for axis in each):
+                    axes.append(each[0])
+                else:
+                    raise _unclear(array)
+            known = tuple(axes)
+            self._known[array] = known
+        return known
+
+    def _of_root(self, array: Value) -> tuple[Axis, ...]:
+        if array in self._given:
+            return self._given[array]
+        assert isinstance(array.type, MemRefType)
+        holds = isinstance(array.type, MemRefType) and isinstance(array.type.element, MemRefType)
+        if array in self._args or holds:  # every rank has what holds arrays
+            return tuple((NONE, self.forms.extent(array, d)) for d in range(array.type.rank))
+        if array.op is not None and array.op.opdef is ops.call and not self._takes_shared(array.op):
+            return tuple((NONE, self.forms.extent(array, d)) for d in range(array.type.rank))
+        if array.op is None or array.op.opdef is not ops.alloc:
+            raise _unclear(array)
+        found: list[Axis] = []
+        above = NONE
+        for d in range(array.type.rank):
+            extent = self.forms.extent(array, d)
+            best = self._nearest(extent, above)
+            if best is not None:
+                axis, more = best
+                above, extent = axis, self._base[axis] + more
+                found.append((axis, extent))
+            else:
+                found.append((NONE, extent))
+        return tuple(found)
+
+    def _unclipped(self, extent: Form) -> Form:
+        """An extent that is not less than a number as what it is if it is more."""
+        for symbol in extent.symbols():
+            op = symbol.value.op
+            if symbol.dim is None and op is not None and op.opdef is ops.maxsi and extent == Form.symbol(symbol):
+                for a, b in (op.operands, op.operands[::-1]):
+                    if constant_of(b) is not None:
+                        return self._unclipped(self.forms.of(a))
+        return extent
+
+    def _takes_shared(self, call: Op) -> bool:
+        return any(isinstance(v.type, MemRefType) and self.is_shared(underneath(v)[0]) for v in call.operands)
+
+    def _nearest(self, extent: Form, above: int) -> tuple[int, int] | None:
+        """The axis of the grid whose extent is nearest, of those behind ``above``, and how much longer this is."""
+        found = []
+        for axis, given, more in self._like:
+            rest = self._unclipped(extent) - given
+            if axis > above and rest.is_constant and extent.symbols() and abs(rest.constant + more) <= NEAR:
+                found.append((abs(rest.constant + more), axis, rest.constant + more))
+        return min(found)[1:] if found else None
+
+
+def with_inner(op: Op) -> Iterator[Op]:
+    """An operation and all that are inside of it."""
+    yield op
+    for region in op.regions:
+        yield from region.walk()
+
+
+def _unclear(array: Value) -> Exception:
+    return kinds.NOT_DISTRIBUTED(
+        "it cannot be told how this array is shared out among the ranks",
+        array.op.loc if array.op is not None else UNKNOWN,
+        help="use arrays of one shape where you exchange them",
+    )
+
+
+def underneath(array: Value) -> tuple[Value, list[Op]]:
+    """The array that a view is of, and the views, the last first."""
+    views: list[Op] = []
+    while array.op is not None and array.op.opdef in VIEWS_OF:
+        views.append(array.op)
+        array = array.op.operands[0]
+    return array, views
+
+
+VIEWS_OF = (ops.subview, ops.transpose, ops.cast, ops.reshape, ops.reinterpret_cast)
+
+
+def is_same(view: Op) -> bool:
+    """Whether a view has the elements of what it is of, under the same subscripts."""
+    return view.opdef is ops.cast or (view.opdef is ops.reshape and all(g == (1, 1) for g in view.attrs["groups"]))
+
+
+def subscripts(forms: Forms, views: Sequence[Op], given: Sequence[Value]) -> list[Form] | None:
+    """Of the array underneath ``views``, for those of the last one; None if there are none."""
+    found = [forms.of(v) for v in given]
+    for view in views:
+        if view.opdef is ops.subview:
+            rank, dropped = len(view.attrs["static_steps"]), view.attrs["dropped"]
+            offsets, steps = view.operands[1 : 1 + rank], view.operands[1 + 2 * rank :]
+            rest = iter(found)
+            found = [
+                forms.of(offset) if d in dropped else forms.of(offset) + next(rest) * forms.of(step)
+                for d, (offset, step) in enumerate(zip(offsets, steps, strict=True))
+            ]
+        elif view.opdef is ops.transpose:
+            before = dict(zip(view.attrs["permutation"], found, strict=True))
+            found = [before[d] for d in range(len(found))]
+        elif not is_same(view):
+            return None
+    return found

@@ -1,0 +1,298 @@
+"""Owner computes: loops over arrays that are shared out run for this rank's elements, after what they read of those of
+other ranks was fetched.
+
+It runs on final code: what was one process's program, or its gradient, with the terms of adjoints gathered by now. So
+the adjoint of a stencil is a stencil like any other, each element is computed by the operations of one process in its
+order, and no message is transposed. Sums are cut in the terms of their outermost loop, which are then added up by all
+ranks as one process adds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from typing import ClassVar, NoReturn
+
+from adc.ir import kinds, ops
+from adc.ir.arith import const, const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.diagnostics import CompileTypeError
+from adc.ir.nesting import inside, place_in
+from adc.ir.partitions import NONE
+from adc.ir.types import i1
+from adc.passes.analysis.affine import Form, Forms
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.kinds import COUNTED, PURE
+from adc.passes.analysis.messages import Messages
+from adc.passes.ranks.exchanges import built, end_of_block, fetch, wrote
+from adc.passes.ranks.layouts import AXES, Layouts, is_same, with_inner
+from adc.passes.ranks.regions import Access, Apart, Box, Nest
+from adc.passes.ranks.terms import split_sums, write_loops
+
+
+@dataclass(frozen=True)
+class OwnerComputes:
+    """Run loops for the elements of one rank. ``cut``: the axes of the grid along which there are several ranks, or
+    None, if no array is shared out; ``grid``: how many axes it has."""
+
+    cut: Sequence[int] | None = None
+    grid: int = 1
+    name: ClassVar[str] = "owner-computes"
+
+    def run(self, module: Module) -> Module:
+        if self.cut is not None:
+            for func in list(module.funcs.values()):
+                if _mark(func):
+                    _Function(module, func, self.cut, self.grid).run()
+        return module
+
+
+@dataclass
+class _Step:
+    """What is done around an operation: fetched before, cut, said to be written after."""
+
+    fetches: dict[Value, list[Box]] = field(default_factory=dict)
+    cuts: list[tuple[Op, list[tuple[int, Form, int, Form]]]] = field(default_factory=list)
+    written: list[Value] = field(default_factory=list)
+    apart: list[list[Apart]] = field(default_factory=list)
+    refused: CompileTypeError | None = None
+
+
+class _Function:
+    def __init__(self, module: Module, func: Func, cut: Sequence[int], grid: int) -> None:
+        self.module = module
+        self.func = func
+        self.cut = cut
+        self.grid = grid
+        self._terms: list[Value] = []
+        self._steps: dict[Op, _Step] = {}
+        self._ends: dict[tuple[str, int, Form], Value] = {}
+        self.layouts = self._layouts(range(grid))
+
+    def _layouts(self, cut: Collection[int]) -> Layouts:
+        found = Layouts(self.func, Forms(), Memory(self.func, Summaries(self.module)), cut)
+        for array in self._terms:
+            found.share(array, self.grid)
+        return found
+
+    def run(self) -> None:
+        # How sums are cut does not depend on the number of ranks along any axis, so bits do not.
+        self._terms = split_sums(self.func.body, self.layouts)
+        if not self.cut:
+            return
+        self._refuse_messages()
+        self.layouts = self._layouts(self.cut)
+        write_loops(self.func.body, self.layouts)
+        self.layouts = self._layouts(self.cut)
+        self._plan(self.func.body, certain=True)
+        arrays = [array for step in self._steps.values() for array in step.fetches]
+        fetched = {root for array in arrays for root in self.layouts.roots(array)}
+        for step in self._steps.values():
+            step.written = [v for v in step.written if not fetched.isdisjoint(self.layouts.roots(v))]
+        self._emit(self.func.body)
+
+    def _refuse_messages(self) -> None:
+        for op in self.func.walk():
+            if op.opdef is ops.call and op.attrs["callee"] in Messages.asked(self.module).speaking:
+                raise kinds.NOT_DISTRIBUTED("this sends messages itself", op.loc, help="write it for one process")
+
+    # What is read -----------------------------------------------------------------------------------------------------
+
+    def _plan(self, block: Block, *, certain: bool) -> None:
+        """``certain``: whether the block is run in any case. What else cannot be done is an error when it is reached:
+        it may be a version of a loop that no arguments need."""
+        for op in block.ops:
+            try:
+                if op.regions and op.opdef is not ops.parallel and not self._is_nest(op):
+                    for region in op.regions:
+                        self._plan(region, certain=certain and op.opdef is not ops.if_)
+                elif self.layouts.touches(op):
+                    self._plan_op(op)
+            except CompileTypeError as error:
+                if certain:
+                    raise
+                self._steps[op] = _Step(refused=error)
+
+    def _is_nest(self, op: Op) -> bool:
+        """Whether a loop runs over elements of arrays that are shared out."""
+        if op.opdef not in COUNTED:
+            return False
+        nest, counter = Nest(op, self.layouts), op.regions[0].args[0]
+        for each in (*nest.loads, *nest.stores):
+            if inside(each.array, op) or each.at is None:
+                continue
+            for axis, form in zip(self.layouts.of(each.array), each.at, strict=True):
+                if axis != NONE and any(symbol.value is counter for symbol in form.symbols()):
+                    return True
+        return False
+
+    def _plan_op(self, op: Op) -> None:
+        if op.opdef in _HARMLESS or is_same(op):
+            return
+        for inner in with_inner(op):
+            if inner.opdef in _FOREIGN and (inner is not op or any(self.layouts.shares(v) for v in inner.operands)):
+                raise kinds.NOT_DISTRIBUTED("this needs whole arrays, and they are shared out among ranks", inner.loc)
+        step = self._steps[op] = _Step()
+        nest = Nest(op, self.layouts)
+        if op.opdef is ops.load and self._is_own(op):
+            return
+        pairs: list[tuple[Access | None, Access]] = []
+        for each in nest.stores:
+            pairs += [(each, load) for load in nest.behind_store(each)]
+        if op.results and op.regions:
+            pairs += [(None, load) for load in nest.behind_results()]
+        if op.opdef is ops.load:
+            pairs += [(None, load) for load in nest.loads]
+        for store, load in pairs:
+            if inside(load.array, op) or not self.layouts.is_shared(load.array):
+                continue
+            box = nest.box(store, load)
+            if box is None:
+                continue
+            if store is not None and store.array not in self._terms and nest.takes_all(load, box):
+                raise kinds.NOT_DISTRIBUTED(
+                    "each rank would need all of this array",
+                    load.op.loc,
+                    help="subscripts are to be those of what is computed, and more or less by a number",
+                )
+            for other in nest.stores:
+                if not self.layouts.may_be_one(other.array, load.array):
+                    continue
+                apart = nest.apart(load, other) if other.array is load.array else None
+                if apart is None:
+                    self._refuse_meeting(load)
+                if apart and apart not in step.apart:
+                    step.apart.append(apart)
+            boxes = step.fetches.setdefault(load.array, [])
+            if box not in boxes:
+                boxes.append(box)
+        if not op.results:
+            step.cuts = [(loop, cuts) for loop in nest.loops if (cuts := nest.cuts(loop)) is not None]
+        step.written = list({s.array: None for s in nest.stores if self.layouts.is_shared(s.array)})
+
+    def _refuse_meeting(self, load: Access) -> NoReturn:
+        raise kinds.NOT_DISTRIBUTED(
+            "this reads elements of other ranks that the same loop computes",
+            load.op.loc,
+            help="compute them in a loop of their own",
+        )
+
+    def _is_own(self, op: Op) -> bool:
+        """Whether what is loaded goes to nothing but the same element."""
+        here = Nest(op, self.layouts).loads[0]
+        todo, seen = [op], {op}
+        while todo:
+            for user, _ in todo.pop().result.uses:
+                if user in seen:
+                    continue
+                seen.add(user)
+                if user.parent is not op.parent or user.regions:
+                    return False
+                if user.opdef is ops.store:
+                    store = Nest(user, self.layouts).stores[0]
+                    if store.array is not here.array or store.at is None or store.at != here.at:
+                        return False
+                elif user.opdef in PURE and len(user.results) == 1:
+                    todo.append(user)
+                else:
+                    return False
+        return True
+
+    # Code -------------------------------------------------------------------------------------------------------------
+
+    def _emit(self, block: Block) -> None:
+        for op in list(block.ops):
+            step = self._steps.get(op)
+            if step is None:
+                for region in op.regions:
+                    self._emit(region)
+                continue
+            self._before(op, partial(self._prepare, op, step))
+            if step.written:
+                after = block.in_place_of()
+                with insert_at(after, op.loc):
+                    for array in step.written:
+                        wrote(self.module, array)
+                at = block.ops.index(op) + 1
+                block.set_ops([*block.ops[:at], *after.ops, *block.ops[at:]])
+
+    def _before(self, op: Op, make: Callable[[], None]) -> None:
+        """Build something in front of an operation."""
+        block = op.parent
+        assert block is not None
+        new = block.in_place_of()
+        with insert_at(new, op.loc):
+            make()
+        at = block.ops.index(op)
+        block.set_ops([*block.ops[:at], *new.ops, *block.ops[at:]])
+
+    def _prepare(self, op: Op, step: _Step) -> None:
+        if step.refused is not None:
+            attrs = {"error": "ValueError", "message": (step.refused.message,)}
+            build(ops.assert_, [const(False, i1)], attrs, loc=step.refused.loc)
+            return
+        for conditions in step.apart:
+            met = [ops.cmpi(built(low), built(high), predicate="sge") for low, high in conditions]
+            build(ops.assert_, [reduce(ops.ori, met)], {"error": "ValueError", "message": (_MEET,)})
+        for array, boxes in step.fetches.items():
+            fetch(self.module, array, self.layouts.of(array), boxes)
+        cut = []
+        for loop, cuts in step.cuts:
+            ends = [(self._end(op, "first", *by), self._end(op, "last", *by)) for by in cuts]
+            low, high = ends[0]
+            for first, last in ends[1:]:
+                low, high = ops.minsi(low, first), ops.maxsi(high, last)
+            cut.append((loop, low, high))
+        for loop, low, high in cut:
+            if loop is op:
+                _narrow(loop, low, high)
+            else:
+                self._before(loop, partial(_narrow, loop, low, high))
+
+    def _end(self, op: Op, name: str, axis: int, extent: Form, factor: int, rest: Form) -> Value:
+        """The first counter, or the one behind the last, of which an element of this rank is stored."""
+        end = ops.subi(self._block(op, name, axis, extent), built(rest))
+        return end if factor == 1 else ops.ceildivsi(end, const_index(factor))
+
+    def _block(self, op: Op, name: str, axis: int, extent: Form) -> Value:
+        """Where this rank's block begins or ends, found once at the start of the function if that is possible."""
+        known = self._ends.get((name, axis, extent))
+        if known is not None:
+            return known
+        body = self.func.body
+        top = place_in(body, op)
+        assert top is not None
+        if top is op or any(inside(s.value, top) for s in extent.symbols()):
+            found = end_of_block(self.module, name, axis, built(extent))
+            if op.parent is body:
+                self._ends[name, axis, extent] = found
+            return found
+        made: list[Value] = []
+        self._before(top, lambda: made.append(end_of_block(self.module, name, axis, built(extent))))
+        self._ends[name, axis, extent] = made[0]
+        return made[0]
+
+
+def _narrow(loop: Op, low: Value, high: Value) -> None:
+    loop.set_operand(0, ops.maxsi(loop.operands[0], low))
+    loop.set_operand(1, ops.minsi(loop.operands[1], high))
+
+
+_MEET = "an array is too small to be shared out among ranks: a loop reads elements of others that it computes"
+_HARMLESS = frozenset({ops.dim, ops.dealloc, ops.alloc, ops.subview, ops.transpose, ops.cast, ops.yield_, ops.return_})
+_FOREIGN = frozenset({ops.copy, ops.fill, ops.call, ops.foreign, ops.matmul, ops.grow, ops.pack, ops.gradient})
+_FOREIGN |= {ops.reshape, ops.accumulate, ops.release, ops.unpack}
+
+
+def _mark(func: Func) -> bool:
+    """Say of the shadows of parameters, too, how they are shared out. Whether any is."""
+    for attrs in func.arg_attrs:
+        of = attrs.get("adc.shadow")
+        if isinstance(of, int) and AXES in func.arg_attrs[of]:
+            attrs[AXES] = func.arg_attrs[of][AXES]
+    for attrs in func.arg_attrs:
+        if AXES in attrs:  # what is fetched is written to it
+            attrs.pop("adc.readonly", None)
+    return any(AXES in attrs for attrs in func.arg_attrs)
