@@ -291,7 +291,8 @@ class _Code:
         reached = reachable(module, [func.name])
         self.floats_decide = any(_decides(op) for name in reached for op in module.funcs[name].walk())
         signatures = [signature]
-        plain = spec.is_plain and not pattern.final and not pattern.words and not pairs
+        real = not pairs and not any(is_pairs(leaf.abstract) for leaf in traced.leaves)
+        plain = spec.is_plain and real and not pattern.final and not pattern.words
         if plain and given and tuple(given) == self.arguments:
             tangents = {binding.leaf_path(spec.names, traced.leaves[k]): d.given for k, d in given.items()}
             called = direct(signature, spec.abstracts, tangents, traced.result, self.results, with_value=pattern.value)

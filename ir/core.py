@@ -66,8 +66,7 @@ class Value:
     @property
     def block(self) -> Block | None:
         """The block in which this value is defined; None while its operation is not in one."""
-        op = self.op
-        return self.owner if op is None else op.parent  # type: ignore[return-value]
+        return self.owner if self.op is None else self.op.parent  # type: ignore[return-value]
 
     def set_type(self, type: Type) -> None:
         self._type = type
@@ -228,9 +227,8 @@ class Block:
         self.parent: Op | Func | None = None
         self._ops: list[Op] = []
         self._place: Block | None = None  # whose operations are moved here for a while
-        self._args: tuple[Value, ...] = tuple(
-            Value(t, self, k, hints[k] if k < len(hints) else "") for k, t in enumerate(arg_types)
-        )
+        named = [*hints, *[""] * (len(arg_types) - len(hints))]
+        self._args = tuple(Value(t, self, k, named[k]) for k, t in enumerate(arg_types))
 
     def append(self, op: Op) -> Op:
         before, op.parent = op.parent, self
@@ -238,12 +236,11 @@ class Block:
         if before is None:  # as it is new
             if self.parent is not None:
                 _touch(self)
-            return op
-        moved = before is self._place
-        if not moved or len(self._ops) == 1:  # once for all that will be moved
-            _touch(self, moved=moved)
-        if not moved:
+        elif before is not self._place:
+            _touch(self)
             _touch(before)
+        elif len(self._ops) == 1:  # once for all that will be moved
+            _touch(self, moved=True)
         return op
 
     def insert(self, position: int, op: Op) -> Op:
@@ -275,8 +272,7 @@ class Block:
 
     def set_ops(self, ops: Sequence[Op]) -> None:
         """Replace the list of operations; those left out must have been dropped by the caller."""
-        new = list(ops)
-        if new != self._ops:
+        if (new := list(ops)) != self._ops:
             self._ops = new
             _touch(self)
         known: Block | None = self
@@ -298,8 +294,7 @@ class Block:
         return block
 
     def walk(self) -> Iterator[Op]:
-        """Every operation, outer before inner, in order."""
-        # Without a generator in each region: what is deep inside would be handed on by all those around it.
+        """Every operation, outer before inner, in order. One generator, as each around another would hand all on."""
         stack: list[Iterator[Op]] = [iter(self._ops)]
         while stack:
             for op in stack[-1]:
@@ -312,8 +307,7 @@ class Block:
 
     @property
     def parent_op(self) -> Op | None:
-        parent = self.parent
-        return parent if type(parent) is Op else None
+        return self.parent if type(self.parent) is Op else None
 
 
 class Func:

@@ -63,8 +63,7 @@ def _same_range(a: Type, b: Type) -> bool:
 
 @dataclass(slots=True)
 class Linear:
-    """``sum(coefficient * value for value, coefficient in terms) + constant``; no coefficient is zero. Never changed
-    (``frozen`` would make it twice as expensive to make)."""
+    """``sum(coefficient * value for value, coefficient in terms) + constant``; never changed, no zeros in it."""
 
     terms: dict[Value, int]
     constant: int
