@@ -84,9 +84,10 @@ def inverted(a: Any, cut: Any) -> Any:
 def _least_squares_reverse(a: Any, b: Any, cut: Any) -> Any:
     m, n = a.shape
     q, r = orthogonalised(upright(a))
-    x = np.zeros((n, b.shape[1]), a.dtype)
-    s = np.zeros(min(m, n), a.dtype)
-    failed = nearest(r, q.T @ b, cut, x, s) if is_skinny(a) else nearest(a, b, cut, x, s)
+    if is_skinny(a):
+        x, s, failed = least_squares(r, q.T @ b, cut)
+    else:
+        x, s, failed = least_squares(a, b, cut)
 
     def pullback(g: Any) -> Any:
         p = np.zeros((n, m), a.dtype)

@@ -144,3 +144,17 @@ def test_second_derivatives() -> None:
     h = 1e-6
     expected = (adc.grad(f)(A + h * along, B) - adc.grad(f)(A - h * along, B)) / (2 * h)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(9, 3), (4, 3), (3, 5)])
+def test_second_derivatives_of_least_squares(shape: tuple[int, int]) -> None:
+    def loss(a, b):
+        return np.sum(np.sin(np.linalg.lstsq(a, b)[0]))
+
+    rng = np.random.default_rng(3)
+    at, along = ((rng.standard_normal(shape), rng.standard_normal(shape[0])) for _ in range(2))
+    gradient, step = adc.grad(loss, (0, 1)), 1e-6
+    ahead, behind = (gradient(*(x + h * v for x, v in zip(at, along, strict=True))) for h in (step, -step))
+    for found, a, b in zip(adc.hvp(loss, at, along, (0, 1)), ahead, behind, strict=True):
+        wanted = (a - b) / (2.0 * step)
+        assert np.abs(found - wanted).max() <= 1e-6 * np.abs(wanted).max()
