@@ -172,7 +172,8 @@ def test_budgets_of_loops_of_unknown_length(function: Callable[..., Any], x: Any
         assert table.least <= predicted.peak <= budget
         assert bits(0.0, limited.grad(x.copy(), 1e-2)) == bits(0.0, expected)
         taken, _ = measured(limited, function, [x, 1e-2], (0,))
-        assert taken <= predicted.peak <= taken + HEADERS
+        # Small blocks share slabs, and take less than the forecast allows for each.
+        assert taken <= predicted.peak <= taken + 2 * HEADERS
         assert "until it ends" in str(predicted) and f"{predicted.loops[0].snapshots} snapshots" in str(predicted)
     with pytest.raises(errors.OutOfMemoryError, match=f"at least {table.least} bytes"):
         compiled.grad(x.copy(), 1e-2, memory=table.least - 1)

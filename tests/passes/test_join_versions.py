@@ -60,7 +60,8 @@ def test_statements_on_whole_arrays_are_one_loop():
     compiled.value_and_grad(*arguments)
     text = compiled.grad.dump_ir("lowered").split("func.func @chain_of_windows.grad(")[1]
     fast = text.split("} else {")[0]
-    assert fast.count("func.call") + fast.count("scf.parallel") == 1
+    # The loop, and what fills and copies the rims.
+    assert fast.count("func.call") + fast.count("scf.parallel") == 2
     assert "memref.alloc" not in fast
 
 
