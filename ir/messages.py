@@ -33,8 +33,9 @@ comes from other ranks."""
 TAGS = 32000
 """Tags from here on are those of what all ranks do at once. MPI has 32767 at least."""
 
-DTYPES: dict[Type, Any] = {f64: np.float64, f32: np.float32, i64: np.int64, i32: np.int32}
-DTYPES |= {i1: np.bool_, index: np.int64}
+SENT: dict[Type, Any] = {f64: np.float64, f32: np.float32, i64: np.int64, i32: np.int32}
+"""What programs may send."""
+DTYPES = SENT | {i1: np.bool_, index: np.int64}
 
 
 class Communicator(Protocol):

@@ -20,7 +20,7 @@ from adc.ir.arith import const
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
 from adc.ir.externals import Named
-from adc.ir.messages import DTYPES, LIBRARY, place
+from adc.ir.messages import LIBRARY, SENT, place
 from adc.ir.raising import KEPT
 from adc.ir.types import MemRefType, i64
 
@@ -49,7 +49,7 @@ def _operand(arg: AbstractValue, letter: str) -> Value:
     if letter == "i":
         return ops.index_cast(convert(as_scalar(arg), i64), type=i64)
     assert isinstance(arg, Array) and arg.rank == 1, describe_type(arg)
-    if arg.is_complex or arg.type.element not in DTYPES or arg.type.strides is not None:
+    if arg.is_complex or arg.type.element not in SENT or arg.type.strides is not None:
         raise refuse(
             current_loc(),
             f"{describe_type(arg)} cannot be sent to other ranks",

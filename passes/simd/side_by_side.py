@@ -17,6 +17,7 @@ Arrays that each iteration makes for itself there are for each lane. Loops over 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ from adc.ir.nesting import inside, with_enclosing
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import warm_regions
+from adc.passes.analysis.costs import trips
 from adc.passes.analysis.effects import Memory
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, ELEMENT_WRITES, LOOPS, PURE, STRUCTURED, TERMINATORS
 from adc.passes.simd.array_expansion import accesses_of, is_expandable
@@ -37,7 +39,7 @@ GATHER = 4.0
 """What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""
 
 DEPTH = 8.0
-"""How often an inner loop is taken to run."""
+"""How often an inner loop is taken to run at most."""
 
 MOST = 1.5
 """At greater average costs the iterations go one by one, whose sums the processor overlaps by itself."""
@@ -239,17 +241,17 @@ class _Analysis:
         for inner in (op, *(o for region in op.regions for o in region.walk())):
             if inner.opdef not in ELEMENT:
                 continue
-            own = 0
+            own: list[Op] = []
             for around in with_enclosing(inner):
-                own += around.opdef in LOOPS
+                own += [around] if around.opdef in LOOPS else []
                 if around is op:
                     break
-            if own or self._around:
-                weight = DEPTH ** (len(self._around) + own)
+            if own or (inner is op and self._around):
+                weight = math.prod(min(trips(loop), DEPTH) for loop in (*self._around, *own))
                 self._weights += weight
-                self._total += weight * (GATHER if own else self._cost(inner, packs=inner is op))
+                self._total += weight * (GATHER if own else self._cost(op))
 
-    def _cost(self, op: Op, *, packs: bool) -> float:
+    def _cost(self, op: Op) -> float:
         """0 if all lanes load one element, 1 if they access elements side by side."""
         memref, *subscripts = op.operands if op.opdef is ops.load else op.operands[1:]
         if self._is_own(memref):
@@ -262,7 +264,7 @@ class _Analysis:
         steps = [self._step(v) for v in subscripts]
         if side_by_side and steps[-1] == 1 and not any(s != 0 for s in steps[:-1]):
             return 1.0
-        packing = self._packing(op) if packs and op.opdef is ops.load else None
+        packing = self._packing(op) if op.opdef is ops.load else None
         if packing is None:
             return GATHER
         self.lanes.packings[op] = packing
