@@ -129,7 +129,8 @@ def test_loops_of_functions_that_are_called_are_among_those_of_the_summary() -> 
     @jit_grad
     def loss(u: Any, n: Any) -> Any:
         s = 0.0
-        for x in march(u, n) * march(u, n + 1):
+        # So often that it is not written out instead.
+        for x in march(u, n) * march(u, n + 1) * march(u, n + 2) * march(u, n + 3):
             s += x * x * x
         return s
 
