@@ -105,7 +105,8 @@ def compile_units(
         built = aot.build(parts, prefix, for_cpu(cpu), threads=threads)
     if emit == "wheel":
         package, folder = identifier(output.name), output.parent
-        done.files.append(write_wheel(built, package, source or units[0].subject.name, folder))
+        public = [unit.c_name for unit in units]
+        done.files.append(write_wheel(built, public, package, source or units[0].subject.name, folder))
         done.functions = [f.name for f in built.functions]
         return done
     if emit == "obj":

@@ -296,20 +296,24 @@ def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
         fn = fn.__func__
     if not isinstance(fn, types.FunctionType):
         raise kinds.NOT_A_FUNCTION(f"adc differentiates Python functions, not {fn!r}", help="wrap it in a function")
+    made = _made_before(fn)
+    if made is None:
+        made = JitFunction(fn, Selection(), Options())
+        fn.__dict__[_OWN] = Memo(fn, made)
+    return made
+
+
+def _made_before(fn: types.FunctionType) -> JitFunction[..., Any] | None:
+    """What a Python function remembers."""
     memo = fn.__dict__.get(_OWN)
-    if not isinstance(memo, Memo) or memo.of is not fn:
-        memo = fn.__dict__[_OWN] = Memo(fn, JitFunction(fn, Selection(), Options()))
-    known: JitFunction[..., Any] = memo.value
-    return known
+    return memo.value if isinstance(memo, Memo) and memo.of is fn else None
 
 
 def _complete(
     blank: JitFunction[..., Any], fn: types.FunctionType, chosen: Selection, options: Options, binding: str, own: bool
 ) -> JitFunction[..., Any]:
     """A function that was sent. ``own``: it is what the Python function remembers."""
-    memo = fn.__dict__.get(_OWN)
-    if own and isinstance(memo, Memo) and memo.of is fn:
-        there: JitFunction[..., Any] = memo.value
+    if own and (there := _made_before(fn)) is not None:
         return there
     blank.__init__(fn, chosen, options, binding)  # type: ignore[misc]
     if own:
@@ -321,8 +325,7 @@ def known(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFunction | 
     """What ``differentiable`` gives, if it can be had without a closer look."""
     if isinstance(fn, JitFunction | GradientFunction):
         return fn
-    memo = fn.__dict__.get(_OWN) if isinstance(fn, types.FunctionType) else None
-    return memo.value if memo is not None and memo.of is fn else None
+    return _made_before(fn) if isinstance(fn, types.FunctionType) else None
 
 
 def compiled(fn: Callable[..., Any]) -> JitFunction[..., Any] | Bound:

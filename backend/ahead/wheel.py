@@ -9,6 +9,7 @@ import re
 import sysconfig
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from adc.ir.types import MemRefType
 VERSION = "0.0.0"
 
 
-def write_wheel(built: Built, name: str, source: str, folder: Path) -> Path:
-    """Write the wheel of a package ``name`` into a folder; its file. Raises ``AdcError`` if linking fails."""
+def write_wheel(built: Built, public: Sequence[str], name: str, source: str, folder: Path) -> Path:
+    """Write the wheel of a package ``name`` with the functions ``public`` and their gradients into a folder; its file.
+    Raises ``AdcError`` if linking fails."""
     with tempfile.TemporaryDirectory() as scratch:
         library = Path(scratch) / f"lib{name}.so"
         built.shared(library)
         code = library.read_bytes()
     functions = {f.name: _spec(f) for f in built.functions if f.kind == "call" and not f.inside}
-    public = [n for n in functions if not re.search(r"_(grad|jvp|grad_workspace_bytes)$", n)]
     spec = {"library": f"lib{name}.so", "message": f"{built.prefix}_message", "functions": functions}
     files: dict[str, str | bytes] = {
         f"{name}/__init__.py": _package(public, source),
@@ -55,9 +56,9 @@ def write_wheel(built: Built, name: str, source: str, folder: Path) -> Path:
     return path
 
 
-def _package(public: list[str], source: str) -> str:
+def _package(public: Sequence[str], source: str) -> str:
     made = "".join(f'{name} = Function("{name}")\n' for name in public)
-    return f'"""Compiled from {source}."""\n\nfrom ._runtime import Function\n\n{made}__all__ = {public!r}\n'
+    return f'"""Compiled from {source}."""\n\nfrom ._runtime import Function\n\n{made}__all__ = {list(public)!r}\n'
 
 
 def _spec(f: CFunction) -> dict[str, Any]:

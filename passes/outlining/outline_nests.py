@@ -104,7 +104,8 @@ def _with_views(windows: list[Op]) -> Piece:
 
     with insert_at(made):
         for op in windows:
+            before = len(made.ops)
             for position, operand in enumerate(op.operands):
                 op.set_operand(position, view(operand))
-            moved += [*made.ops[len(moved) - windows.index(op) :], op]
+            moved += [*made.ops[before:], op]
     return Piece(moved, [])

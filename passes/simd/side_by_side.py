@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
@@ -241,11 +242,8 @@ class _Analysis:
         for inner in (op, *(o for region in op.regions for o in region.walk())):
             if inner.opdef not in ELEMENT:
                 continue
-            own: list[Op] = []
-            for around in with_enclosing(inner):
-                own += [around] if around.opdef in LOOPS else []
-                if around is op:
-                    break
+            within = takewhile(lambda around: around is not op, with_enclosing(inner))
+            own = [around for around in (*within, op) if around.opdef in LOOPS]
             if own or (inner is op and self._around):
                 weight = math.prod(min(trips(loop), DEPTH) for loop in (*self._around, *own))
                 self._weights += weight
