@@ -14,7 +14,7 @@ from adc.backend.ahead.fortran_module import fortran_module
 from adc.backend.ahead.header import header
 from adc.backend.ahead.wheel import write_wheel
 from adc.backend.mlir.functions import module_text
-from adc.backend.target import for_cpu
+from adc.backend.target import Target, for_cpu, for_triple
 from adc.compiler import Staged, Subject, part_of
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract
@@ -89,9 +89,11 @@ def compile_units(
     source: str = "",
     cpp: bool = False,
     fortran: bool = False,
+    triple: str = "",
 ) -> Output:
     """The same of several functions and signatures, in one file. ``cpp`` and ``fortran`` ask for a header of C++ and a
-    module of Fortran too. What all functions share is named after the only one, or after the file."""
+    module of Fortran too. What all functions share is named after the only one, or after the file. ``triple`` is the
+    system to compile for; this one if it is empty."""
     done = Output()
     if emit == "mlir":
         return _mlir(units, output, done)
@@ -99,10 +101,14 @@ def compile_units(
     _check_names([f.name for part in parts for f in part.functions])
     prefix = units[0].c_name if len(units) == 1 else identifier(output.stem)
     threads, cpus = units[0].subject.options.parallel, cpu.split(",")
+    if len(cpus) > 1 and triple:
+        raise kinds.INVALID_OPTION("code for several processors is for this system", help="leave out --target")
+    if emit == "wheel" and triple:
+        raise kinds.INVALID_OPTION("a wheel is for this system", help="leave out --target, or --emit obj")
     if len(cpus) > 1:
         built = levels.build(parts, prefix, cpus, threads=threads)
     else:
-        built = aot.build(parts, prefix, for_cpu(cpu), threads=threads)
+        built = aot.build(parts, prefix, _target(triple, cpu), threads=threads)
     if emit == "wheel":
         package, folder = identifier(output.name), output.parent
         public = [unit.c_name for unit in units]
@@ -126,6 +132,10 @@ def compile_units(
     done.functions = [f.name for f in built.functions]
     done.libraries = built.libraries
     return done
+
+
+def _target(triple: str, cpu: str) -> Target:
+    return for_triple(triple, cpu) if triple else for_cpu(cpu)
 
 
 def _mlir(units: Sequence[Unit], output: Path, done: Output) -> Output:

@@ -85,6 +85,14 @@ def add(commands: Any) -> None:
         "several levels, as v2,v3,v4, of which the processor that runs the code takes the highest it has",
     )
     parser.add_argument(
+        "--target",
+        dest="triple",
+        default="",
+        metavar="TRIPLE",
+        help="the system to compile for, as aarch64-linux-gnu, x86_64-linux-gnu or arm64-apple-macosx (default: this "
+        "one); --cpu is then one of its processors (default: any)",
+    )
+    parser.add_argument(
         "--checkpoint", metavar="SPEC", help="revolve:N, every:K, sqrt, recompute-all: how gradients repeat time steps"
     )
     parser.add_argument(
@@ -138,6 +146,7 @@ def run(options: argparse.Namespace) -> int:
             source=" ".join(options.targets),
             cpp=options.cpp,
             fortran=options.fortran,
+            triple=options.triple,
         )
     except (AdcError, OSError):
         raise

@@ -6,7 +6,6 @@ cannot be locked, or when one was locked for too long (by a process that is stop
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
@@ -14,6 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from adc.backend import object_cache
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # no such system call
+    fcntl = None  # type: ignore[assignment]
 
 _MOST = 60.0  # seconds that one waits
 _LOOK = 0.02
@@ -50,6 +54,8 @@ def held(name: str, *, outermost: bool = False) -> Iterator[bool]:
 def _locked(name: str) -> tuple[int | None, bool]:
     """The open file that is locked, None if it cannot be; and whether that took waiting."""
     end, waited = time.monotonic() + _MOST, False
+    if fcntl is None:
+        return None, waited
     with suppress(OSError), object_cache.place(name, make=True) as place:
         while True:
             number = os.open(_file(name), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=place)

@@ -10,6 +10,7 @@ import ctypes
 import functools
 import math
 import os
+import platform
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -68,11 +69,13 @@ _building = forks.Lock()
 
 @functools.cache
 def _load() -> dict[str, int]:
+    if platform.system() not in ("Linux", "Darwin"):
+        raise ImportError(f"adc runs code on Linux and macOS, not on {platform.system()} (on Windows, use WSL)")
     python_abi.check()
     numpy_abi.check()
-    signals = interrupts.interrupts_ir(linux=_is_linux())
+    signals = interrupts.interrupts_ir(linux=target.host().is_linux)
     arrays = array_memory.array_memory_ir()
-    own = support.support_ir("external", linux=_is_linux())
+    own = support.support_ir("external", linux=target.host().is_linux)
     parts = (
         running.running_ir(),
         arrays,
@@ -136,10 +139,6 @@ def _after_fork(addresses: dict[str, int]) -> None:
     ctypes.c_int32.from_address(addresses["adc_attention"]).value = 0
     ctypes.c_int32.from_address(addresses["adc_library_calls"]).value = 0
     ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.get_ident()
-
-
-def _is_linux() -> bool:
-    return "linux" in target.host().triple
 
 
 def threads_asked() -> int:

@@ -13,11 +13,15 @@ from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
 
-from adc.ir import forks
+from adc.ir import forks, kinds
 from adc.ir.notices import warn
 
 _LIBMVEC = "libmvec.so.1"
-_OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
+# libgomp, or LLVM's runtime, which has libgomp's entry points too; on macOS it is Homebrew's or conda's.
+_OPENMP = (
+    *("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so", "libomp.dylib"),
+    *("/opt/homebrew/opt/libomp/lib/libomp.dylib", "/usr/local/opt/libomp/lib/libomp.dylib"),
+)
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads", "omp_in_parallel")
 
 # What a CPU name implies, for code that is not generated for this machine.
@@ -119,6 +123,11 @@ class Target:
         return self.triple.startswith("x86_64")
 
     @property
+    def is_linux(self) -> bool:
+        """Whether the C library is that of Linux; else it is that of macOS."""
+        return "linux" in self.triple
+
+    @property
     def vector_bits(self) -> int:
         """Width of the vectors that LLVM should prefer; 0 leaves the choice to it.
 
@@ -144,7 +153,7 @@ class Target:
     @property
     def fused(self) -> bool:
         """Whether a multiply-add with one rounding is one instruction."""
-        return self.has("fma") if self.is_x86 else self.triple.startswith(("aarch64", "arm64"))
+        return self.has("fma") if self.is_x86 else self.triple.startswith(_ARM)
 
     @property
     def double_lanes(self) -> tuple[int, ...]:
@@ -173,6 +182,9 @@ class Target:
         )
 
 
+_ARM = "aarch64", "arm64"
+
+
 @functools.cache
 def kept_machine(target: Target, level: int) -> llvm.TargetMachine:
     """The target machine that generates code, inside ``short_code_generation``. What it finds out about the processor,
@@ -186,12 +198,11 @@ def host() -> Target:
     initialise()
     triple = llvm.get_process_triple()
     features = llvm.get_host_cpu_features().flatten()
-    linux = platform.system() == "Linux"
     return Target(
         triple=triple,
         cpu=llvm.get_host_cpu_name(),
         features=features,
-        vector_math=linux and libmvec() is not None,
+        vector_math=platform.system() == "Linux" and libmvec() is not None,
         openmp=openmp() is not None,
     )
 
@@ -201,6 +212,34 @@ def for_cpu(cpu: str, features: str = "") -> Target:
     if cpu in ("", "native", "host"):
         return host() if not features else replace(host(), features=f"{host().features},{features}")
     return replace(host(), cpu=cpu, features=features, openmp=True)
+
+
+def for_triple(triple: str, cpu: str = "") -> Target:
+    """Another system, which need not be this one: ``"aarch64-linux-gnu"``, ``"arm64-apple-macosx"``.
+
+    Without a CPU the code runs on every processor of the architecture. It calls no vector mathematics: whether the
+    other system has libmvec is not known.
+    """
+    normal = triple.strip().lower()
+    architecture = normal.partition("-")[0]
+    if architecture not in ("x86_64", *_ARM) or not any(name in normal for name in ("linux", "darwin", "macos")):
+        raise kinds.INVALID_OPTION(
+            f"code is made for x86_64 or aarch64, and Linux or macOS, not {triple!r}",
+            help="give a target such as aarch64-linux-gnu, x86_64-linux-gnu or arm64-apple-macosx",
+        )
+    _initialise_others()
+    baseline = {"x86_64": "x86-64"}.get(architecture, "generic" if "linux" in normal else "apple-m1")
+    chosen = baseline if cpu in ("", "native", "host") else cpu
+    return Target(normal, chosen, "", vector_math=False, openmp=True)
+
+
+@functools.cache
+def _initialise_others() -> None:
+    """Make LLVM ready to generate code for other machines."""
+    initialise()
+    with _initialised:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
 
 
 @functools.cache
@@ -247,5 +286,5 @@ def openmp() -> dict[str, int] | None:
         except (OSError, AttributeError):
             continue
         return {symbol: address for symbol, address in addresses.items() if address is not None}
-    warn("no OpenMP runtime (libgomp.so.1) was found: parallel loops run on one thread")
+    warn("no OpenMP runtime (libgomp or libomp) was found: parallel loops run on one thread")
     return None

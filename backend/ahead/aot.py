@@ -25,7 +25,7 @@ from adc.backend.ahead.aot_status import failure_ir, shared_ir
 from adc.backend.ahead.aot_wrappers import wrapper_ir
 from adc.backend.ahead.c_names import LIBRARY
 from adc.backend.ahead.cabi import CFunction
-from adc.backend.lowering import sincos
+from adc.backend.lowering import lane_code
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized, optimize
@@ -95,7 +95,7 @@ def build(
     linking = Linking(public)
     linking.check_defined(LIBRARY)
     own = [
-        support.support_ir("external", linux="linux" in target.triple),
+        support.support_ir("external", linux=target.is_linux),
         llvm_text.merge("", [shared_ir(prefix, frees)]),
     ]
     linking.check_others([*llvm_text.functions(own[0]), *llvm_text.functions(own[1], "declare")])
@@ -113,20 +113,20 @@ def build(
         if not item.is_declaration and item.name not in public and not item.name.startswith("llvm."):
             item.linkage = llvm.Linkage.internal
     optimized = optimize(str(linked), target, level)
-    return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), linking))
+    return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), target, linking))
 
 
 def _only_public(text: str, context: llvm.ContextRef, public: Collection[str]) -> llvm.ModuleRef:
     """A part whose compiled functions no other part sees: several may have some of one name.
 
-    What ``sincos`` defines is the same in all parts, and becomes one: a second copy would get another name, under which
+    What ``lane_code`` defines is the same in all parts, and becomes one: a second copy would get another name, under which
     LLVM finds no variants for vectors, so that loops with calls of it would not become SIMD.
     """
     module = llvm.parse_assembly(text, context)
     for function in module.functions:
         if not function.is_declaration and function.name.startswith("adc.") and function.name not in public:
             function.linkage = llvm.Linkage.internal
-        if not function.is_declaration and sincos.defines(function.name):
+        if not function.is_declaration and lane_code.defines(function.name):
             function.linkage = llvm.Linkage.linkonce_odr
     return module
 
@@ -143,14 +143,17 @@ def shared_names(prefix: str) -> list[str]:
     return [f"{prefix}_{name}" for name in ("message", "strerror", "set_threads", "release_memory")]
 
 
-def libraries(llvm_ir: str, linking: Linking | None = None) -> tuple[str, ...]:
-    """The options that link code which calls what this LLVM IR calls, with the C functions of ``linking`` among it."""
+def libraries(llvm_ir: str, target: Target, linking: Linking | None = None) -> tuple[str, ...]:
+    """The options that link code which calls what this LLVM IR calls, with the C functions of ``linking`` among it.
+
+    Apple's compiler does not know ``-fopenmp``; there the runtime is Homebrew's libomp.
+    """
     called = set(llvm_text.functions(llvm_ir, "declare"))
     found = ["-lm"]
     if any(name.startswith("_ZGV") for name in called):
         found.append("-lmvec")
     if any(name.startswith(("GOMP_", "omp_")) for name in called):
-        found.append("-fopenmp")
+        found.append("-fopenmp" if target.is_linux else "-lomp")
     asked = linking.libraries(called) if linking is not None else []
     given = [library if os.path.dirname(library) else f"-l:{library}" for library in asked]
     return tuple(dict.fromkeys([*given, *found]))

@@ -99,7 +99,7 @@ def build(parts: Sequence[aot.Part], prefix: str, cpus: Sequence[str], *, thread
             )
     built = [aot.build(parts, prefix, for_cpu(cpu), threads=threads) for cpu in wanted]
     base = for_cpu(wanted[0])
-    if not base.is_x86 or "linux" not in base.triple:
+    if not base.is_x86 or not base.is_linux:
         raise kinds.INVALID_OPTION("code for several levels is for x86-64 and Linux", help="give one --cpu")
     public = _public(built[0], prefix)
     context = llvm.create_context()

@@ -4,27 +4,20 @@ The argument is reduced by multiples of pi/2, taken as the sum of three doubles,
 and W. Waite, Software Manual for the Elementary Functions, 1980); on what is left, at most pi/4, both functions are
 minimax polynomials (Remez, relative error 4e-18). Results are within 1.5 ulp. Numbers that are too large for that
 reduction, infinities and NaN go to the library.
-
-There is a scalar function, and one for each width of vectors, all of the same operations: what the loop vectoriser
-does not reach has the same bits. The widest is for two registers: each operation waits for the one before, and while it
-does there is the other one to go on with, by the same constants.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adc.backend.lowering.lower_types import literal
-from adc.ir.types import f64
+from adc.backend.lowering.lane_code import PREFIX, PURE, ROUND, Code, define
 
 if TYPE_CHECKING:
     from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
 
-SYMBOL = "adc$sincos"
-_PURE = "nounwind willreturn memory(none)"
+SYMBOL = f"{PREFIX}sincos"
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 _TWO_OVER_PI = 0.6366197723675814
-_ROUND = 1.5 * 2.0**52  # added to a small number, leaves the nearest integer in the low bits
 _LARGEST = 2.0**24
 # sin(r) = r + r z P(z) and cos(r) = 1 - z/2 + z^2 Q(z) with z = r^2.
 _SINE = (
@@ -56,27 +49,29 @@ def call(e: FunctionEmitter, x: str) -> tuple[str, str]:
     return sine, cosine
 
 
-def defines(name: str) -> bool:
-    """Whether this is the name of one of the functions that calls need in their module."""
-    return name == SYMBOL or name.startswith(f"{SYMBOL}.")
+def one(e: FunctionEmitter, name: str, x: str) -> str:
+    """Sine or cosine alone, by its name: a function of its own, because LLVM takes a result that nobody wants out of a
+    function, and then finds no variants of it for vectors."""
+    _define(e.module)
+    e.calls.twofold += 1
+    define(e.module, f"{PREFIX}{name}", lambda called, lanes, attributes: _half(e.module, called, lanes, attributes))
+    return e.let(f"call double @{PREFIX}{name}(double {x})")
+
+
+def _half(module: ModuleEmitter, called: str, lanes: int, attributes: str) -> str:
+    code = _Code(module, lanes)
+    number = module.attributes(f"{attributes} {module.function_attributes}".rstrip())
+    name = called.removeprefix(PREFIX).partition(".")[0]
+    code.lines.append(f"define internal {code.kind} @{called}({code.kind} %x) {number} {{\nentry:")
+    pair = code.let(f"call {code.pair} @{SYMBOL}{'' if lanes == 1 else f'.{lanes}'}({code.kind} %x)")
+    result = code.let(f"extractvalue {code.pair} {pair}, {('sin', 'cos').index(name)}")
+    return "\n".join([*code.lines, f"  ret {code.kind} {result}\n}}\n"])
 
 
 def _define(module: ModuleEmitter) -> None:
-    if SYMBOL in module.helpers:
-        return
-    module.helpers[SYMBOL] = SYMBOL
     for function in ("sin", "cos"):
-        module.declare(function, f"declare double @{function}(double) {_PURE}")
-    target = module.target
-    widths = (*target.double_lanes, target.twofold_lanes) if module.vectors else ()
-    names = {lanes: f"{SYMBOL}.{lanes}" for lanes in widths}
-    listed = ",".join(f"_ZGV_LLVM_N{lanes}v_{SYMBOL}({name})" for lanes, name in names.items())
-    variants = f' "vector-function-abi-variant"="{listed}"' if names else ""
-    # Not inlined before loops are made SIMD: a loop with a call is, one with what it does is not.
-    module.bodies.append(_function(module, SYMBOL, 1, f"{_PURE} noinline{variants}"))
-    for lanes, name in names.items():
-        module.bodies.append(_function(module, name, lanes, f"{_PURE} alwaysinline"))
-        module.used[name] = None
+        module.declare(function, f"declare double @{function}(double) {PURE}")
+    define(module, SYMBOL, lambda name, lanes, attributes: _function(module, name, lanes, attributes))
 
 
 def _function(module: ModuleEmitter, name: str, lanes: int, attributes: str) -> str:
@@ -109,7 +104,7 @@ def _library(module: ModuleEmitter, name: str, lanes: int) -> str:
     """The library's results, lane by lane."""
     code = _Code(module, lanes)
     v, pair = code.kind, code.pair
-    number = module.attributes(f"{_PURE} noinline cold optsize")
+    number = module.attributes(f"{PURE} noinline cold optsize")
     code.lines.append(f"define internal {pair} @{name}({v} %x) {number} {{\nentry:")
     sine, cosine = "poison", "poison"
     for k in range(lanes):
@@ -126,56 +121,22 @@ def _library(module: ModuleEmitter, name: str, lanes: int) -> str:
     return "\n".join(code.lines)
 
 
-class _Code:
-    """Instructions on doubles, or on vectors of as many as there are lanes."""
+class _Code(Code):
+    """Both functions at once."""
 
     def __init__(self, module: ModuleEmitter, lanes: int) -> None:
-        self.module = module
-        self.lanes = lanes
-        self.lines: list[str] = []
-        self.kind, self.integers = ("double", "i64") if lanes == 1 else (f"<{lanes} x double>", f"<{lanes} x i64>")
+        super().__init__(module, lanes)
         self.pair = f"{{ {self.kind}, {self.kind} }}"
-        self._count = 0
-
-    def let(self, text: str) -> str:
-        self._count += 1
-        self.lines.append(f"  %v{self._count} = {text}")
-        return f"%v{self._count}"
-
-    def intrinsic(self, name: str, arity: int) -> str:
-        symbol = f"llvm.{name}.f64" if self.lanes == 1 else f"llvm.{name}.v{self.lanes}f64"
-        self.module.declare(symbol, f"declare {self.kind} @{symbol}({', '.join([self.kind] * arity)})")
-        return f"@{symbol}"
-
-    def constant(self, value: float) -> str:
-        return literal(value, f64) if self.lanes == 1 else f"splat (double {literal(value, f64)})"
-
-    def integer(self, value: int) -> str:
-        return str(value) if self.lanes == 1 else f"splat (i64 {value})"
 
     def both(self, sine: str, cosine: str) -> str:
         half = self.let(f"insertvalue {self.pair} poison, {self.kind} {sine}, 0")
         return self.let(f"insertvalue {self.pair} {half}, {self.kind} {cosine}, 1")
 
-    def fma(self, a: str, b: str, c: str) -> str:
-        v = self.kind
-        return self.let(f"call {v} {self.intrinsic('fma', 3)}({v} {a}, {v} {b}, {v} {c})")
-
-    def polynomial(self, powers: list[str], coefficients: tuple[float, ...]) -> str:
-        """By Estrin's scheme: neighbours are joined until one is left. ``powers``: z, z^2, z^4, ..."""
-        values = list(map(self.constant, coefficients))
-        for power in powers:
-            pairs = zip(values[::2], values[1::2], strict=False)
-            left = values[-1:] if len(values) % 2 else []
-            values = [self.fma(high, power, low) for low, high in pairs] + left
-        (value,) = values
-        return value
-
     def reduced(self, x: str) -> tuple[str, str]:
         """Sine and cosine of arguments that are not large."""
         v, i = self.kind, self.integers
-        rounded = self.fma(x, self.constant(_TWO_OVER_PI), self.constant(_ROUND))
-        quarters = self.let(f"fsub {v} {rounded}, {self.constant(_ROUND)}")
+        rounded = self.fma(x, self.constant(_TWO_OVER_PI), self.constant(ROUND))
+        quarters = self.let(f"fsub {v} {rounded}, {self.constant(ROUND)}")
         minus = self.let(f"fneg {v} {quarters}")
         r = x
         for part in _HALF_PI:

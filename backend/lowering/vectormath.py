@@ -1,8 +1,11 @@
-"""Calls of C's mathematics library, and the vector variants of it that glibc's libmvec has.
+"""Calls of C's mathematics library, and what SIMD loops call in its place.
+
+Where there is glibc's libmvec these are its vector variants; else sine, cosine, exponential, logarithm and hyperbolic
+tangent are adc's own (``elementary``, ``sincos``), in single precision by way of double.
 
 LLVM's loop vectoriser replaces a scalar call by a vector one if the callee's declaration lists it in
 ``"vector-function-abi-variant"`` (names by the x86 vector function ABI) and the variant is declared in the module.
-Where there is no variant the call stays scalar. errno is nobody's business here, so the calls are pure.
+Where there is neither the call stays scalar. errno is nobody's business here, so the calls are pure.
 libmvec's functions are accurate to 4 ulp, libm's to 1 or 2.
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from adc.backend.lowering import elementary, sincos
 from adc.backend.lowering.lower_types import register_type
 from adc.backend.target import Target, libmvec_exports
 from adc.ir.types import FloatType, Type
@@ -25,6 +29,8 @@ def call(emitter: FunctionEmitter, name: str, t: Type, operands: Sequence[str]) 
     """Call a function of libm, named as for doubles, on values of type ``t``."""
     assert isinstance(t, FloatType)
     kind = register_type(t)
+    if has_own(emitter, name):
+        return _own(emitter, name, t, operands[0])
     symbol = name if t.width == 64 else f"{name}f"
     if variants(emitter.module.target, symbol, t.width, len(operands)):
         emitter.calls.vector += 1
@@ -33,6 +39,23 @@ def call(emitter: FunctionEmitter, name: str, t: Type, operands: Sequence[str]) 
     declare(emitter.module, symbol, t, len(operands))
     given = ", ".join(f"{kind} {x}" for x in operands)
     return emitter.let(f"call {kind} @{symbol}({given})")
+
+
+def has_own(emitter: FunctionEmitter, name: str) -> bool:
+    """Whether a function is adc's own: where no library has it for vectors. Loops that are not SIMD call the same, so
+    that results do not depend on which loops are."""
+    target = emitter.module.target
+    return not target.vector_math and (elementary.has(target, name) or (name in ("sin", "cos") and target.fused))
+
+
+def _own(emitter: FunctionEmitter, name: str, t: FloatType, x: str) -> str:
+    if t.width == 32:
+        x = emitter.let(f"fpext float {x} to double")
+    if name in ("sin", "cos"):
+        result = sincos.one(emitter, name, x)
+    else:
+        result = elementary.call(emitter, name, x)
+    return result if t.width == 64 else emitter.let(f"fptrunc double {result} to float")
 
 
 def declare(module: ModuleEmitter, symbol: str, t: FloatType, arity: int) -> None:

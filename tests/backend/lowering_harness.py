@@ -15,6 +15,7 @@ from adc.backend.jit import Engine, Library
 from adc.backend.lowering import lower
 from adc.backend.optimize import Optimized, optimize, vectorises
 from adc.backend.support_threads import FUNCTIONS as OF_THREADS
+from adc.backend.target import Target
 from adc.ir.core import Func, Module
 from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, scalar_bytes
 
@@ -38,7 +39,7 @@ class Trapped(Exception):
 
 
 class Native:
-    """A module compiled for this machine."""
+    """A module compiled for this machine, or another target whose code runs on it."""
 
     def __init__(
         self,
@@ -48,9 +49,10 @@ class Native:
         debug: bool = False,
         level: int = 3,
         symbols: Mapping[str, int] | None = None,
+        target: Target | None = None,
     ) -> None:
         self.module = module
-        self.lowered = lower.lower_module(module, threads=threads, debug=debug, vectors=vectorises(level))
+        self.lowered = lower.lower_module(module, target, threads=threads, debug=debug, vectors=vectorises(level))
         llvm.parse_assembly(str(self.lowered), llvm.create_context()).verify()
         self.optimized: Optimized = optimize(str(self.lowered), self.lowered.target, level)
         self.library: Library = engine().load(self.optimized.object_code, self.lowered.exports, symbols)

@@ -13,7 +13,7 @@ Marks are comments, which readers of the page do not see, on a line of their own
 
 - ``<!-- not run: reason -->``: the block is only shown.
 - ``<!-- raises: Name -->``: the block ends with this exception.
-- ``<!-- needs: name -->``: the block runs only where the package or command is installed.
+- ``<!-- needs: name -->``: the block runs only where the packages or commands (several, by spaces) are installed.
 - ``<!-- setup`` and lines of Python up to ``-->``: executed, for blocks that leave out what they work on.
 """
 
@@ -157,8 +157,8 @@ class Reader:
         return done.stdout + (done.stderr if failed else "")
 
 
-def _installed(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None or shutil.which(name) is not None
+def _installed(names: str) -> bool:
+    return all(importlib.util.find_spec(n) is not None or shutil.which(n) is not None for n in names.split())
 
 
 def _comments(text: str) -> dict[int, str]:
