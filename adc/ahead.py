@@ -57,7 +57,8 @@ class Unit:
         options = replace(self.subject.options, lapack=False)
         if serial:
             options = replace(options, parallel=False, tile=False)
-        return Staged(Subject(self.subject.fn, options, owner=self.subject.owner), self.abstracts, whole=True)
+        subject = Subject(self.subject.fn, options, owner=self.subject.owner, read=self.subject.read)
+        return Staged(subject, self.abstracts, whole=True)
 
 
 def compile_ahead(

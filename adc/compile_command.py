@@ -17,7 +17,6 @@ from adc.ir import kinds
 if TYPE_CHECKING:
     from adc.ahead import Unit
     from adc.compiler import Subject
-    from adc.decorator import JitFunction
 
 _LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
 _SIGNATURE = re.compile(
@@ -67,6 +66,13 @@ def add(commands: Any) -> None:
         'several functions "FUNC(TYPES)"; for several signatures of one "FUNC(TYPES) as NAME". May be repeated',
     )
     parser.add_argument("--emit", choices=tuple(_EMITTED), default="obj", help=_what_is_emitted())
+    parser.add_argument(
+        "--from",
+        dest="language",
+        choices=("python", "mlir"),
+        default="python",
+        help="what the files are: Python, or MLIR in the generic form, such as --emit mlir writes (default: python)",
+    )
     parser.add_argument("--cpp", action="store_true", help="also write a C++20 header, with std::span and overloads")
     parser.add_argument("--fortran", action="store_true", help="also write a Fortran module, with iso_c_binding")
     parser.add_argument(
@@ -185,17 +191,33 @@ def _units(options: argparse.Namespace) -> list[Unit]:
     from adc.loading import load_all
     from adc.options import selection
 
+    if options.language == "mlir":
+        return _mlir_units(options)
     functions = [function for target in options.targets for function in load_all(target)]
     given = _signatures(options.signature or [], [f._subject.name for f in functions])
     units = []
     for function in functions:
-        subject = _with_options(function, options)
+        subject = _with_options(function._subject, options)
         chosen = function._chosen
         if options.argnums is not None or options.argnames is not None:
             chosen = selection(_numbers(options.argnums), _names(options.argnames))
         for types, name in given.get(subject.name) or [(None, "")]:
             units.append(Unit(subject, resolve(subject, types), chosen, name))
     return units
+
+
+def _mlir_units(options: argparse.Namespace) -> list[Unit]:
+    from adc.ahead import Unit
+    from adc.mlir_source import load_mlir
+    from adc.options import Selection, selection
+
+    if options.signature:
+        raise kinds.INVALID_OPTION("functions of MLIR have their types in the file", help="leave out --signature")
+    chosen = Selection()
+    if options.argnums is not None or options.argnames is not None:
+        chosen = selection(_numbers(options.argnums), _names(options.argnames))
+    functions = [function for target in options.targets for function in load_mlir(target)]
+    return [Unit(_with_options(subject, options), abstracts, chosen) for subject, abstracts in functions]
 
 
 def _signatures(texts: list[str], names: list[str]) -> dict[str, list[tuple[str | None, str]]]:
@@ -217,8 +239,7 @@ def _signatures(texts: list[str], names: list[str]) -> dict[str, list[tuple[str 
     return found
 
 
-def _with_options(function: JitFunction[..., Any], options: argparse.Namespace) -> Subject:
-    subject = function._subject
+def _with_options(subject: Subject, options: argparse.Namespace) -> Subject:
     if options.no_parallel:
         subject.options = replace(subject.options, parallel=False)
     if options.contract:

@@ -86,6 +86,7 @@ class Subject:
     looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.overlap
     remembered: Remembered = field(default_factory=Remembered)
     owner: Any = None  # the ``JitFunction``
+    read: Callable[[], Traced] | None = None  # what is to be compiled in place of ``fn``: a function of a file of MLIR
 
     def __post_init__(self) -> None:
         self._parameters = Parameters(self.fn)
@@ -144,6 +145,8 @@ class Staged:
         positional, keywords = self.subject.parameters.split(self.abstracts)
         options = self.subject.options
         with self.measure("trace"):
+            if self.subject.read is not None:
+                return self.subject.read()
             try:
                 traced = trace(
                     self.subject.fn,

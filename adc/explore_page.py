@@ -10,7 +10,7 @@ PAGE = r"""<!DOCTYPE html>
 :root { --fg: #1b1b1b; --bg: #ffffff; --head: #f0f0f2; --line: #d7d7dc; --mark: #fff1b8; --pin: #ffd966;
   --badge: #0b5394; --find: #c6e8ff; --dim: #595959; }
 @media (prefers-color-scheme: dark) { :root { --fg: #e8e8e8; --bg: #17181c; --head: #24262c; --line: #3a3d45;
-  --mark: #4a4420; --pin: #6b5d13; --badge: #9ccbff; --find: #1f4a66; --dim: #b4b4b4; } }
+  --mark: #4a4420; --pin: #5c4f0e; --badge: #9ccbff; --find: #1f4a66; --dim: #c8c8c8; } }
 * { box-sizing: border-box; }
 body { margin: 0; height: 100vh; display: flex; flex-direction: column; font: 14px system-ui, sans-serif;
   color: var(--fg); background: var(--bg); }

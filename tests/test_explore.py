@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +15,7 @@ import pytest
 
 from adc import plate
 from adc.cli import main
+from adc.explore_page import PAGE
 from adc.summary import stored
 
 PROGRAM = """\
@@ -175,3 +178,61 @@ def test_in_a_browser(written: Path, tmp_path: Path) -> None:
         "kept": True,
         "line": "py-6",
     }
+
+
+AXE = """
+<script>
+addEventListener("load", async () => {
+  for (const part of document.querySelectorAll("details")) part.open = true;
+  document.querySelector('#asm .l[data-n="8"]').click();
+  const found = await axe.run(document);
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const wrong = found.violations.map(v => [v.id, v.help, v.nodes.slice(0, 3).map(n => n.html)]);
+  const title = JSON.stringify({dark, passed: found.passes.length, wrong});
+  document.body.textContent = "";
+  document.title = title;
+});
+</script>
+</body>
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_wrong(written: Path, tmp_path: Path, dark: bool) -> None:
+    """With all that can be opened open, and a line marked; axe-core is that of ``npm install --global axe-core``."""
+    browser, npm = shutil.which("chromium"), shutil.which("npm")
+    if browser is None or npm is None:
+        pytest.skip("Chromium or npm is not installed")
+    folder = subprocess.run([npm, "root", "--global"], capture_output=True, text=True, check=True).stdout.strip()
+    script = Path(os.environ.get("AXE_CORE") or folder) / "axe-core" / "axe.min.js"
+    if not script.exists():
+        pytest.skip("axe-core is not installed")
+    axe = script.read_text().replace("</script", "<\\/script")
+    page = tmp_path / "examined.html"
+    page.write_text(written.read_text().replace("</body>", f"<script>{axe}</script>{AXE}"))
+    command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=60000"]
+    command += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom", f"file://{page}"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    title = re.search(r"<title>(\{.*?)</title>", run.stdout)
+    assert title is not None
+    found = json.loads(html.unescape(title[1]))
+    assert found["dark"] == dark and found["passed"] > 20
+    assert found["wrong"] == []
+
+
+def test_colours_are_told_apart() -> None:
+    """All text on all backgrounds, those of marked lines too, by the contrast that WCAG asks for."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        red, green, blue = (x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+
+    schemes = re.findall(r":root \{(.*?)\}", PAGE, re.DOTALL)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colours = dict(re.findall(r"--(\w+): (#\w{6})", scheme))
+        for text in ("fg", "badge", "dim"):
+            for ground in ("bg", "head", "mark", "pin", "find"):
+                pair = sorted((light(colours[text]), light(colours[ground])))
+                assert pair[1] / pair[0] >= 4.5, (scheme, text, ground)

@@ -9,7 +9,8 @@ import textwrap
 # Packages that adc needs are imported first: they were built for the system that this really is.
 _PRETEND = """
 import builtins, ctypes, importlib, os, pkgutil, platform, sys
-import asyncio, concurrent.futures, ctypes.util, multiprocessing.connection, shutil, subprocess, sysconfig, tempfile, zipfile
+import asyncio, concurrent.futures, ctypes.util, multiprocessing.connection
+import shutil, subprocess, sysconfig, tempfile, zipfile
 import llvmlite.binding, numpy, rich.console, rich.syntax, rich.table
 sysconfig.get_config_vars()
 SYSTEM, NAME = {system!r}
@@ -42,8 +43,8 @@ for module in pkgutil.walk_packages(adc.__path__, "adc."):
 print(len([name for name in sys.modules if name.startswith("adc.")]))
 """
 _LAYERS = """
-import adc, adc.cli, adc.errors, adc.ir.parser, adc.ir.interpreter, adc.passes.pipelines, adc.frontend, adc.backend.target
-for name in ("cache_locks", "object_cache", "granted", "lowering.lower", "ahead.header"):
+import adc, adc.cli, adc.errors, adc.ir.parser, adc.ir.interpreter, adc.passes.pipelines, adc.frontend
+for name in ("target", "cache_locks", "object_cache", "granted", "lowering.lower", "ahead.header"):
     importlib.import_module(f"adc.backend.{name}")
 try:
     adc.jit_grad

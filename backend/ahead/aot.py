@@ -119,8 +119,8 @@ def build(
 def _only_public(text: str, context: llvm.ContextRef, public: Collection[str]) -> llvm.ModuleRef:
     """A part whose compiled functions no other part sees: several may have some of one name.
 
-    What ``lane_code`` defines is the same in all parts, and becomes one: a second copy would get another name, under which
-    LLVM finds no variants for vectors, so that loops with calls of it would not become SIMD.
+    What ``lane_code`` defines is the same in all parts, and becomes one: a second copy would get another name, under
+    which LLVM finds no variants for vectors, so that loops with calls of it would not become SIMD.
     """
     module = llvm.parse_assembly(text, context)
     for function in module.functions:

@@ -7,6 +7,7 @@ count from the end as arithmetic; exceptions as ``cf.assert``. Parallel loops wi
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -20,10 +21,10 @@ from adc.ir.printer import string_text, symbol_text
 from adc.ir.types import FloatType, IntType, Type
 
 # Functions of C's library that the dialect math has not; the other names of math are MLIR's.
-_IN_C = {"adc.hypot": "hypot", "adc.lgamma": "lgamma", "adc.tgamma": "tgamma", "adc.remainder": "remainder"}
-_IN_C |= {"math.erfc": "erfc", "arith.remf": "fmod"}  # the latter two, since tools that read MLIR lack them
-_PREDICATES = ("oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno")
-_ORDERS = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+IN_C = {"adc.hypot": "hypot", "adc.lgamma": "lgamma", "adc.tgamma": "tgamma", "adc.remainder": "remainder"}
+IN_C |= {"math.erfc": "erfc", "arith.remf": "fmod"}  # the latter two, since tools that read MLIR lack them
+PREDICATES = ("oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno")
+ORDERS = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _WIDE = {"add": "arith.addi", "sub": "arith.subi", "mul": "arith.muli"}
 
 
@@ -61,8 +62,17 @@ class Writer:
         type = f"({', '.join(type_text(a.type) for a in func.args)}) -> {results_text(results)}"
         properties = f"sym_name = {string_text(self.symbols[func.name])}, function_type = {type}"
         properties += ', sym_visibility = "private"' * private
-        body = Body(self.named(func.args), lambda: self.block(func.body))
+        for k, arg in enumerate(func.args):
+            self.names[arg] = Name(f"%{self._parameter(k)}", type_text(arg.type))
+        body = Body([self.names[arg] for arg in func.args], lambda: self.block(func.body))
         self.text.regions("func.func", [], [], [body], properties, "" if private else "llvm.emit_c_interface")
+
+    def _parameter(self, position: int) -> str:
+        """The name of an argument: Python's, if no other value can have it."""
+        own = [str(self.func.arg_attrs[k].get("adc.name") or arg.hint) for k, arg in enumerate(self.func.args)]
+        name = own[position]
+        usable = re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) and not re.fullmatch(r"v\d+", name)
+        return name if usable and own.count(name) == 1 else f"arg{position}.in"
 
     def named(self, values: Iterable[Value]) -> list[Name]:
         for value in values:
@@ -79,7 +89,7 @@ class Writer:
             found = rule(self, op)
         elif op.opdef.name.split(".")[0] in ("arith", "math"):
             found = [self._plain(op)]
-        elif op.opdef.name in _IN_C:
+        elif op.opdef.name in IN_C:
             found = [self._called(op)]
         else:
             raise kinds.UNSUPPORTED_VALUE(
@@ -94,7 +104,7 @@ class Writer:
 
     def _plain(self, op: Op) -> Name:
         """An operation that MLIR has under this name."""
-        if op.opdef.name in _IN_C:
+        if op.opdef.name in IN_C:
             return self._called(op)
         properties = ""
         if (flags := op.attrs.get("fastmath", "none")) != "none":
@@ -104,7 +114,7 @@ class Writer:
     def _called(self, op: Op) -> Name:
         """A function of C's library."""
         t = type_text(op.results[0].type)
-        name = _IN_C[op.opdef.name] + ("f" if t == "f32" else "")
+        name = IN_C[op.opdef.name] + ("f" if t == "f32" else "")
         self._declared[name] = f"({', '.join([t] * len(op.operands))}) -> {t}"
         return self.text.one("func.call", self.operands(op), t, f"callee = @{name}")
 
@@ -136,7 +146,7 @@ def literal(value: object, t: Type) -> str:
 
 
 def _cmp(w: Writer, op: Op) -> list[Name]:
-    listed = _PREDICATES if op.opdef is ops.cmpf else _ORDERS
+    listed = PREDICATES if op.opdef is ops.cmpf else ORDERS
     # The numbers of arith.cmpf begin with that of a predicate which is always false.
     number = listed.index(op.attrs["predicate"]) + (op.opdef is ops.cmpf)
     return [w.text.one(op.opdef.name, w.operands(op), "i1", f"predicate = {number} : i64")]

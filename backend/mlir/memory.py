@@ -99,7 +99,7 @@ class _Layout:
 
     def view(self, target: MemRefType, offset: Name, extents: Sequence[Name], strides: Sequence[Name]) -> Name:
         """A window on the memory, of type ``target``. One of the identity layout begins where the memory does."""
-        known = _contiguous(target) if target.strides is None else target.strides
+        known = contiguous(target) if target.strides is None else target.strides
         moved = target.strides is not None
         given = [e for e, n in zip(extents, target.shape, strict=True) if n is None]
         steps = [s for s, n in zip(strides, known, strict=True) if n is None]
@@ -122,7 +122,7 @@ class _Layout:
         return list(reversed(strides))[: len(extents)]
 
 
-def _contiguous(t: MemRefType) -> tuple[int | None, ...]:
+def contiguous(t: MemRefType) -> tuple[int | None, ...]:
     """The strides of the identity layout, where they are known."""
     strides: list[int | None] = []
     stride: int | None = 1

@@ -1,0 +1,391 @@
+"""MLIR of the dialects func, arith, math, scf, memref and cf as functions of adc's IR, to be compiled like others.
+
+What ``functions`` and ``memory`` write of adc's own operations is recognised: subscripts that count from the end,
+checks of integers in 128 bits, views by ``memref.reinterpret_cast`` (``views``). ``memref.dealloc`` is left out, since
+adc frees memory itself, after differentiation. What is not understood is refused with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adc.backend.mlir.functions import IN_C, ORDERS, PREDICATES
+from adc.backend.mlir.generic import Operation, Region, parse
+from adc.backend.mlir.types import Types, number
+from adc.backend.mlir.views import Views
+from adc.ir import ops
+from adc.ir.builder import build, current_block, insert_at
+from adc.ir.core import Attr, Block, Func, Module, Value
+from adc.ir.raising import class_of
+from adc.ir.types import IntType, Type, f32, i1, index
+
+_FASTMATH = re.compile(r"#arith\.fastmath<([\w,]+)>")
+_RAISED = re.compile(r"(\w+) at line \d+(?:: (.*))?", re.DOTALL)
+_C_NAMES = {c: name for name, c in IN_C.items()}
+_KINDS = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
+_PLAIN = {"add": ops.addi, "sub": ops.subi, "mul": ops.muli}
+
+
+@dataclass(eq=False)
+class Wide:
+    """An integer of 128 bits: what computes it, and the value of 64 bits that it is if nothing does."""
+
+    kind: str
+    values: tuple[Value, ...]
+    whole: Value | None = None
+
+
+def read_module(path: Path) -> Module:
+    """The functions of a file."""
+    return parse_text(path.read_text(), str(path))
+
+
+def parse_text(text: str, file: str) -> Module:
+    module = Module()
+    declared: set[str] = set()
+    read: list[tuple[Operation, Func]] = []
+    for op in parse(text, file):
+        if op.name != "func.func":
+            raise op.refuse(f"{op.name} outside a function is not supported")
+        name = _symbol(op.attrs["sym_name"])
+        (body,) = op.regions
+        if not body.ops:
+            declared.add(name)
+            continue
+        result_types = Types(op).results(op.attrs["function_type"])
+        func = Func(name, [Types(op).of(t) for _, t in body.args], result_types, loc=op.loc)
+        if _symbol(op.attrs.get("sym_visibility", "public")) != "private":
+            func.attrs["adc.entry"] = True
+        module.add(func)
+        read.append((op, func))
+    for op, func in read:
+        reader = Reader(module, declared)
+        names = [name for name, _ in op.regions[0].args]
+        for name, arg in zip(names, func.args, strict=True):
+            reader.values[name] = arg
+            arg.hint = name.removeprefix("%")
+        with insert_at(func.body, op.loc):
+            reader.block(op.regions[0])
+    return module
+
+
+def _symbol(text: str) -> str:
+    return text.strip().removeprefix("@").strip('"')
+
+
+class Reader:
+    """Builds the operations of one function."""
+
+    def __init__(self, module: Module, declared: set[str]) -> None:
+        self.module, self.declared = module, declared
+        self.values: dict[str, Value] = {}
+        self.wide: dict[str, Wide] = {}
+        self.lows: dict[Value, Wide] = {}  # what of them is left in 64 bits
+        self.unsigned: dict[Value, tuple[str, list[Value]]] = {}  # comparisons
+        self.views = Views(self)
+
+    def __getitem__(self, name: str) -> Value:
+        return self.values[name]
+
+    def as_index(self, value: Value) -> Value:
+        """An integer as an index; the one that it was made of, if it was."""
+        if value.type == index:
+            return value
+        if value.op is not None and value.op.opdef is ops.index_cast and value.op.operands[0].type == index:
+            return value.op.operands[0]
+        return build(ops.index_cast, [value], {"type": index}).results[0]
+
+    def constant(self, value: int) -> Value:
+        return build(ops.constant, [], {"value": value, "type": index}).results[0]
+
+    def block(self, region: Region) -> None:
+        for op in region.ops:
+            with insert_at(current_block(), op.loc):
+                self.op(op)
+
+    def op(self, op: Operation) -> None:
+        try:
+            found = self._read(op)
+        except KeyError as missing:
+            if str(missing.args[0]).startswith("%"):
+                raise op.refuse(f"{missing.args[0]} is not a value that can be used here") from None
+            raise op.refuse(f"{op.name} needs the attribute {missing}") from None
+        except (TypeError, IndexError, ValueError) as error:
+            raise op.refuse(f"{op.name}: {error}") from None
+        if len(found) != len(op.results):
+            raise op.refuse(f"{op.name} gives {len(found)} values, not {len(op.results)}")
+        self.values.update(zip(op.results, found, strict=True))
+
+    def _read(self, op: Operation) -> Sequence[Value]:
+        if self.views.take(op):
+            op.results = []
+            return []
+        if "i128" in (*op.operand_types, *op.result_types):
+            return self._in_128_bits(op)
+        rule = _RULES.get(op.name)
+        if rule is not None:
+            return rule(self, op)
+        opdef = ops.TABLE.get(op.name)
+        if opdef is None or op.name.split(".")[0] not in ("arith", "math") or op.regions:
+            raise op.refuse(f"{op.name} is not supported")
+        attrs: dict[str, Attr] = {}
+        if "type" in opdef.attrs:
+            attrs["type"] = Types(op).of(op.result_types[0])
+        if (flags := _FASTMATH.fullmatch(op.attrs.get("fastmath", ""))) is not None and "fastmath" in opdef.attrs:
+            attrs["fastmath"] = flags[1]
+        return build(opdef, self.operands(op), attrs).results
+
+    def operands(self, op: Operation) -> list[Value]:
+        return [self.values[name] for name in op.operands]
+
+    def _in_128_bits(self, op: Operation) -> Sequence[Value]:
+        """Whether a result is within 64 bits, computed with twice as many: ``adc.fits``."""
+        given = [self.wide.get(name) for name in op.operands]
+        if op.name == "arith.extsi":
+            value = self.values[op.operands[0]]
+            self.wide[op.results[0]] = Wide("value", (self.as_index(value),), value)
+        elif op.name in _KINDS and all(w is not None and w.kind == "value" for w in given):
+            self.wide[op.results[0]] = Wide(_KINDS[op.name], tuple(w.values[0] for w in given if w))
+        elif op.name == "arith.trunci" and given[0] is not None and given[0].kind in _KINDS.values():
+            low = build(_PLAIN[given[0].kind], given[0].values).results[0]
+            low = build(ops.index_cast, [low], {"type": IntType(64)}).results[0]
+            self.lows[low] = given[0]
+            return [low]
+        elif op.name == "arith.cmpi" and op.attrs.get("predicate", "").split()[0] == "0":
+            exact, short = given
+            same = short is not None and short.whole is not None and self.lows.get(short.whole) is exact
+            if exact is None or not same:
+                raise op.refuse("integers of 128 bits are read only where they tell whether a result fits")
+            return build(ops.fits, exact.values, {"kind": exact.kind}).results
+        else:
+            raise op.refuse("integers of 128 bits are read only where they tell whether a result fits")
+        op.results = []
+        return []
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+Rule = Callable[[Reader, Operation], Sequence[Value]]
+
+
+def _constant(r: Reader, op: Operation) -> Sequence[Value]:
+    t = Types(op).of(op.result_types[0])
+    return build(ops.constant, [], {"value": number(op.attrs["value"], t), "type": t}).results
+
+
+def _cmp(r: Reader, op: Operation) -> Sequence[Value]:
+    number = int(op.attrs["predicate"].split()[0])
+    opdef, listed = (ops.cmpf, PREDICATES) if op.name == "arith.cmpf" else (ops.cmpi, ORDERS)
+    number -= opdef is ops.cmpf
+    if not 0 <= number < len(listed):
+        raise op.refuse("a comparison that is always true or false is not supported")
+    predicate, operands = listed[number], r.operands(op)
+    if opdef is ops.cmpf or predicate[0] != "u":
+        return build(opdef, operands, {"predicate": predicate}).results
+    # Integers without a sign are in the order of those with one, the highest bit of both being turned.
+    t = operands[0].type
+    highest = True if t == i1 else -(1 << ((t.width if isinstance(t, IntType) else 64) - 1))
+    bit = build(ops.constant, [], {"value": highest, "type": t}).results[0]
+    turned = [build(ops.xori, [x, bit]).results[0] for x in operands]
+    made = build(opdef, turned, {"predicate": f"s{predicate[1:]}"}).results
+    r.unsigned[made[0]] = predicate, operands
+    return made
+
+
+def _converted(value: Value, t: Type) -> Value:
+    return value if value.type == t else build(ops.index_cast, [value], {"type": t}).results[0]
+
+
+def _powers(r: Reader, op: Operation) -> Sequence[Value]:
+    """Exponents, and integers that are raised, are indices where they are numbers of Python's."""
+    x, n = r.operands(op)
+    if op.name == "math.fpowi":
+        return build(ops.fpowi, [x, r.as_index(n)]).results
+    power = build(ops.ipowi, [r.as_index(x), r.as_index(n)]).results[0]
+    return [_converted(power, Types(op).of(op.result_types[0]))]
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def _alloc(r: Reader, op: Operation) -> Sequence[Value]:
+    t = Types(op).of(op.result_types[0])
+    return build(ops.alloc, r.operands(op), {"type": t}).results
+
+
+def _dim(r: Reader, op: Operation) -> Sequence[Value]:
+    memref, place = r.operands(op)
+    if place.op is None or place.op.opdef is not ops.constant:
+        raise op.refuse("memref.dim of a dimension that is not a constant is not supported")
+    return build(ops.dim, [memref], {"dim": place.op.attrs["value"]}).results
+
+
+def _plain_memory(r: Reader, op: Operation) -> Sequence[Value]:
+    opdef = {"memref.load": ops.load, "memref.store": ops.store, "memref.copy": ops.copy}[op.name]
+    return build(opdef, r.operands(op)).results
+
+
+def _cast(r: Reader, op: Operation) -> Sequence[Value]:
+    return build(ops.cast, r.operands(op), {"type": Types(op).of(op.result_types[0])}).results
+
+
+def _nothing(r: Reader, op: Operation) -> Sequence[Value]:
+    return []
+
+
+# Control --------------------------------------------------------------------------------------------------------------
+
+
+def _assert(r: Reader, op: Operation) -> Sequence[Value]:
+    (condition,) = r.operands(op)
+    text = op.attrs["msg"].strip('"').replace('\\"', '"')
+    found = _RAISED.fullmatch(text)
+    bound = _bound(r, condition) if found is not None and found[1] == "IndexError" else None
+    if bound is not None:
+        return []
+    error, message = (found[1], found[2] or "") if found is not None else ("AssertionError", text)
+    if class_of(error) is None and error not in ("ShapeError", "BoundsError"):
+        error, message = "AssertionError", text
+    build(ops.assert_, [condition], {"error": error, "message": re.sub(r"\{[^}]*\}|[{}]", "...", message)})
+    return []
+
+
+def _bound(r: Reader, inside: Value) -> Value | None:
+    """The subscript that was checked, as one that counts from the end; None if this is another check.
+
+    It is ``select(i < 0, i + extent, i)``, found to be less than the extent as an unsigned number.
+    """
+    predicate, operands = r.unsigned.get(inside, ("", []))
+    if predicate != "ult":
+        return None
+    found, extent = operands
+    choice = found.op
+    if choice is None or choice.opdef is not ops.select:
+        return None
+    negative, wrapped, i = choice.operands
+    sign, total = negative.op, wrapped.op
+    if sign is None or total is None or sign.opdef is not ops.cmpi or total.opdef is not ops.addi:
+        return None
+    zero = sign.operands[1].op
+    is_zero = zero is not None and zero.opdef is ops.constant and zero.attrs["value"] == 0
+    if sign.attrs["predicate"] != "slt" or not is_zero or sign.operands[0] is not i:
+        return None
+    if tuple(total.operands) not in ((i, extent), (extent, i)) or i.type != index:
+        return None
+    bound = build(ops.bound, [i, extent]).results[0]
+    for name, value in r.values.items():
+        if value is found:
+            r.values[name] = bound
+    return bound
+
+
+def _body(r: Reader, region: Region, types: Sequence[Type]) -> Block:
+    block = Block(types)
+    r.values.update(zip((name for name, _ in region.args), block.args, strict=True))
+    with insert_at(block):
+        r.block(region)
+    return block
+
+
+def _types(op: Operation, texts: Sequence[str]) -> list[Type]:
+    return [Types(op).of(text) for text in texts]
+
+
+def _for(r: Reader, op: Operation) -> Sequence[Value]:
+    operands = r.operands(op)
+    types = _types(op, op.result_types)
+    body = _body(r, op.regions[0], [operands[0].type, *types])
+    if operands[0].type != index:
+        raise op.refuse("loops count by an index; this one has another type")
+    return build(ops.for_, operands, {}, types, [body]).results
+
+
+def _parallel(r: Reader, op: Operation) -> Sequence[Value]:
+    """Dimensions are loops in each other, of which the outermost is parallel."""
+    if op.result_types:
+        raise op.refuse("scf.parallel with results is not supported", "use scf.for with iter_args")
+    operands = r.operands(op)
+    count = len(operands) // 3
+    lower, upper, step = (operands[k * count : (k + 1) * count] for k in range(3))
+    blocks = [Block([index]) for _ in range(count)]
+    names = [name for name, _ in op.regions[0].args]
+    r.values.update(zip(names, (b.args[0] for b in blocks), strict=True))
+    with insert_at(blocks[-1]):
+        r.block(op.regions[0])
+    if count > 1:
+        blocks[-1].pop().drop()
+        with insert_at(blocks[-1]):
+            build(ops.yield_, [])
+    for k in reversed(range(1, count)):
+        with insert_at(blocks[k - 1]):
+            build(ops.for_, [lower[k], upper[k], step[k]], {}, [], [blocks[k]])
+            build(ops.reduce if k == 1 else ops.yield_, [])
+    build(ops.parallel, [lower[0], upper[0], step[0]], {}, [], [blocks[0]])
+    return []
+
+
+def _while(r: Reader, op: Operation) -> Sequence[Value]:
+    before, after = op.regions
+    blocks = [_body(r, region, _types(op, [t for _, t in region.args])) for region in (before, after)]
+    return build(ops.while_, r.operands(op), {}, _types(op, op.result_types), blocks).results
+
+
+def _if(r: Reader, op: Operation) -> Sequence[Value]:
+    blocks = [_body(r, region, []) for region in op.regions]
+    for block in blocks:
+        if not block.ops:
+            with insert_at(block):
+                build(ops.yield_, [])
+    return build(ops.if_, r.operands(op), {}, _types(op, op.result_types), blocks).results
+
+
+def _end(r: Reader, op: Operation) -> Sequence[Value]:
+    if op.regions:
+        raise op.refuse(f"{op.name} with a region is not supported")
+    opdef = {"scf.yield": ops.yield_, "scf.condition": ops.condition, "scf.reduce": ops.reduce}
+    build({**opdef, "func.return": ops.return_}[op.name], r.operands(op))
+    return []
+
+
+def _call(r: Reader, op: Operation) -> Sequence[Value]:
+    callee = _symbol(op.attrs["callee"])
+    types = _types(op, op.result_types)
+    if callee not in r.declared:
+        if callee not in r.module.funcs:
+            raise op.refuse(f"there is no function {callee}")
+        return build(ops.call, r.operands(op), {"callee": callee, "types": tuple(types)}).results
+    single = callee.endswith("f") and types == [f32]
+    name = _C_NAMES.get(callee.removesuffix("f") if single else callee)
+    if name is None:
+        raise op.refuse(f"the function {callee} is not in the file", f"of C's library there are {', '.join(_C_NAMES)}")
+    return build(ops.TABLE[name], r.operands(op)).results
+
+
+_RULES: dict[str, Rule] = {
+    "arith.constant": _constant,
+    "arith.cmpf": _cmp,
+    "arith.cmpi": _cmp,
+    "math.fpowi": _powers,
+    "math.ipowi": _powers,
+    "memref.alloc": _alloc,
+    "memref.alloca": _alloc,
+    "memref.dealloc": _nothing,
+    "memref.dim": _dim,
+    "memref.load": _plain_memory,
+    "memref.store": _plain_memory,
+    "memref.copy": _plain_memory,
+    "memref.cast": _cast,
+    "cf.assert": _assert,
+    "scf.for": _for,
+    "scf.parallel": _parallel,
+    "scf.while": _while,
+    "scf.if": _if,
+    "scf.yield": _end,
+    "scf.condition": _end,
+    "scf.reduce": _end,
+    "func.return": _end,
+    "func.call": _call,
+}
