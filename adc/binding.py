@@ -24,6 +24,7 @@ from adc.backend.calls.abi import (
     StaticParam,
     TupleOut,
     Unchanged,
+    Unseen,
 )
 from adc.backend.calls.looks import Table
 from adc.backend.lowering.lower_effects import Effects
@@ -213,7 +214,7 @@ def with_defaults(full: Signature, abstracts: Sequence[Abstract], defaults: Sequ
 
 
 def _default_source(param: Param, given: int, rest: Sequence[Any]) -> Param:
-    if isinstance(param, ShadowParam | Unchanged) or not isinstance(param.source, Argument):
+    if isinstance(param, ShadowParam | Unseen | Unchanged) or not isinstance(param.source, Argument):
         return param
     path = param.source.path
     if path[0] < given:

@@ -11,7 +11,7 @@ from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering.lower import Lowered, common_text, lower_module
 from adc.backend.lowering.lower_units import lower_units
-from adc.backend.optimize import Optimized, optimize, optimize_or_find, vectorises
+from adc.backend.optimize import Optimized, optimize, optimize_or_find_all, vectorises
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
 from adc.kernels import KernelLibrary, library_for
@@ -98,7 +98,7 @@ def _object_code(
     own = llvm_text.with_aliases(lowered.text(whole=False), {f"adc.{name}": entry for name, entry in entries.items()})
     common = common_text([lowered, *apart.lowered])
     texts = [own, llvm_text.alone(lowered.target.triple, fragments), common, *apart.texts.values()]
-    optimized = [optimize_or_find(text, lowered.target, options.level) for text in texts if text]
+    optimized = optimize_or_find_all([text for text in texts if text], lowered.target, options.level)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []
     loops = [running.Loop(name, loop.loc, loop.sweep, loop.is_part) for loop in lowered.counted]

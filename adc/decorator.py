@@ -14,7 +14,7 @@ from adc.bound import Bound, of_bound, taken_apart, unwrapped
 from adc.boundary import public
 from adc.checkpoints import Checkpoint, combined
 from adc.compiler import Staged, Subject
-from adc.dispatch import Checkpointing, Dispatcher
+from adc.dispatch import Checkpointing, Dispatcher, Made
 from adc.frontend.abstract import Abstract
 from adc.frontend.rules import gradients
 from adc.gradient_function import GradientFunction, Kind
@@ -33,7 +33,8 @@ from adc.options import (
     tiles,
 )
 from adc.pickling import Memo, Recipe, made_of, reduced
-from adc.pullbacks import Pullback, PullbackCode
+from adc.pullback_code import PullbackCode
+from adc.pullbacks import Pullback
 from adc.specialise import Primal, Specialisation
 
 P = ParamSpec("P")
@@ -47,6 +48,17 @@ class _PullbackFunction(Checkpointing):
     """The forward half of pullbacks."""
 
     _kind = "pullback"
+
+    def __init__(self, subject: Subject, chosen: Selection) -> None:
+        super().__init__(subject, chosen)
+        self._describe("pullback", "value and the pullback", "")
+
+    def _made_with(self) -> Made:
+        return (self._chosen,), {}
+
+    @classmethod
+    def _made_again(cls, owner: Any, given: Made) -> Any:
+        return owner.pullback
 
     def _variant(self, subject: Subject) -> Dispatcher:
         return _PullbackFunction(subject, self._chosen)
@@ -102,6 +114,12 @@ class JitFunction(Dispatcher, Generic[P, R]):
         self._check_class()
         return self._value_and_grad
 
+    @property
+    def pullback(self) -> Callable[P, tuple[R, Pullback]]:
+        """A function of the same arguments: the result of a call, effects included, and the pullback of its
+        cotangents."""
+        return self._pullbacks
+
     def _check_class(self) -> None:
         """From Python 3.13 on, what is read of a class method is read of the function, and the class is lost."""
         if sys.version_info < (3, 13) or self._subject.parameters.names[:1] != ("cls",):
@@ -155,12 +173,6 @@ class JitFunction(Dispatcher, Generic[P, R]):
         from adc.dump import dump_function
 
         return dump_function(self._subject, abstracts, stage, self._derivative, locs=locs)
-
-    @public
-    def pullback(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
-        """The result of a call, effects included, and the pullback of its cotangents."""
-        result: tuple[R, Pullback] = self._pullbacks._dispatch(*args, **kwargs)
-        return result
 
     @public
     def jvp(self, args: Sequence[Any], tangents: Sequence[Any], *, final: str | Sequence[str] = ()) -> tuple[Any, ...]:

@@ -13,7 +13,9 @@ import numpy as np
 
 from adc.backend.calls.abi import (
     ArrayParam,
+    CallOut,
     Fetched,
+    ObjectOut,
     Out,
     Output,
     RecordParam,
@@ -26,6 +28,7 @@ from adc.backend.calls.abi import (
     StaticParam,
     TupleOut,
     Unchanged,
+    Unseen,
 )
 from adc.cpu import Cpu
 from adc.frontend.abstract import numpy_dtype
@@ -69,6 +72,7 @@ def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:
             raise TypeError(f"{signature.function}: {len(args)} arguments, not {len(signature.arguments)}")
         passed: list[Any] = []
         by_param: dict[int, Any] = {}
+        objects: dict[int, Any] = {}
         for position, param in enumerate(signature.params):
             if isinstance(param, ShadowParam):
                 by_param[position] = np.zeros_like(by_param[param.of], order="C", subok=False)
@@ -76,7 +80,10 @@ def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:
                 continue
             if isinstance(param, StaticParam | Unchanged):
                 continue
-            value = _fetch(param.source, args)
+            if isinstance(param, Unseen):
+                passed.append(np.empty((0,) * param.type.rank, numpy_dtype(param.type.element)))
+                continue
+            value = objects[position] = _fetch(param.source, args)
             if isinstance(param, ScalarParam):
                 value = _scalar(value, param.type)
             elif isinstance(param, ArrayParam):
@@ -86,7 +93,7 @@ def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:
             by_param[position] = value
             passed.append(value)
         results = interpreter.run(module, signature.function, passed)
-        return _output(signature.output, results, signature.results, by_param)
+        return _output(signature.output, results, signature.results, by_param, objects)
 
     call.__name__ = signature.function
     return call
@@ -112,11 +119,16 @@ def _check_array(value: Any, param: ArrayParam) -> None:
         raise TypeError(f"needs a {param.rank}-D {numpy_dtype(param.element)} array")
 
 
-def _output(output: Output, results: list[Any], types: tuple[Type, ...], by_param: dict[int, Any]) -> Any:
-    if isinstance(output, TupleOut):
-        return tuple(_output(item, results, types, by_param) for item in output.items)
+def _output(
+    output: Output, results: list[Any], types: tuple[Type, ...], by_param: dict[int, Any], objects: dict[int, Any]
+) -> Any:
+    if isinstance(output, TupleOut | CallOut):
+        items = tuple(_output(item, results, types, by_param, objects) for item in output.items)
+        return output.function(*items) if isinstance(output, CallOut) else items
     if isinstance(output, ShadowOut):
         return by_param[output.param]
+    if isinstance(output, ObjectOut):
+        return objects[output.param]
     if isinstance(output, StaticOut):
         return output.value
     assert isinstance(output, Out)

@@ -25,7 +25,8 @@ from adc.ir import kinds
 from adc.jvps import JvpCode, Pattern
 from adc.options import Derivative, Selection
 from adc.passes.differentiation.ranks import refuse_ranks
-from adc.pullbacks import Pullback, PullbackCode
+from adc.pullback_code import PullbackCode
+from adc.pullbacks import Pullback
 from adc.selecting import Wanted, is_float, select
 from adc.specialise import Specialisation
 

@@ -2,184 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adc import binding
-from adc.backend.calls.abi import (
-    Argument,
-    ArrayParam,
-    Out,
-    Output,
-    Param,
-    RecordParam,
-    ScalarParam,
-    StaticOut,
-    TupleOut,
-)
-from adc.boundary import public
-from adc.compiler import Staged, compile_functions
+from adc.boundary import leaving, public
 from adc.complexes import as_pairs, imaginary, is_pairs
-from adc.containers import result_leaves
 from adc.cotangents import Seeds
 from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
-from adc.frontend.traced import Traced
-from adc.ir import kinds, ops
-from adc.ir.alias import Aliasing
-from adc.ir.core import Module, Op, Value
-from adc.ir.fixpoint import Fixpoint
-from adc.ir.opdef import Trait
-from adc.ir.types import MemRefType, Type
-from adc.seeding import both_halves, clears, seeded
-from adc.selecting import built, everything
-from adc.specialise import Specialisation, arrange, misfit
+from adc.ir import kinds
+from adc.ir.types import MemRefType
+from adc.selecting import built
+from adc.signature import at
+from adc.specialise import Misfit
 from adc.turns import Turn
+
+if TYPE_CHECKING:
+    from adc.pullback_code import PullbackCode
 
 NDArray = np.ndarray[Any, Any]
 
 
-class PullbackCode(Specialisation):
-    """The forward and the reverse sweep of a function, as two callables."""
+class Owner:
+    """Stands for the ``code`` of a pullback in what Python calls of it."""
 
-    def __init__(self, staged: Staged, miss: Callable[..., Any]) -> None:
-        traced = staged.traced(reverse=True)
-        super().__init__(staged, traced)
-        self.wanted = everything(self.names, self.abstracts, traced)
-        self.result_types = traced.module.funcs[traced.entry].result_types
-        module, _, self.plan = staged.split(traced, self.wanted)
-        forward, reverse, self.taken = seeded(module, traced.entry, self.plan)
-        self.shadows = list(self.plan.shadows)
-        self.cleared = clears(module, traced, self.plan, reverse)
-        module = staged.prepared(module, [forward, reverse])
-        staged.keep_to_memory(module, forward, reverse, both_halves(module, forward, reverse, self.plan, self.taken))
-        self.fresh = self._fresh_shadows(module)
-        self.read_in_reverse = frozenset(_read(module, reverse, self.plan.kept))
-        leaf_params = binding.leaf_params(self.names, traced, read_only=False)
-        guards = binding.guard_params(self.abstracts, traced)
-        shadow_types = [module.funcs[forward].args[len(traced.leaves) + n].type for n in range(len(self.shadows))]
-        has_record = len(module.funcs[forward].result_types) > len(self.result_types)
-        shift = len(guards)
-        threads = self.subject.options.threads or 0
-        outputs: tuple[Output, ...] = (
-            binding.effects_output(traced),
-            Out(len(self.result_types)) if has_record else StaticOut(None),
-        )
-        self.forward_signature = binding.signature(
-            self.names,
-            self.abstracts,
-            module,
-            forward,
-            [*guards, *leaf_params, *binding.explicit_shadows(len(self.names), shadow_types)],
-            TupleOut(outputs),
-            disjoint=binding.disjoint_pairs(self.names, self.abstracts, traced, shift),
-            extra_arguments=len(self.shadows),
-            threads=threads,
-        )
-        self.reverse_signature = binding.signature(
-            (),
-            (),
-            module,
-            reverse,
-            self._reverse_params(leaf_params, shadow_types, has_record),
-            TupleOut(tuple(Out(k) for k in range(len(module.funcs[reverse].result_types)))),
-            extra_arguments=len(self.plan.kept) + len(self.shadows) + len(self.taken) + has_record,
-            threads=threads,
-        )
-        self.has_record = has_record
-        # What the forward sweep is called with in place of the shadows that it does not look at.
-        self._unused = {
-            k: np.empty((0,) * t.rank, numpy_dtype(t.element))
-            for k, t in zip(self.shadows, shadow_types, strict=True)
-            if k in self.fresh and isinstance(t, MemRefType)
-        }
-        signatures = [self.forward_signature, self.reverse_signature]
-        miss = misfit if self.wrapped else miss
-        self.repeatable = self.wrapped and not self.aliased
-        self.forward, self.reverse = compile_functions(staged, module, signatures, miss)
+    __slots__ = ("code",)
+    code: PullbackCode
 
-    def _fresh_shadows(self, module: Module) -> frozenset[int]:
-        """Arguments whose shadows the forward sweep does not refer to: each reverse sweep can have new ones."""
-        first = len(self.traced.leaves)
-        args = module.funcs[self.plan.augmented].args
-        grouped = {k for members in self.aliased.values() for k in members}
-        return frozenset(
-            k
-            for n, k in enumerate(self.shadows)
-            if not args[first + n].uses
-            and k not in grouped
-            and args[k].type == args[first + n].type
-            and isinstance(t := args[k].type, MemRefType)
-            and t.strides is None
-        )
-
-    def _reverse_params(
-        self, leaf_params: Sequence[Param], shadow_types: Sequence[Type], has_record: bool
-    ) -> list[Param]:
-        params: list[Param] = []
-        for k in self.plan.kept:
-            like = leaf_params[k]
-            source = Argument((len(params),))
-            if isinstance(like, ArrayParam):
-                params.append(ArrayParam(source, like.element, like.rank, like.layout))
-            else:
-                assert isinstance(like, ScalarParam)
-                params.append(ScalarParam(source, like.type, like.strong))
-        params += binding.explicit_shadows(len(params), shadow_types)
-        for k in self.taken:
-            t, source = self.result_types[k], Argument((len(params),))
-            if isinstance(t, MemRefType):
-                params.append(ArrayParam(source, t.element, t.rank))
-            else:
-                params.append(ScalarParam(source, t, numpy_dtype(t) != np.float64))
-        if has_record:
-            params.append(RecordParam(Argument((len(params),))))
-        return params
-
-    def run(self, values: tuple[Any, ...]) -> tuple[Any, Pullback]:
-        leaves = self.leaf_values(values)
-        self.check_captures(leaves)
-        names = {k: self.leaf_name(k) for k in range(len(leaves))}
-        kept = [k for k in self.shadows if k not in self.fresh]
-        shadows = arrange(self, leaves, kept, names, copy=False).shadows
-        given = {**self._unused, **shadows}
-        result, record = self.forward(*values, *(as_pairs(given[k]) for k in self.shadows))
-        return result, Pullback(self, leaves, shadows, result, record)
-
-    def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> tuple[Any, Pullback]:
-        raw, back = self.run(values)
-        return self.finished(raw, objects), back
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Owner, ()  # the code finds it, and sets itself
 
 
-def _read(module: Module, reverse: str, kept: Sequence[int]) -> list[int]:
-    """Those of the arguments ``kept`` whose contents the reverse function may look at, be it through its record."""
-
-    def compute(name: str) -> frozenset[int]:
-        func = module.funcs[name]
-        aliasing = Aliasing.asked(func, module)
-        looked: set[Value] = set()
-        for op in func.walk():
-            for value in _looked_at(op, read):
-                looked |= aliasing.reach(value)
-        memrefs = [k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType)]
-        return frozenset(k for k in memrefs if not looked.isdisjoint(aliasing.roots(func.args[k])))
-
-    read: Fixpoint[str, frozenset[int]] = Fixpoint(compute, lambda name: frozenset())
-    found = read(reverse)
-    return [k for n, k in enumerate(kept) if n in found]
-
-
-def _looked_at(op: Op, read: Callable[[str], frozenset[int]]) -> list[Value]:
-    """The memrefs whose contents matter to an operation. Accumulating into one is no look at it."""
-    if op.opdef is ops.call:
-        values = [op.operands[k] for k in read(op.attrs["callee"])]
-    elif op.opdef is ops.accumulate or Trait.READS not in op.opdef.traits:
-        values = []
-    else:
-        values = list(op.operands[:1] if op.opdef is ops.copy else op.operands)
-    return [v for v in values if isinstance(v.type, MemRefType)]
+def with_pullback(owner: Owner, result: Any, record: object, *leaves: Any) -> tuple[Any, Pullback]:
+    """What a forward sweep returns that Python called: compiled code calls this with what it has."""
+    return result, Pullback(owner.code, leaves, result, record)
 
 
 class Pullback:
@@ -191,18 +54,16 @@ class Pullback:
     reads must not have changed since the forward sweep; otherwise ``DifferentiationError`` says which did.
     """
 
-    def __init__(
-        self, code: PullbackCode, leaves: list[Any], shadows: dict[int, NDArray], result: Any, record: object
-    ) -> None:
+    __slots__ = ("__weakref__", "_code", "_given", "_leaves", "_looks", "_record", "_shadows", "_shapes", "_turn")
+
+    def __init__(self, code: PullbackCode, leaves: tuple[Any, ...], result: Any, record: object) -> None:
         self._code = code
-        self._shadows = shadows
+        self._leaves = leaves if code.keeps_all else tuple(map(_without_contents, leaves, code.keeps))
         self._record = record
-        self._kept = {k: leaves[k] for k in code.plan.kept}
-        self._marks = {k: fingerprint(leaves[k]) for k in code.read_in_reverse}
-        self._shapes = _shapes(code.traced, result)
-        # Shape and dtype of each array: the results may not depend on some of them at all.
-        self._like = {k: (v.shape, v.dtype) for k, v in enumerate(leaves) if isinstance(v, np.ndarray)}
-        self._turn = Turn(record)
+        self._shadows: Mapping[int, NDArray] = _NONE  # those that the forward sweep was given
+        self._looks = [look(leaves[k]) for k, look in code.looked_at]
+        self._shapes = [at(result, path).shape for path in code.arrays.values()]  # of the arrays in the result
+        self._turn = Turn(record) if code.takes_turns else None
         self._given = 0
 
     def without(self, count: int) -> Pullback:
@@ -236,21 +97,61 @@ class Pullback:
 
         return dump(self._code.subject, self._code.abstracts, stage, kind="pullback")
 
-    @public
-    def __call__(self, cotangent: Any = None, *, final: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+    def adc_call(self, cotangent: Any = None, *, final: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+        at_once = self._code.at_once
+        if type(cotangent) is np.float64:
+            cotangent = float(cotangent)
+        if at_once is not None and final is None and self._changed() is None and self._fits(cotangent):
+            try:
+                if self._turn is None:
+                    return self._without_given(at_once(cotangent, self._leaves, self._record))
+                if not self._turn.lost:
+                    with self._turn:
+                        return self._without_given(at_once(cotangent, self._leaves, self._record))
+            except Misfit:
+                pass
+        try:
+            return self._slowly(cotangent, final)
+        except Exception as error:
+            left = leaving(error)
+        raise left
+
+    __call__ = adc_call  # which is what tracebacks may show
+    del adc_call
+
+    def _without_given(self, cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
+        count = self._given
+        return cotangents if count == 0 else self._code.subject.parameters.without_first(cotangents, count)
+
+    def _fits(self, cotangent: Any) -> bool:
+        """Whether the arrays of a cotangent are of the shapes of those in the result."""
+        if not self._shapes:
+            return True
+        try:
+            return self._shapes == [at(cotangent, path).shape for path in self._code.arrays.values()]
+        except (AttributeError, TypeError, IndexError):
+            return False
+
+    def _changed(self) -> int | None:
+        """The first of the arrays which the reverse sweep needs that is not as the forward sweep left it."""
+        for (k, look), before in zip(self._code.looked_at, self._looks, strict=True):
+            if look(self._leaves[k]) != before:
+                return k
+        return None
+
+    def _slowly(self, cotangent: Any, final: Mapping[str, Any] | None) -> tuple[Any, ...]:
         code = self._code
-        for k, mark in self._marks.items():
-            if fingerprint(self._kept[k]) != mark:
-                raise kinds.CHANGED_ARRAY(
-                    f"{code.leaf_name(k)} was changed after the forward sweep of {code.subject.name}, which needs it",
-                    help="call the pullback before changing the array, or pass a copy to the function",
-                )
+        if (changed := self._changed()) is not None:
+            raise kinds.CHANGED_ARRAY(
+                f"{code.leaf_name(changed)} was changed after the forward sweep of {code.subject.name}, which needs it",
+                help="call the pullback before changing the array, or pass a copy to the function",
+            )
         seeds = Seeds(code.names, code.abstracts, code.traced)
         seeds.add_result(cotangent)
         seeds.add_final(final or {})
         found = self._pulled(seeds)
         cotangents = tuple(built(tree, found) for tree in code.wanted.positional)
-        return code.subject.parameters.without_first(cotangents, self._given)
+        return self._without_given(cotangents)
 
     def by_result(self, cotangents: Mapping[int, Any]) -> Callable[[int], Any]:
         """As a call, given the cotangents of results of the IR by their positions: what gives that of each argument."""
@@ -258,10 +159,10 @@ class Pullback:
 
     def _pulled(self, seeds: Seeds) -> Callable[[int], Any]:
         code = self._code
-        with self._turn:
-            if code.has_record:
+        with nullcontext() if self._turn is None else self._turn:
+            if code.has_record and self._turn is not None:
                 self._turn.check(code.subject.name)
-            shadows = {**self._shadows, **{k: _new_array(*self._like[k]) for k in code.fresh}}
+            shadows = {**self._shadows, **{k: _new_array(*self._like(k)) for k in code.fresh}}
             for k, shadow in shadows.items():
                 if k not in code.cleared:
                     shadow.fill(0)
@@ -269,8 +170,13 @@ class Pullback:
             cotangents = [self._seed(k, seeds.results.get(k)) for k in code.taken]
             record = [self._record] if code.has_record else []
             ordered = [as_pairs(shadows[k]) for k in code.shadows]
-            results = code.reverse(*self._kept.values(), *ordered, *cotangents, *record)
+            results = code.reverse(*(self._leaves[k] for k in code.plan.kept), *ordered, *cotangents, *record)
             return self._cotangents(results, shadows, rest)
+
+    def _like(self, position: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and dtype of an array of the call: the results may not depend on it at all."""
+        leaf = self._leaves[position]
+        return leaf.shape, leaf.dtype
 
     def _seed(self, position: int, value: Any) -> Any:
         t = self._code.result_types[position]
@@ -278,7 +184,7 @@ class Pullback:
             kind = numpy_dtype(t).type
             number = kind(0 if value is None else _number(value))
             return float(number) if kind is np.float64 else number
-        shape = self._shapes[position]
+        shape = self._shapes[list(self._code.arrays).index(position)]
         if t.rank > len(shape):  # of complex numbers
             return as_pairs(self._pairs_seed(value, shape, np.result_type(numpy_dtype(t.element), np.complex64)))
         if value is None:
@@ -307,8 +213,8 @@ class Pullback:
         rest: dict[int, Any] = {}
         for k, value, name in seeds.arguments:
             shadow = shadows.get(k)
-            shape = self._like[k][0] if k in self._like else ()
-            pairs = k in self._like and self._like[k][1].kind == "c"
+            shape, dtype = self._like(k) if k in self._code.array_leaves else ((), None)
+            pairs = dtype is not None and dtype.kind == "c"
             given = _array(value, name, allowed="fiubc" if pairs else "fiub")
             if given.shape != shape:
                 raise kinds.COTANGENT_SHAPE(
@@ -331,10 +237,10 @@ class Pullback:
         def array(position: int) -> NDArray:
             known = arrays.get(position)
             if known is None:
-                known = arrays[position] = np.zeros(*self._like[position])
+                known = arrays[position] = np.zeros(*self._like(position))
             return known
 
-        for k in rest.keys() & self._like.keys():
+        for k in rest.keys() & code.array_leaves:
             array(k)[...] += rest[k]
 
         turned = imaginary(code.wanted)
@@ -386,15 +292,34 @@ def _array(value: Any, what: str, allowed: str = "fiub") -> NDArray:
     return array
 
 
-def _shapes(traced: Traced, raw: Any) -> dict[int, tuple[int, ...]]:
-    """The shapes of the arrays that the function returns or leaves in objects, by the position of the IR result."""
-    trees = [traced.result, *traced.changed.values()]
-    parts = zip(trees, raw if traced.changed else [raw], strict=True)
-    return {leaf.position: np.shape(value) for tree, part in parts for leaf, value in result_leaves(tree, part)}
+@dataclass(frozen=True)
+class _Unused:
+    """Stands for an array that the reverse sweep does not need."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def _without_contents(leaf: Any, kept: bool) -> Any:
+    return leaf if kept else _Unused(leaf.shape, leaf.dtype)
+
+
+def shape(array: NDArray) -> tuple[int, ...]:
+    """How long the axes of an array are: they can be changed without its contents."""
+    found: tuple[int, ...] = array.shape
+    return found
 
 
 def fingerprint(array: NDArray) -> tuple[Any, ...]:
     """A short summary of the contents of an array, by which a change shows. Costs a pass over the memory."""
+    return array.shape, _digest()(array)
+
+
+@functools.cache
+def _digest() -> Callable[[NDArray], int]:
     from adc.backend.runtime import digest  # loads the code generator, which the interpreter does without
 
-    return array.shape, digest(array)
+    return digest
+
+
+_NONE: Mapping[int, NDArray] = MappingProxyType({})

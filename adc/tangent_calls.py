@@ -23,6 +23,7 @@ from adc.backend.calls.abi import (
     Structure,
     TupleOut,
     Unchanged,
+    Unseen,
 )
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
 from adc.frontend.traced import Result, ResultLeaf, ResultStatic
@@ -79,7 +80,7 @@ def direct(
 
 def _moved(param: Param, count: int, tangents: Mapping[Path, Any]) -> Param:
     """A parameter that is taken from one of the two tuples."""
-    if isinstance(param, ShadowParam | Unchanged) or not isinstance(param.source, Argument):
+    if isinstance(param, ShadowParam | Unseen | Unchanged) or not isinstance(param.source, Argument):
         return param
     path = param.source.path
     if path[0] < count:

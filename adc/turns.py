@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from weakref import WeakSet
 
 from adc.ir import kinds
 
@@ -13,21 +12,24 @@ class Turn:
     """A lock for ``with``, for the record of one call. It is lost if another thread held it when this process was
     forked off: the thread is not here, and what it was doing to the record was not finished."""
 
+    __slots__ = ("_lock", "_record", "lost")
+
     def __init__(self, record: object) -> None:
-        self._lost = False
+        self.lost = False
         self._record = record
         self._lock = threading.RLock()
-        _turns.add(self)
 
     def __enter__(self) -> None:
+        _taken.append(self)
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
+        _taken.remove(self)
 
     def check(self, name: str) -> None:
         """Raises if the record, of a call of ``name``, is lost."""
-        if self._lost:
+        if self.lost:
             raise kinds.NOT_SENDABLE(
                 f"the pullback of a call of {name} ran in another thread when this process was forked off: what it "
                 "keeps is half done here",
@@ -38,16 +40,16 @@ class Turn:
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:
-            self._lock, self._lost = threading.RLock(), True
+            self._lock, self.lost = threading.RLock(), True
             _kept.append(self._record)  # its memory may be in no order to be freed
 
 
-_turns: WeakSet[Turn] = WeakSet()
+_taken: list[Turn] = []  # and those that are waited for
 _kept: list[object] = []
 
 
 def _in_child() -> None:
-    for turn in list(_turns):
+    for turn in _taken:
         turn.after_fork()
 
 

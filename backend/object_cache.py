@@ -36,7 +36,7 @@ SUFFIX = ".adc-object"
 LOCK = ".adc-lock"
 _LIMIT = 1_000_000_000
 _DIGEST = 32
-_MAKERS = "optimize.py", "loop_nodes.py", "moved_loads.py", "partial_sums.py", "target.py"
+_MAKERS = "optimize.py", "llvm_calls.py", "loop_nodes.py", "moved_loads.py", "partial_sums.py", "target.py"
 _written: float = math.inf  # bytes since it was looked how much there is
 _FOLDERS = 256  # by the first two digits of the name
 

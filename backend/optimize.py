@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 import llvmlite.binding as llvm
 
 from adc.backend import cache_locks, object_cache
+from adc.backend.granted import asked, processors
+from adc.backend.llvm_calls import emit_object, run_passes
 from adc.backend.loop_nodes import LoopNodes, Place, serial
 from adc.backend.moved_loads import moved_loads
 from adc.backend.partial_sums import has_chains, keep_chains
@@ -62,8 +66,8 @@ class Optimized:
     def assembly(self) -> str:
         module = self._take()
         try:
-            with short_code_generation():
-                return str(kept_machine(self.target, self.level).emit_assembly(module))
+            with short_code_generation(), kept_machine(self.target, self.level) as machine:
+                return str(machine.emit_assembly(module))
         finally:
             module.close()
 
@@ -78,8 +82,8 @@ class Optimized:
         # Closed here, and not when it is collected: an interrupt that comes while a finaliser runs is lost.
         module = self._take()
         try:
-            with short_code_generation():
-                return bytes(kept_machine(self.target, self.level).emit_object(module))
+            with short_code_generation(), kept_machine(self.target, self.level) as machine:
+                return emit_object(machine, module)
         finally:
             module.close()
 
@@ -93,14 +97,31 @@ def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
     """The same, with the object code that an earlier process kept, or kept for later ones."""
     key = object_cache.key(text, target, level)
     kept = object_cache.find(key)
-    if kept is not None:
-        return Optimized(text, target, level, kept, key)
+    return _optimize_and_keep(text, target, level, key) if kept is None else Optimized(text, target, level, kept, key)
+
+
+def _optimize_and_keep(text: str, target: Target, level: int, key: str) -> Optimized:
     with cache_locks.held(key):
         kept = object_cache.find(key)  # of a process that was there first
         made = Optimized(text, target, level, kept, key)
         if kept is None:
             object_cache.keep(key, made.object_code)
     return made
+
+
+def optimize_or_find_all(texts: Sequence[str], target: Target, level: int) -> list[Optimized]:
+    """The same for several modules: what is not there is compiled by as many threads as there are processors."""
+    keys = {text: object_cache.key(text, target, level) for text in texts}
+    kept = {text: code for text, key in keys.items() if (code := object_cache.find(key)) is not None}
+    made = {text: Optimized(text, target, level, code, keys[text]) for text, code in kept.items()}
+    missing = sorted(keys.keys() - made.keys(), key=len, reverse=True)  # the longest first
+    pool = ThreadPoolExecutor(max(1, min(processors(), asked() or len(missing), len(missing))), "adc")
+    try:
+        compiled = pool.map(lambda text: _optimize_and_keep(text, target, level, keys[text]), missing)
+        made.update(zip(missing, compiled, strict=True))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return [made[text] for text in texts]
 
 
 @forks.held_off()
@@ -133,7 +154,11 @@ def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef
 
 def _pass_over(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The module after one run of the pipeline, in an LLVM context of its own: threads may do this at once."""
-    machine = kept_machine(target, level)
+    with kept_machine(target, level) as machine:
+        return _passed_over(text, machine, level)
+
+
+def _passed_over(text: str, machine: llvm.TargetMachine, level: int) -> llvm.ModuleRef:
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
@@ -141,11 +166,11 @@ def _pass_over(text: str, target: Target, level: int) -> llvm.ModuleRef:
     options.loop_vectorization = options.slp_vectorization = vectorises(level)
     options.loop_interleaving = options.loop_unrolling = vectorises(level)
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    run_passes(builder.getModulePassManager(), module, builder)
     if vectorises(level) and "vector-function-abi-variant\"=\"_ZGV_LLVM" in text:
         # Calls of vector functions that have a body here were made just now.
         late = llvm.create_new_module_pass_manager()
         late.add_always_inliner_pass()
         late.add_instruction_combine_pass()
-        late.run(module, builder)
+        run_passes(late, module, builder)
     return module

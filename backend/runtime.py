@@ -218,15 +218,17 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 
 @functools.cache
-def _digest() -> Callable[..., Any]:
-    kind = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_int64)
-    return kind(address("adc_digest"))
+def digest_of() -> Callable[[np.ndarray[Any, Any], int], int]:
+    """The function that makes 64 bits of an array in C's order, given how many bytes it has."""
+    method = python_abi.MethodDef(b"digest_of", address("adc_digest_of"), python_abi.METH_FASTCALL, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
+    return python_abi.builtin(method)
 
 
 def digest(array: np.ndarray[Any, Any]) -> int:
     """64 bits that tell apart what arrays of one size hold, bit by bit (``adc.backend.library.contents``)."""
-    whole = np.ascontiguousarray(array)
-    return int(_digest()(whole.ctypes.data, whole.nbytes))
+    whole = array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    return digest_of()(whole, whole.nbytes)
 
 
 def release_memory() -> None:

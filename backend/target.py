@@ -62,6 +62,7 @@ _SWITCH = "-disable-lsr"
 
 _initialised = forks.Lock()
 _generating = forks.Lock()
+_generators = 0  # threads that generate code
 
 
 @functools.cache
@@ -78,21 +79,25 @@ def initialise() -> None:
 
 @contextlib.contextmanager
 def short_code_generation() -> Iterator[None]:
-    """LLVM generates code without loop strength reduction meanwhile, for one thread at a time.
+    """LLVM generates code without loop strength reduction meanwhile.
 
     There is no other way to ask for it than an option of the process. LLVM looks at it when it begins with a module, so
-    it is set for that long, and other users of llvmlite have what they expect.
+    it is set while threads are here, and other users of llvmlite have what they expect.
     """
     initialise()
+    _generate(1)
+    try:
+        yield
+    finally:
+        _generate(-1)
+
+
+def _generate(more: int) -> None:
+    global _generators
     with _generating:
-        if llvm.llvm_version_info[0] not in _HAVE_OPTIONS:
-            yield
-            return
-        llvm.set_option("adc", f"{_SWITCH}=true")
-        try:
-            yield
-        finally:
-            llvm.set_option("adc", f"{_SWITCH}=false")
+        before, _generators = _generators, _generators + more
+        if bool(before) != bool(_generators) and llvm.llvm_version_info[0] in _HAVE_OPTIONS:
+            llvm.set_option("adc", f"{_SWITCH}={'true' if _generators else 'false'}")
 
 
 @dataclass(frozen=True)
@@ -185,11 +190,20 @@ class Target:
 _ARM = "aarch64", "arm64"
 
 
-@functools.cache
-def kept_machine(target: Target, level: int) -> llvm.TargetMachine:
-    """The target machine that generates code, inside ``short_code_generation``. What it finds out about the processor,
-    which is the same for all modules, takes as long as the code of a small function."""
-    return target.machine(level)
+@contextlib.contextmanager
+def kept_machine(target: Target, level: int) -> Iterator[llvm.TargetMachine]:
+    """A target machine for this thread alone, which later ones get again: what it finds out about the processor, the
+    same for all modules, takes as long as the code of a small function."""
+    idle = _machines.setdefault((target, level), [])
+    try:
+        machine = idle.pop()
+    except IndexError:
+        machine = target.machine(level)
+    yield machine
+    idle.append(machine)  # not after an error, which may have come in the middle
+
+
+_machines: dict[tuple[Target, int], list[llvm.TargetMachine]] = {}
 
 
 @functools.cache

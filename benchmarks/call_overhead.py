@@ -68,11 +68,13 @@ def main() -> int:
             "adc, value and gradient": (function.value_and_grad, args),
             "adc, jvp": (partial(jvp, function), (args, args)),
             "adc, hvp": (partial(hvp, function), (args, args)),
+            "adc, forward half of pullback": (function.pullback, args),
+            "adc, reverse half": (function.pullback(*args)[1], (1.0,)),
         }
         times = nanoseconds(rows)
         print(title)
         for name, time in times.items():
-            print(f"  {name:24} {time:7.1f} ns   {time / times['Numba']:5.2f} x Numba")
+            print(f"  {name:30} {time:7.1f} ns   {time / times['Numba']:5.2f} x Numba")
         failed = times["adc"] > times["Numba"] or times["adc, gradient"] > 2 * times["Numba"]
         worst |= failed
     return int(worst)

@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy as np
 
-from adc import jit_grad, native
+from adc import cpu, jit_grad
 from adc.backend import optimize
 from adc.backend.optimize import Optimized
 from adc.backend.target import Target, host
@@ -38,8 +38,8 @@ Cost = tuple[float, float, int]
 """Seconds of optimising and of generating code, and bytes."""
 
 
-def texts(pattern: str) -> Iterator[tuple[str, str]]:
-    """The LLVM IR of each program's gradient, which is compiled without optimisation."""
+def texts(pattern: str) -> Iterator[tuple[str, list[str]]]:
+    """The modules of each program's gradient as LLVM IR, which are compiled without optimisation."""
     for name, source in (programs.PROGRAMS | arrays.PROGRAMS).items():
         if not re.search(pattern, name):
             continue
@@ -47,24 +47,27 @@ def texts(pattern: str) -> Iterator[tuple[str, str]]:
         main, arguments, argnums = load(text, f"<{name}>", "both")()
         made: list[str] = []
 
-        def keep(llvm_ir: str, target: Target, level: int, made: list[str] = made) -> Optimized:
-            made.append(llvm_ir)
-            return Optimized(llvm_ir, target, 0)
+        def keep(modules: list[str], target: Target, level: int, made: list[str] = made) -> list[Optimized]:
+            made += modules
+            return [Optimized(llvm_ir, target, 0) for llvm_ir in modules]
 
-        with mock.patch.object(native, "optimize_or_find", keep), np.errstate(all="ignore"):
+        with mock.patch.object(cpu, "optimize_or_find_all", keep), np.errstate(all="ignore"):
             jit_grad(argnums=argnums)(main).value_and_grad(*arguments)
-        yield name, made[-1]
+        yield name, made
 
 
-def measure(text: str, choice: str) -> Cost:
+def measure(modules: list[str], choice: str) -> Cost:
+    total: Cost = (0.0, 0.0, 0)
     with contextlib.ExitStack() as stack:
         for name, value in CHOICES[choice].items():
             stack.enter_context(mock.patch.object(optimize, name, value))
-        begin = time.process_time()
-        optimized = optimize.optimize(text, host())
-        middle = time.process_time()
-        size = len(optimized.object_code)
-        return middle - begin, time.process_time() - middle, size
+        for text in modules:
+            begin = time.process_time()
+            optimized = optimize.optimize(text, host())
+            middle = time.process_time()
+            size = len(optimized.object_code)
+            total = _sum(total, (middle - begin, time.process_time() - middle, size))
+    return total
 
 
 def main() -> int:
@@ -74,11 +77,11 @@ def main() -> int:
     options = parser.parse_args()
     total: dict[str, Cost] = dict.fromkeys(CHOICES, (0.0, 0.0, 0))
     print(f"{'program':20}" + "".join(f"{choice:>28}" for choice in CHOICES))
-    for name, text in texts(options.pattern):
+    for name, modules in texts(options.pattern):
         found: dict[str, list[Cost]] = {choice: [] for choice in CHOICES}
         for _ in range(options.repeats):
             for choice, times in found.items():
-                times.append(measure(text, choice))
+                times.append(measure(modules, choice))
         best = {choice: min(times, key=lambda t: t[0] + t[1]) for choice, times in found.items()}
         total = {choice: _sum(total[choice], cost) for choice, cost in best.items()}
         show(name, best)

@@ -71,9 +71,17 @@ class ArrayParam:
 @dataclass(frozen=True)
 class ShadowParam:
     """A new C-contiguous array of the shape and dtype of parameter ``of``; it can be part of the result. What is
-    called sets its elements."""
+    called sets its elements, unless they are zeros to begin with (``zeroed``)."""
 
     of: int
+    zeroed: bool = False
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """An array that compiled code does not look at: an empty one of this type is passed, nothing is taken."""
+
+    type: MemRefType
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ class Unchanged:
     table: Any
 
 
-Param = ScalarParam | ArrayParam | ShadowParam | RecordParam | StaticParam | Unchanged
+Param = ScalarParam | ArrayParam | ShadowParam | Unseen | RecordParam | StaticParam | Unchanged
 
 
 @dataclass(frozen=True)
@@ -129,13 +137,28 @@ class StaticOut:
 
 
 @dataclass(frozen=True)
+class ObjectOut:
+    """The object that parameter ``param`` was taken from."""
+
+    param: int
+
+
+@dataclass(frozen=True)
 class TupleOut:
     """A tuple."""
 
     items: tuple[Output, ...]
 
 
-Output = Out | ShadowOut | StaticOut | TupleOut
+@dataclass(frozen=True, eq=False)
+class CallOut:
+    """What a Python function returns for these arguments."""
+
+    function: Callable[..., Any]
+    items: tuple[Output, ...]
+
+
+Output = Out | ShadowOut | StaticOut | ObjectOut | TupleOut | CallOut
 
 
 @dataclass(frozen=True)

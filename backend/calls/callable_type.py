@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from adc.backend import runtime
 from adc.backend.library import callable_slots, python_abi
+from adc.backend.library.python_abi import MethodDef
 
 
 class _Spec(ctypes.Structure):
@@ -37,17 +38,6 @@ class _Member(ctypes.Structure):
         ("name", ctypes.c_char_p),
         ("type", ctypes.c_int),
         ("offset", ctypes.c_ssize_t),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-class MethodDef(ctypes.Structure):
-    """``PyMethodDef``. It must outlive every function made from it."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
     )

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from adc.backend import runtime
 from adc.backend.calls.abi import (
     ArrayParam,
+    CallOut,
     Fetched,
     Output,
     Param,
@@ -37,7 +38,6 @@ from adc.backend.calls.abi import (
     TupleOut,
     Unchanged,
 )
-from adc.backend.calls.callable_type import MethodDef
 from adc.backend.calls.looks import Table
 from adc.backend.calls.stub_arguments import Arguments
 from adc.backend.calls.stub_results import Results
@@ -122,9 +122,11 @@ def objects_of(signature: Signature) -> list[object]:
     def walk(output: Output) -> None:
         if isinstance(output, StaticOut) and output.value is not None:
             found.append(output.value)
-        elif isinstance(output, TupleOut):
+        elif isinstance(output, TupleOut | CallOut):
             for item in output.items:
                 walk(item)
+            if isinstance(output, CallOut):
+                found.append(output.function)
 
     walk(signature.output)
     return found
@@ -227,13 +229,10 @@ def bind(
     if objects:
         table = (ctypes.c_void_p * len(objects)).from_address(address(f"{symbol}.objects"))
         table[:] = [item.address if isinstance(item, Table) else id(item) for item in objects]
-    method = MethodDef((name or signature.function).encode(), address(symbol), python_abi.METH_FASTCALL, _utf8(doc))
+    called = (name or signature.function).encode()
+    method = python_abi.MethodDef(called, address(symbol), python_abi.METH_FASTCALL, _utf8(doc))
     state = State(miss, error, (library, method, objects))
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
-        ("PyCFunction_NewEx", ctypes.pythonapi)
-    )
-    made: Callable[..., Any] = make(ctypes.addressof(method), state, None)
-    return made
+    return python_abi.builtin(method, state)
 
 
 def set_miss(function: Callable[..., Any], miss: Callable[..., Any]) -> None:

@@ -15,6 +15,7 @@ from adc.backend.calls.abi import (
     StaticParam,
     Structure,
     Unchanged,
+    Unseen,
     register_type,
 )
 from adc.backend.calls.stub_writer import StubWriter
@@ -45,6 +46,7 @@ class Arguments:
     def __init__(self, w: StubWriter) -> None:
         self.w = w
         self.arrays: dict[int, ArrayValue] = {}
+        self.objects: dict[int, str] = {}  # what parameters were taken from
         self.shadow_slots: dict[int, str] = {}
         self._objects: dict[tuple[int, ...], str] = {}
         self._values: dict[int, list[str]] = {}
@@ -64,7 +66,11 @@ class Arguments:
                 held = w.call("adc_unchanged", f"ptr {w.object()}", returns="i32")
                 w.require(w.let(f"icmp ne i32 {held}, 0"), "miss")
                 continue
-            value = self._fetch(param.source)
+            if isinstance(param, Unseen):
+                axes = param.type.rank * (1 if param.type.strides is None else 2)
+                self._values[position] = ["ptr null", *["i64 0"] * axes]
+                continue
+            value = self.objects[position] = self._fetch(param.source)
             if isinstance(param, ScalarParam):
                 take = self._strong if param.strong else self._weak
                 self._values[position] = [take(value, param.type)]
@@ -88,7 +94,7 @@ class Arguments:
             if isinstance(param, ShadowParam):
                 like = self.w.signature.params[param.of]
                 assert isinstance(like, ArrayParam)
-                self.shadow_slots[position] = slot = self._shadow(self.arrays[param.of], like)
+                self.shadow_slots[position] = slot = self._shadow(self.arrays[param.of], like, param.zeroed)
                 self.arrays[position] = shadow = self._read(
                     self.w.let(f"load ptr, ptr {slot}"), replace(like, layout="C")
                 )
@@ -289,8 +295,9 @@ class Arguments:
         above = w.let(f"icmp ule i64 {high_b}, {low_a}")
         w.require(w.let(f"or i1 {below}, {above}"), "miss")
 
-    def _shadow(self, array: ArrayValue, param: ArrayParam) -> str:
-        """A slot that holds a new array with the extents of ``array``; what is called fills it."""
+    def _shadow(self, array: ArrayValue, param: ArrayParam, zeroed: bool) -> str:
+        """A slot that holds a new array with the extents of ``array``; what is called fills it, unless it is
+        ``zeroed``."""
         w = self.w
         dtype = w.symbol(numpy_abi.dtype_symbol(param.element))
         w.call_void("Py_IncRef", f"ptr {dtype}")  # the call takes a reference
@@ -301,4 +308,7 @@ class Arguments:
         new = w.call("adc_array_new", f"i32 {param.rank}", f"ptr {dimensions}", f"ptr {dtype}", f"i64 {size}")
         slot = w.own(new)
         w.require(w.let(f"icmp ne ptr {new}, null"), "fail")
+        if zeroed:
+            w.declarations["llvm.memset.p0.i64"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+            w.do(f"call void @llvm.memset.p0.i64(ptr {w.field(new, numpy_abi.DATA)}, i8 0, i64 {size}, i1 false)")
         return slot

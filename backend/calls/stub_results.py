@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 from adc.backend import support
-from adc.backend.calls.abi import Out, Output, ShadowOut, StaticOut, TupleOut, register_type, result_words
+from adc.backend.calls.abi import (
+    CallOut,
+    ObjectOut,
+    Out,
+    Output,
+    ShadowOut,
+    StaticOut,
+    TupleOut,
+    register_type,
+    result_words,
+)
 from adc.backend.calls.stub_arguments import Arguments
 from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.library import numpy_abi
@@ -71,7 +81,7 @@ class Results:
     def _count_shadows(self, output: Output) -> None:
         if isinstance(output, ShadowOut):
             self._shadow_uses[output.param] += 1
-        elif isinstance(output, TupleOut):
+        elif isinstance(output, TupleOut | CallOut):
             for item in output.items:
                 self._count_shadows(item)
 
@@ -82,6 +92,8 @@ class Results:
         w = self.w
         if isinstance(output, TupleOut):
             return self._tuple(output)
+        if isinstance(output, CallOut):
+            return self._call(output)
         if isinstance(output, Out):
             t = w.signature.results[output.position]
             slot = self._slots[output.position]
@@ -95,6 +107,8 @@ class Results:
             self._shadow_uses[output.param] -= 1
             if self._shadow_uses[output.param] == 0:
                 return value  # the last use takes the reference that the stub holds
+        elif isinstance(output, ObjectOut):
+            value = self.arguments.objects[output.param]
         else:
             assert isinstance(output, StaticOut)
             value = w.symbol("adc_py_None") if output.value is None else w.object()
@@ -122,6 +136,27 @@ class Results:
             w.call_void("Py_DecRef", f"ptr {item}")
         w.branch(done)
         w.begin(done)
+        return w.let(f"load ptr, ptr {slot}")
+
+    def _call(self, output: CallOut) -> str:
+        w = self.w
+        items = [self._build(item) for item in output.items]
+        values = w.stack(f"[{len(items)} x ptr]")
+        slot, ready, done = w.stack("ptr"), w.label("ready"), w.label("made")
+        w.do(f"store ptr null, ptr {slot}")
+        whole = "true"
+        for position, item in enumerate(items):
+            w.put(f"ptr {item}", values, 8 * position)
+            whole = w.let(f"and i1 {whole}, {w.let(f'icmp ne ptr {item}, null')}")
+        function = w.object()
+        w.branch_if(whole, ready, done)
+        w.begin(ready)
+        made = w.call("PyObject_Vectorcall", f"ptr {function}", f"ptr {values}", f"i64 {len(items)}", "ptr null")
+        w.do(f"store ptr {made}, ptr {slot}")
+        w.branch(done)
+        w.begin(done)
+        for item in items:
+            w.call_void("Py_DecRef", f"ptr {item}")
         return w.let(f"load ptr, ptr {slot}")
 
     def _scalar(self, slot: str, t: Type, strong: bool) -> str:

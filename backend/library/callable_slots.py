@@ -170,9 +170,14 @@ define ptr @adc_callable_KIND(ptr %self, ptr %args, PARAMETERS) {
   %target.p = getelementptr i8, ptr %self, i64 24
   %target = load ptr, ptr %target.p
   %ready = icmp ne ptr %target, null
-  %positional = icmp eq ptr %names, null
-  %direct = and i1 %ready, %positional
-  br i1 %direct, label %fast, label %slow
+  br i1 %ready, label %look, label %slow
+look:
+  %unnamed = icmp eq ptr %names, null
+  br i1 %unnamed, label %fast, label %ask
+ask:
+  %named = call i64 @PyObject_Size(ptr %names)
+  %empty = icmp eq i64 %named, 0
+  br i1 %empty, label %fast, label %slow
 fast:
   %count = COUNT
   %items = getelementptr i8, ptr %args, i64 OFFSET
@@ -195,8 +200,8 @@ call:
 
 
 def _call(kind: str, parameters: str, count: str, offset: int, generic: str) -> str:
-    """A slot by which an instance is called; ``%names`` is null if there are positional arguments only. These begin at
-    ``offset`` in ``%args``."""
+    """A slot by which an instance is called; ``%names`` is null, or empty (what ``**kwargs`` hands on), if there are
+    positional arguments only. These begin at ``offset`` in ``%args``."""
     text = _CALL.replace("KIND", kind).replace("PARAMETERS", parameters).replace("COUNT", count)
     return text.replace("OFFSET", str(offset)).replace("GENERIC", generic)
 

@@ -3,15 +3,21 @@
 ``i64 adc_digest(ptr data, i64 bytes)``. Sixty-four lanes of 64 bits each take every sixty-fourth word: the lane is
 joined with the word, turned, multiplied by an odd number, and its high half joined with the low one. Each of these can
 be undone, so that a change of one word always shows; the turn brings high bits, in which floats differ, down to where
-the product spreads them. What is left over is filled up with zeros, and the size counts. The digests of two arrays are
-equal by chance once in 2**64.
+the product spreads them. In the end the lanes are joined in the same way, eight at a time and then one by one. What is
+left over is filled up with zeros, and the size counts. The digests of two arrays are equal by chance once in 2**64.
+
+``adc_digest_of`` is the same as a function of Python's (``METH_FASTCALL``): of an ndarray in C's order, and the number
+of its bytes, it makes an int. While it reads a long array, other threads may run.
 """
 
-EXPORTS = ("adc_digest",)
+from adc.backend.library import numpy_abi
+
+EXPORTS = ("adc_digest", "adc_digest_of")
 
 _VECTORS, _WIDTH = 8, 8
 _BLOCK = 8 * _VECTORS * _WIDTH
 _ODD, _TURN = 0x9E3779B185EBCA87 - 2**64, 29
+_LONG = 1 << 16  # bytes
 
 _TEMPLATE = """
 define internal void @adc_digest_block(ptr %data, ptr %lanes) alwaysinline {
@@ -24,20 +30,12 @@ entry:
   %lanes = alloca [LANES x i64], align 64
   %rest = alloca [BLOCK x i8], align 64
   call void @llvm.memset.p0.i64(ptr %rest, i8 0, i64 BLOCK, i1 false)
-  br label %number
-number:
-  %n = phi i64 [ 0, %entry ], [ %n1, %number ]
-  %lane.p = getelementptr i64, ptr %lanes, i64 %n
-  store i64 %n, ptr %lane.p
-  %n1 = add i64 %n, 1
-  %numbered = icmp eq i64 %n1, LANES
-  br i1 %numbered, label %start, label %number
-start:
+NUMBERED
   %whole = and i64 %bytes, -BLOCK
   %some = icmp ne i64 %whole, 0
   br i1 %some, label %block, label %last
 block:
-  %at = phi i64 [ 0, %start ], [ %next, %block ]
+  %at = phi i64 [ 0, %entry ], [ %next, %block ]
   %here = getelementptr i8, ptr %data, i64 %at
   call void @adc_digest_block(ptr %here, ptr %lanes)
   %next = add i64 %at, BLOCK
@@ -48,22 +46,48 @@ last:
   %tail = getelementptr i8, ptr %data, i64 %whole
   call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %tail, i64 %left, i1 false)
   call void @adc_digest_block(ptr %rest, ptr %lanes)
+  %v0 = load VECTOR, ptr %lanes, align 64
+FOLDS
   br label %join
 join:
   %k = phi i64 [ 0, %last ], [ %k1, %join ]
   %sum = phi i64 [ %bytes, %last ], [ %sum1, %join ]
-  %p = getelementptr i64, ptr %lanes, i64 %k
-  %lane = load i64, ptr %p
+  %lane = extractelement VECTOR %FOLDED, i64 %k
   %mixed = xor i64 %sum, %lane
   %turned = call i64 @llvm.fshl.i64(i64 %mixed, i64 %mixed, i64 TURN)
   %spread = mul i64 %turned, ODD
   %high = lshr i64 %spread, 32
   %sum1 = xor i64 %spread, %high
   %k1 = add i64 %k, 1
-  %joined = icmp eq i64 %k1, LANES
+  %joined = icmp eq i64 %k1, WIDTH
   br i1 %joined, label %done, label %join
 done:
   ret i64 %sum1
+}
+
+define ptr @adc_digest_of(ptr %self, ptr %args, i64 %count) {
+entry:
+  %overflow = alloca i32
+  %array = load ptr, ptr %args
+  %bytes.p = getelementptr ptr, ptr %args, i64 1
+  %bytes.object = load ptr, ptr %bytes.p
+  %bytes = call i64 @PyLong_AsLongLongAndOverflow(ptr %bytes.object, ptr %overflow)
+  %data.p = getelementptr i8, ptr %array, i64 DATA
+  %data = load ptr, ptr %data.p
+  %long = icmp ugt i64 %bytes, LONG
+  br i1 %long, label %alone, label %here
+here:
+  %short.digest = call i64 @adc_digest(ptr %data, i64 %bytes)
+  br label %done
+alone:
+  %thread = call ptr @PyEval_SaveThread()
+  %long.digest = call i64 @adc_digest(ptr %data, i64 %bytes)
+  call void @PyEval_RestoreThread(ptr %thread)
+  br label %done
+done:
+  %digest = phi i64 [ %short.digest, %here ], [ %long.digest, %alone ]
+  %number = call ptr @PyLong_FromLongLong(i64 %digest)
+  ret ptr %number
 }
 
 declare VECTOR @llvm.fshl.vWIDTHi64(VECTOR, VECTOR, VECTOR)
@@ -83,17 +107,40 @@ _STEP = """
   store VECTOR %d{k}, ptr %h{k}.p, align 64"""
 
 
+_NUMBER = """
+  %n{k}.p = getelementptr i8, ptr %lanes, i64 {at}
+  store VECTOR <{numbers}>, ptr %n{k}.p, align 64"""
+
+_FOLD = """
+  %f{k}.p = getelementptr i8, ptr %lanes, i64 {at}
+  %f{k} = load VECTOR, ptr %f{k}.p, align 64
+  %ft{k} = call VECTOR @llvm.fshl.vWIDTHi64(VECTOR %v{last}, VECTOR %v{last}, VECTOR splat (i64 TURN))
+  %fm{k} = mul VECTOR %ft{k}, splat (i64 ODD)
+  %fs{k} = lshr VECTOR %fm{k}, splat (i64 32)
+  %fd{k} = xor VECTOR %fm{k}, %fs{k}
+  %v{k} = xor VECTOR %fd{k}, %f{k}"""
+
+
 def contents_ir() -> str:
     steps = "".join(_STEP.format(k=k, at=8 * _WIDTH * k) for k in range(_VECTORS))
-    text = _TEMPLATE.replace("STEPS", steps.lstrip("\n"))
+    numbered = [", ".join(f"i64 {n}" for n in range(k * _WIDTH, (k + 1) * _WIDTH)) for k in range(_VECTORS)]
+    starts = "".join(_NUMBER.format(k=k, at=8 * _WIDTH * k, numbers=numbers) for k, numbers in enumerate(numbered))
+    folds = "".join(_FOLD.format(k=k, last=k - 1, at=8 * _WIDTH * k) for k in range(1, _VECTORS))
     values = {
+        "STEPS": steps.lstrip("\n"),
+        "NUMBERED": starts.lstrip("\n"),
+        "FOLDED": f"v{_VECTORS - 1}",
+        "FOLDS": folds.lstrip("\n"),
         "VECTOR": f"<{_WIDTH} x i64>",
         "LANES": str(_VECTORS * _WIDTH),
         "WIDTH": str(_WIDTH),
         "BLOCK": str(_BLOCK),
         "TURN": str(_TURN),
         "ODD": str(_ODD),
+        "DATA": str(numpy_abi.DATA),
+        "LONG": str(_LONG),
     }
+    text = _TEMPLATE
     for name, value in values.items():
         text = text.replace(name, value)
     return text

@@ -56,6 +56,7 @@ DECLARATIONS = {
     "PyObject_CallNoArgs": "declare ptr @PyObject_CallNoArgs(ptr)",
     "PyObject_GC_UnTrack": "declare void @PyObject_GC_UnTrack(ptr)",
     "PyObject_GetAttrString": "declare ptr @PyObject_GetAttrString(ptr, ptr)",
+    "PyObject_Size": "declare i64 @PyObject_Size(ptr)",
     "PyObject_Vectorcall": "declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)",
     "PyThread_get_thread_ident": "declare i64 @PyThread_get_thread_ident()",
     "PyTuple_New": "declare ptr @PyTuple_New(i64)",
@@ -89,6 +90,26 @@ def address(name: str) -> int:
     pointer = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
     assert pointer is not None
     return pointer
+
+
+class MethodDef(ctypes.Structure):
+    """``PyMethodDef``. It must outlive every function made from it."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def builtin(method: MethodDef, state: object = None) -> Callable[..., Any]:
+    """A built-in function of Python's that runs compiled code; ``state`` is what that gets as ``self``."""
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        ("PyCFunction_NewEx", ctypes.pythonapi)
+    )
+    made: Callable[..., Any] = make(ctypes.addressof(method), state, None)
+    return made
 
 
 @functools.cache

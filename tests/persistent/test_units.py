@@ -33,14 +33,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that LLVM was given: what was not in the cache."""
     texts: list[str] = []
-    keep = object_cache.keep
-    optimize_or_find = cpu.optimize_or_find
+    optimize_or_find_all = cpu.optimize_or_find_all
 
-    def noted(text: str, *rest: Any) -> Any:
-        monkeypatch.setattr(object_cache, "keep", lambda *given: (texts.append(text), keep(*given)))
-        return optimize_or_find(text, *rest)
+    def noted(modules: list[str], *how: Any) -> Any:
+        texts.extend(m for m in dict.fromkeys(modules) if object_cache.find(object_cache.key(m, *how)) is None)
+        return optimize_or_find_all(modules, *how)
 
-    monkeypatch.setattr(cpu, "optimize_or_find", noted)
+    monkeypatch.setattr(cpu, "optimize_or_find_all", noted)
     return texts
 
 
