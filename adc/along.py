@@ -50,7 +50,7 @@ def hvp(
 ) -> Any:
     """The second derivative of a function that returns one float, times tangents of its arguments.
 
-    It is the derivative of the gradient (by the arguments that ``argnums`` and ``argnames`` choose, as in ``grad``)
+    It is the derivative of the gradient (``argnums`` and ``argnames`` choose the arguments, as in ``grad``)
     along ``tangents``, which are given as in ``jvp``; forward over reverse, at a few times the cost of a gradient.
     """
     function = known(fn)

@@ -238,9 +238,9 @@ def jit_grad(
 ) -> Any:
     """Compile a Python function, and its derivatives when they are called: as a decorator, with or without arguments.
 
-    ``argnums`` (default 0) are the positions of the parameters to differentiate by: one gradient for an int, a tuple of
-    gradients for a tuple. ``argnames`` are names of parameters or of captured variables, whose gradients come in a
-    dict. With both, the result is ``(those of argnums, dict)``.
+    ``argnums`` (default 0) are the positions of the parameters with respect to which gradients are taken: one gradient
+    for an int, a tuple of gradients for a tuple. ``argnames`` are names of parameters or of captured variables, whose
+    gradients come in a dict. With both, the result is ``(those of argnums, dict)``.
 
     ``threads`` is the number of threads of parallel loops (default: ``ADC_NUM_THREADS``, or the processors
     that the process is granted). With ``parallel=False`` no loop runs on threads.
@@ -261,14 +261,14 @@ def jit_grad(
 
     ``memory`` (bytes, or text as ``"2GB"``) limits everything that a call of the gradient allocates, the gradient
     included. The schedule is chosen when the gradient is called. If nothing fits, it raises a MemoryError that says how
-    much would be enough. ``checkpoint="auto"`` is a ``memory`` of half of what the machine has.
+    much would be enough. ``checkpoint="auto"`` sets ``memory`` to half of the machine's.
 
     ``time_block`` runs that many steps of a stencil's time loop in one sweep over memory, where possible (the report
-    says where). ``"auto"`` takes as many as pay. Such nests are not tiled. The bits are the same.
+    says where). ``"auto"`` chooses the number. Such nests are not tiled. The bits are the same.
 
-    ``contract=True`` allows products that you wrote to be fused with sums, as C compilers do: faster where a loop
-    computes much, with other last bits than Python's. By default each operation is rounded (or as the environment
-    variable ``ADC_CONTRACT`` says, 0 or 1).
+    ``contract=True`` allows products that you wrote to be fused with sums, as C compilers do: faster for loops with
+    much arithmetic; the last bits then differ from Python's. By default each operation is rounded (or as the
+    environment variable ``ADC_CONTRACT`` says, 0 or 1).
 
     ``debug="nan"`` (or ``ADC_DEBUG=nan``) stops at the first NaN or infinity that is made of finite numbers, in the
     function or a derivative, and names line and variable.

@@ -22,9 +22,9 @@ def fixed_point(f: Callable[..., Any], x0: Any, *args: Any, tolerance: float = 1
     """The ``x`` with ``x = f(x, *args)``, by iteration from ``x0``: a float, or an array of floats.
 
     The iteration ends when no element changes by more than ``tolerance`` times its size (or times one, if that is
-    larger). It raises ``ArithmeticError`` after ``steps`` steps. The derivative by ``args`` is that of the solution,
-    and does not depend on the iteration: ``w = g + w df/dx`` is solved by iteration too, which converges as fast.
-    ``x0`` has no derivative. What ``f`` captures must not vary; pass it in ``args``.
+    larger). It raises ``ArithmeticError`` after ``steps`` steps. The derivative with respect to ``args`` is that of the
+    solution, and does not depend on the iteration: ``w = g + w df/dx`` is solved by iteration too, which converges as
+    fast. ``x0`` has no derivative. What ``f`` captures must not vary; pass it in ``args``.
     """
     return _iterated(lambda x: f(x, *args), x0, tolerance, steps, "the fixed point")
 

@@ -12,11 +12,11 @@ from adc.decorator import jit_grad
 from adc.frontend.abstract import Abstract, Array, Scalar
 from adc.frontend.looks import Looks
 from adc.frontend.traced import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
-from adc.ir import kinds
+from adc.ir import kinds, ops
 from adc.ir.core import Func, Module
 from adc.ir.types import MemRefType, Type, i64, index
 from adc.ir.verifier import VerificationError, verify
-from adc.passes.analysis.effects import Summaries
+from adc.passes.analysis.effects import Memory, Summaries
 
 
 def load_mlir(target: str) -> list[tuple[Subject, tuple[Abstract, ...]]]:
@@ -42,7 +42,25 @@ def load_mlir(target: str) -> list[tuple[Subject, tuple[Abstract, ...]]]:
     return [_subject(part_of(module, [name]), name) for name in wanted]
 
 
+def _refuse_overlaps(module: Module) -> None:
+    """Functions are compiled for arguments that do not overlap one that they write to."""
+    summaries = Summaries.asked(module)
+    for func in module.funcs.values():
+        memory = Memory(func, summaries)
+        for op in func.walk():
+            summary = summaries.of(op.attrs["callee"]) if op.opdef is ops.call else None
+            arrays = [k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType)] if summary else []
+            reach = {k: memory.reach(op.operands[k]) for k in arrays}
+            for k in arrays:
+                written = summary is not None and k in summary.writes
+                if written and any(j != k and not reach[j].isdisjoint(reach[k]) for j in arrays):
+                    raise kinds.OVERLAPPING_ARGUMENTS(
+                        f"{op.attrs['callee']} writes to an argument that another one overlaps here", op.loc
+                    )
+
+
 def _subject(module: Module, entry: str) -> tuple[Subject, tuple[Abstract, ...]]:
+    _refuse_overlaps(module)
     func = module.funcs[entry]
     names: list[str] = []
     for k, arg in enumerate(func.args):

@@ -49,7 +49,7 @@ def check_grads(
     """Compare the derivatives of ``fn`` at ``args`` with differences, up to ``order`` (1 or 2), in the given ``modes``.
 
     Second derivatives, for functions that return one float, are formed forward over reverse. A point that looks like a
-    kink is an error too, also if the derivative is the mean of the slopes on both sides. See ``test_rule``.
+    kink is an error too, even if the derivative is the mean of the slopes on both sides. See ``test_rule``.
 
     A function that several ranks run together (``adc.mpi``) is checked by all ranks at once, if its value is one number
     that is the same on all: along a direction in what all hold.

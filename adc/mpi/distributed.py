@@ -96,7 +96,7 @@ class Grid:
 
 @dataclass(eq=False)
 class Field:
-    """An array that is shared out: of ``array``, which has the shape of the whole, only ``own`` is this rank's."""
+    """An array that is distributed: ``array`` has the shape of the whole, and only ``own`` belongs to this rank."""
 
     grid: Grid
     array: Any

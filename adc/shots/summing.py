@@ -36,7 +36,7 @@ def sum_shots(
     model to differentiate by, as in ``adc.grad``; the default is what ``jit_grad`` was told, or else the first. The
     gradient has the structure, shapes and dtypes of the argument. With ``argnums=()`` it is an empty tuple.
 
-    ``executor`` runs the shots: anything with ``submit`` as ``concurrent.futures`` has it (pools of threads and of
+    ``executor`` runs the shots: anything with ``submit`` as in ``concurrent.futures`` (pools of threads and of
     processes, loky's, those of ``mpi4py.futures``), a client of Dask, a pool of ``multiprocessing`` or Ray, anything
     else with ``map``, joblib's ``Parallel``; or a function without parameters that makes one of these. None is this
     thread. Shots are added in their order, so the sum has the same bits whatever runs them, whichever is finished
@@ -47,7 +47,7 @@ def sum_shots(
 
     An exception of a shot is raised here, with a note which says in which shot. If a worker process ends before its
     shot, the shot is run again: by Dask itself, and in a new pool if ``executor`` is a function that makes one. A pool
-    of ``concurrent.futures`` that lost a worker runs nothing any more, and then there is an error of kind
+    of ``concurrent.futures`` that lost a worker cannot run anything any more; that is an error of kind
     ``lost-worker``.
 
     ``progress``: True shows a bar, or lines where there is no terminal; a function is called with the number of shots

@@ -40,7 +40,7 @@ def progress(*, console: Console | None = None) -> Progress:
     has a bar for the forward and one for the reverse sweep: steps done and in total, steps per second, and the time
     left (seconds, minutes, hours). Calls that take less than a third of a second are not shown. ``console`` is the
     ``rich.console.Console`` to write to (by default, standard error). If that is neither a terminal nor a notebook, a
-    line is written every half minute. A context in another one, of any thread, changes nothing. Raises ``AdcError`` if
+    line is written every half minute. Nesting such contexts, in any threads, has no effect. Raises ``AdcError`` if
     ``console`` is not a console.
     """
     if console is not None:

@@ -161,3 +161,34 @@ def test_arguments_of_fixed_extents_are_refused(tmp_path: Path) -> None:
     path.write_text(BODY.replace("TYPE", "memref<4xf64>").replace("LINE", ""))
     with pytest.raises(AdcError, match=re.escape("memref<?xf64>")):
         load_mlir(str(path))
+
+
+CALLS = """
+"func.func"() <{function_type = (memref<?xf64>, memref<?xf64>) -> (), sym_name = "g", sym_visibility = "private"}> ({
+^bb0(%a: memref<?xf64>, %b: memref<?xf64>):
+  %c = "arith.constant"() <{value = 0 : index}> : () -> index
+  %v = "memref.load"(%b, %c) : (memref<?xf64>, index) -> f64
+  "memref.store"(%v, %a, %c) : (f64, memref<?xf64>, index) -> ()
+  "func.return"() : () -> ()
+}) : () -> ()
+"func.func"() <{function_type = (memref<?xf64>, memref<?xf64>) -> (), sym_name = "f"}> ({
+^bb0(%x: memref<?xf64>, %y: memref<?xf64>):
+  "func.call"(%x, OTHER) <{callee = @g}> : (memref<?xf64>, memref<?xf64>) -> ()
+  "func.return"() : () -> ()
+}) : () -> ()
+"""
+
+
+def test_overlapping_arguments_of_calls_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "f.mlir"
+    path.write_text(CALLS.replace("OTHER", "%y"))
+    ((subject, _),) = load_mlir(str(path))
+    x, y = np.zeros(2), np.full(2, 3.0)
+    _, back = subject.owner.pullback(x, y)
+    assert x[0] == 3.0
+    by_x, by_y = back(final={"x": np.array([1.0, 1.0])})
+    assert np.array_equal(by_x, [0.0, 1.0]) and np.array_equal(by_y, [1.0, 0.0])
+    path.write_text(CALLS.replace("OTHER", "%x"))
+    with pytest.raises(AdcError, match="writes to an argument that another one overlaps") as caught:
+        load_mlir(str(path))
+    assert "f.mlir:11:" in str(caught.value)
