@@ -18,10 +18,11 @@ import numpy as np
 from adc import collector
 from adc.alignment import Borrowed
 from adc.backend.calls.callable_type import NativeCallable
+from adc.backend.calls.stub import set_miss
 from adc.bound import Bound, Computed
 from adc.boundary import internal, leaving, public
 from adc.checkpoints import combined
-from adc.compiler import Staged, Subject, UnknownConstant
+from adc.compiler import Builtin, Staged, Subject, UnknownConstant
 from adc.containers import Lowered, lower
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract, walk_abstract
@@ -35,7 +36,7 @@ from adc.persistent import records
 from adc.persistent.constants import Constants
 from adc.pickling import by_name
 from adc.signature import abstracts_of, leaf_type, normalise, pinned
-from adc.specialise import Misfit, Specialisation
+from adc.specialise import Misfit, Specialisation, misfit
 from adc.watch.compiling import told
 
 if TYPE_CHECKING:
@@ -65,8 +66,14 @@ class Dispatcher(NativeCallable):
         self._here = threading.local()
         # The last call with containers: their forms, and what ran.
         self._last: tuple[Any, Specialisation | None] = None, None
+        # What took the last call with keywords: it takes all parameters by position.
+        self._named: Builtin | None = None
         with _dispatchers_lock:
             _DISPATCHERS.add(self)
+
+    def _set_target(self, target: object) -> None:
+        self._named = None
+        super()._set_target(target)
 
     def _made_with(self) -> Made:
         """What a derivative was made with, beside the subject."""
@@ -131,9 +138,12 @@ class Dispatcher(NativeCallable):
         borrowed = Borrowed()
         version = RULES.version
         try:
+            parameters, named = self._subject.parameters, self._named
+            if kwargs and named is not None and (values := parameters.in_order(args, kwargs)) is not None:
+                with contextlib.suppress(Misfit):
+                    return named(*values)
             if kwargs and (variant := self._asked_otherwise(kwargs)) is not None:
                 return variant._dispatch(*args, **kwargs)
-            parameters = self._subject.parameters
             lowered = lower(parameters.names, parameters.bind(args, kwargs))
             if lowered.shapes is not None and lowered.shapes == self._last[0]:
                 last = self._last[1]
@@ -149,8 +159,12 @@ class Dispatcher(NativeCallable):
             direct = None if count is None else spec.direct.get(count)
             if direct is not None and direct is not self._target and self._subject.target.resident:
                 self._set_target(direct)
-                if RULES.version != version:  # a rule was given meanwhile
-                    self._set_target(None)
+            if kwargs and self._subject.target.resident:
+                self._named = spec.direct.get(len(parameters.names))
+                if self._named is not None and parameters.by_position(0) is None:
+                    set_miss(self._named, misfit)  # it may not be called by position
+            if RULES.version != version:  # a rule was given meanwhile
+                self._set_target(None)
             return spec.run(spec.canonical(values))
         except Misfit:
             message = f"{self._subject.name}: compiled code does not take these arguments"

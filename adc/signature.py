@@ -42,6 +42,13 @@ class Parameters:
             defaults = [p.default for p in self.signature.parameters.values()]
             self.defaults = tuple(d for d in defaults if d is not inspect.Parameter.empty)
 
+        # Those that have to be, and those that may be given by position; and what others are if they are left out.
+        self._positional_only = sum(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
+        self._positional = sum(p.kind in _POSITIONAL for p in self.signature.parameters.values())
+        self._left_out = {
+            name: p.default for name, p in self.signature.parameters.items() if p.default is not inspect.Parameter.empty
+        }
+
     def are_of(self, fn: types.FunctionType) -> bool:
         """Whether the function has had the same code and the same defaults all the time."""
         now = _parts_of(fn)
@@ -88,6 +95,21 @@ class Parameters:
             raise _unbound(self, kwargs, error) from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self.names)
+
+    def in_order(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """As ``bind``, in a microsecond; None where that has to look closer."""
+        if self.variadic or self.keywords or not self._positional_only <= len(args) <= self._positional:
+            return None
+        names = self.names[len(args) :]
+        values = kwargs
+        if len(kwargs) != len(names):
+            if not kwargs.keys() <= set(names):
+                return None
+            values = {**self._left_out, **kwargs}
+        try:
+            return *args, *[values[name] for name in names]
+        except KeyError:
+            return None
 
     def split(self, abstracts: tuple[Abstract, ...]) -> tuple[tuple[Abstract, ...], dict[str, Abstract]]:
         """Positional and keyword-only arguments, as the tracer takes them."""
