@@ -208,12 +208,15 @@ def shifted(bound: functools.partial[Any], chosen: Selection) -> Selection:
     """What a selection among the arguments that are left is among all of the function."""
     first = len(bound.args)
     numbers = tuple(n + first if n >= 0 else n for n in chosen.numbers)
-    negative = [n for n in chosen.numbers if n < 0]
-    if negative:
+    subject = getattr(bound.func, "_subject", None)
+    count = 0 if subject is None else len(subject.parameters.names) - first
+    if not all(0 <= n < count for n in chosen.numbers):
         left = list(inspect.signature(bound).parameters.values())
-        if not any(p.kind is p.VAR_POSITIONAL for p in left) and min(negative) < -len(left):
+        outside = [n for n in chosen.numbers if not -len(left) <= n < len(left)]
+        if outside and not any(p.kind is p.VAR_POSITIONAL for p in left):
+            known = ", ".join(f"{k} ({p.name})" for k, p in enumerate(left))
             raise kinds.WRONG_ARGNUMS(
-                f"argnums {min(negative)} of a function that takes {len(left)} arguments",
-                help="numbers count the arguments that are left to be given",
+                f"{bound.func.__name__} has no argument number {outside[0]} that is left to be given",
+                help=f"numbers count the arguments that are left to be given: {known}",
             )
     return replace(chosen, numbers=numbers)

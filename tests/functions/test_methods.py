@@ -270,8 +270,9 @@ def test_what_is_bound_in_compiled_code(name):
 
 def test_negative_numbers_stay_among_what_is_left():
     assert adc.grad(Model().plain, -1)(3.0, 4.0) == 6.0
-    with pytest.raises(adc.AdcError, match="takes 2 arguments"):
-        adc.grad(Model().plain, -3)(3.0, 4.0)
+    for number in (-3, 2):
+        with pytest.raises(adc.AdcError, match=f"plain has no argument number {number} that is left to be given"):
+            adc.grad(Model().plain, number)(3.0, 4.0)
 
 
 def test_numbers_of_a_partial_are_those_of_its_signature():
