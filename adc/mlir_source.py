@@ -39,7 +39,7 @@ def load_mlir(target: str) -> list[tuple[Subject, tuple[Abstract, ...]]]:
     for name in wanted:
         if name not in public:
             raise kinds.NO_SUCH_FUNCTION(f"{path} has no function {name!r}", help=f"it has {', '.join(public)}")
-    return [_subject(part_of(module, [name]), name) for name in wanted]
+    return [subject_of(module, name) for name in wanted]
 
 
 def _refuse_overlaps(module: Module) -> None:
@@ -59,7 +59,9 @@ def _refuse_overlaps(module: Module) -> None:
                     )
 
 
-def _subject(module: Module, entry: str) -> tuple[Subject, tuple[Abstract, ...]]:
+def subject_of(module: Module, entry: str) -> tuple[Subject, tuple[Abstract, ...]]:
+    """A function of a module, to be compiled, and the types of its arguments."""
+    module = part_of(module, [entry])
     _refuse_overlaps(module)
     func = module.funcs[entry]
     names: list[str] = []
