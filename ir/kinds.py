@@ -54,7 +54,7 @@ UNSUPPORTED_TARGET = _kind(
     "unsupported-target", d.CompileSyntaxError, "an assignment to something that cannot be assigned"
 )
 UNSUPPORTED_FUNCTION = _kind(
-    "unsupported-function", d.CompileSyntaxError, "a function of a sort that cannot be compiled"
+    "unsupported-function", d.CompileSyntaxError, "a kind of function that cannot be compiled"
 )
 ENDLESS_RECURSION = _kind(
     "endless-recursion", d.CompileSyntaxError, "a function that calls itself in every case, or with ever new types"
@@ -62,12 +62,12 @@ ENDLESS_RECURSION = _kind(
 UNSUPPORTED_CALL = _kind("unsupported-call", d.CompileSyntaxError, "a call whose arguments cannot be told apart")
 CANNOT_RETURN = _kind("cannot-return", d.CompileTypeError, "a result that cannot be returned to Python")
 INVALID_SOURCE = _kind(
-    "invalid-source", d.CompileSyntaxError, "a file that Python itself cannot run, or text that is no IR"
+    "invalid-source", d.CompileSyntaxError, "a file that Python itself cannot run, or text that is not valid IR or MLIR"
 )
 
 # Names ----------------------------------------------------------------------------------------------------------------
 
-UNKNOWN_NAME = _kind("unknown-name", d.CompileNameError, "a name that is defined nowhere")
+UNKNOWN_NAME = _kind("unknown-name", d.CompileNameError, "a name that is not defined")
 UNBOUND_VARIABLE = _kind(
     "unbound-variable", d.CompileUnboundError, "a local variable that is read before it has a value"
 )
@@ -113,7 +113,7 @@ CAST_NOT_SAFE = _kind(
 
 # Values, shapes and subscripts ----------------------------------------------------------------------------------------
 
-INVALID_VALUE = _kind("invalid-value", d.CompileValueError, "a constant that makes no sense there")
+INVALID_VALUE = _kind("invalid-value", d.CompileValueError, "a constant that is not valid there")
 INVALID_AXIS = _kind("invalid-axis", d.CompileValueError, "an axis that the array does not have")
 RANK_MISMATCH = _kind("rank-mismatch", d.CompileValueError, "arrays whose numbers of dimensions do not fit")
 WRONG_UNPACKING = _kind("wrong-unpacking", d.CompileValueError, "more or fewer variables than values")
@@ -145,11 +145,11 @@ UNSUPPORTED_ARRAY = _kind(
     "unsupported-array", d.ArgumentError, "an array with a memory layout that adc does not support"
 )
 OVERLAPPING_ARGUMENTS = _kind(
-    "overlapping-arguments", d.ArgumentError, "arrays that share memory where that is not possible"
+    "overlapping-arguments", d.ArgumentError, "arrays that share memory where they must not"
 )
 NUMBER_TOO_LARGE = _kind("number-too-large", d.RangeError, "a number that does not fit into 64 bits, or into an int32")
 NOT_A_FUNCTION = _kind("not-a-function", d.ArgumentError, "something to compile that is not a Python function")
-INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with a value that is not possible")
+INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with an invalid value")
 UNKNOWN_SIZE = _kind("unknown-size", d.ArgumentError, "memory= for a gradient whose memory cannot be predicted")
 MISSING_PACKAGE = _kind("missing-package", d.ArgumentError, "something that needs a package which is not installed")
 NOT_SENDABLE = _kind("not-sendable", d.ArgumentError, "something to pickle that cannot be sent to another process")
@@ -174,7 +174,7 @@ WRONG_PATTERN = _kind(
 )
 PATTERN_SHAPE = _kind("pattern-shape", d.ShapeError, "a sparsity pattern whose shape is not that of the matrix")
 PATTERN_TOO_SMALL = _kind(
-    "pattern-too-small", d.DifferentiationError, "a sparsity pattern that leaves out what is not zero"
+    "pattern-too-small", d.DifferentiationError, "a sparsity pattern that leaves out nonzero entries"
 )
 WRONG_DERIVATIVE = _kind("wrong-derivative", d.DifferentiationError, "a derivative that a check finds to be wrong")
 INVALID_RULE = _kind("invalid-rule", d.ArgumentError, "a derivative rule that is declared wrongly")
@@ -184,7 +184,7 @@ CHANGED_ARRAY = _kind("changed-array", d.DifferentiationError, "an array changed
 # Ranks ----------------------------------------------------------------------------------------------------------------
 
 COLLECTIVE_APART = _kind(
-    "collective-apart", d.CompileSyntaxError, "what all ranks have to do at once, under a condition that may differ"
+    "collective-apart", d.CompileSyntaxError, "an operation of all ranks under a condition that may differ"
 )
 NOT_SAME = _kind("not-same", d.DifferentiationError, "the gradient of a value that may differ between ranks")
 NOT_DISTRIBUTED = _kind(

@@ -298,7 +298,7 @@ class SparseJacobian(Jacobian):
 
     def _too_small(self, where: int, plan: _Plan) -> Exception:
         return kinds.PATTERN_TOO_SMALL(
-            f"the pattern given for {self._what} leaves out what is not zero, in "
+            f"the pattern given for {self._what} leaves out nonzero entries, in "
             f"{'column' if plan.reverse else 'row'} {where}",
             self.traced.module.funcs[self.traced.entry].loc,
             help="leave pattern out, and adc finds it, or add the missing places",

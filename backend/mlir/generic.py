@@ -44,7 +44,7 @@ class Operation:
     operand_types: list[str] = field(default_factory=list)
     result_types: list[str] = field(default_factory=list)
 
-    def refuse(self, message: str, help: str = "") -> Exception:
+    def rejected(self, message: str, help: str = "") -> Exception:
         return kinds.UNSUPPORTED_VALUE(message, self.loc, help=help)
 
 
@@ -137,7 +137,7 @@ class _Reader:
         self.expect("(")
         op.operands = self.listed(lambda: self.match(_VALUE, "a value")[0], ")")
         if self.text.startswith("[", self.at):
-            raise op.refuse(f"{op.name} goes to another block: control flow is read as scf.for, scf.while and scf.if")
+            raise op.rejected(f"{op.name} goes to another block: control flow is read as scf.for, scf.while and scf.if")
         if self.accept("<{"):
             self.dictionary(op.attrs, "}>")
         if self.accept("("):

@@ -49,7 +49,7 @@ def parse_text(text: str, file: str) -> Module:
     read: list[tuple[Operation, Func]] = []
     for op in parse(text, file):
         if op.name != "func.func":
-            raise op.refuse(f"{op.name} outside a function is not supported")
+            raise op.rejected(f"{op.name} outside a function is not supported")
         name = _symbol(op.attrs["sym_name"])
         (body,) = op.regions
         if not body.ops:
@@ -111,12 +111,12 @@ class Reader:
             found = self._read(op)
         except KeyError as missing:
             if str(missing.args[0]).startswith("%"):
-                raise op.refuse(f"{missing.args[0]} is not a value that can be used here") from None
-            raise op.refuse(f"{op.name} needs the attribute {missing}") from None
+                raise op.rejected(f"{missing.args[0]} is not a value that can be used here") from None
+            raise op.rejected(f"{op.name} needs the attribute {missing}") from None
         except (TypeError, IndexError, ValueError) as error:
-            raise op.refuse(f"{op.name}: {error}") from None
+            raise op.rejected(f"{op.name}: {error}") from None
         if len(found) != len(op.results):
-            raise op.refuse(f"{op.name} gives {len(found)} values, not {len(op.results)}")
+            raise op.rejected(f"{op.name} gives {len(found)} values, not {len(op.results)}")
         self.values.update(zip(op.results, found, strict=True))
 
     def _read(self, op: Operation) -> Sequence[Value]:
@@ -130,7 +130,7 @@ class Reader:
             return rule(self, op)
         opdef = ops.TABLE.get(op.name)
         if opdef is None or op.name.split(".")[0] not in ("arith", "math") or op.regions:
-            raise op.refuse(f"{op.name} is not supported")
+            raise op.rejected(f"{op.name} is not supported")
         attrs: dict[str, Attr] = {}
         if "type" in opdef.attrs:
             attrs["type"] = Types(op).of(op.result_types[0])
@@ -158,10 +158,10 @@ class Reader:
             exact, short = given
             same = short is not None and short.whole is not None and self.lows.get(short.whole) is exact
             if exact is None or not same:
-                raise op.refuse("integers of 128 bits are read only where they tell whether a result fits")
+                raise op.rejected("integers of 128 bits are read only where they tell whether a result fits")
             return build(ops.fits, exact.values, {"kind": exact.kind}).results
         else:
-            raise op.refuse("integers of 128 bits are read only where they tell whether a result fits")
+            raise op.rejected("integers of 128 bits are read only where they tell whether a result fits")
         op.results = []
         return []
 
@@ -181,7 +181,7 @@ def _cmp(r: Reader, op: Operation) -> Sequence[Value]:
     opdef, listed = (ops.cmpf, PREDICATES) if op.name == "arith.cmpf" else (ops.cmpi, ORDERS)
     number -= opdef is ops.cmpf
     if not 0 <= number < len(listed):
-        raise op.refuse("a comparison that is always true or false is not supported")
+        raise op.rejected("a comparison that is always true or false is not supported")
     predicate, operands = listed[number], r.operands(op)
     if opdef is ops.cmpf or predicate[0] != "u":
         return build(opdef, operands, {"predicate": predicate}).results
@@ -219,7 +219,7 @@ def _alloc(r: Reader, op: Operation) -> Sequence[Value]:
 def _dim(r: Reader, op: Operation) -> Sequence[Value]:
     memref, place = r.operands(op)
     if place.op is None or place.op.opdef is not ops.constant:
-        raise op.refuse("memref.dim of a dimension that is not a constant is not supported")
+        raise op.rejected("memref.dim of a dimension that is not a constant is not supported")
     return build(ops.dim, [memref], {"dim": place.op.attrs["value"]}).results
 
 
@@ -299,14 +299,14 @@ def _for(r: Reader, op: Operation) -> Sequence[Value]:
     types = _types(op, op.result_types)
     body = _body(r, op.regions[0], [operands[0].type, *types])
     if operands[0].type != index:
-        raise op.refuse("loops count by an index; this one has another type")
+        raise op.rejected("loops count by an index; this one has another type")
     return build(ops.for_, operands, {}, types, [body]).results
 
 
 def _parallel(r: Reader, op: Operation) -> Sequence[Value]:
     """Dimensions are loops in each other, of which the outermost is parallel."""
     if op.result_types:
-        raise op.refuse("scf.parallel with results is not supported", "use scf.for with iter_args")
+        raise op.rejected("scf.parallel with results is not supported", "use scf.for with iter_args")
     operands = r.operands(op)
     count = len(operands) // 3
     lower, upper, step = (operands[k * count : (k + 1) * count] for k in range(3))
@@ -344,7 +344,7 @@ def _if(r: Reader, op: Operation) -> Sequence[Value]:
 
 def _end(r: Reader, op: Operation) -> Sequence[Value]:
     if op.regions:
-        raise op.refuse(f"{op.name} with a region is not supported")
+        raise op.rejected(f"{op.name} with a region is not supported")
     opdef = {"scf.yield": ops.yield_, "scf.condition": ops.condition, "scf.reduce": ops.reduce}
     build({**opdef, "func.return": ops.return_}[op.name], r.operands(op))
     return []
@@ -355,12 +355,12 @@ def _call(r: Reader, op: Operation) -> Sequence[Value]:
     types = _types(op, op.result_types)
     if callee not in r.declared:
         if callee not in r.module.funcs:
-            raise op.refuse(f"there is no function {callee}")
+            raise op.rejected(f"there is no function {callee}")
         return build(ops.call, r.operands(op), {"callee": callee, "types": tuple(types)}).results
     single = callee.endswith("f") and types == [f32]
     name = _C_NAMES.get(callee.removesuffix("f") if single else callee)
     if name is None:
-        raise op.refuse(f"the function {callee} is not in the file", f"of C's library there are {', '.join(_C_NAMES)}")
+        raise op.rejected(f"the file has no function {callee}", f"of C's library there are {', '.join(_C_NAMES)}")
     return build(ops.TABLE[name], r.operands(op)).results
 
 

@@ -26,7 +26,7 @@ class Types:
             return IntType(int(text[1:]))
         found = _MEMREF.fullmatch(text)
         if found is None:
-            raise self.op.refuse(f"the type {text} is not supported")
+            raise self.op.rejected(f"the type {text} is not supported")
         dims, rest = found.groups()
         shape = tuple(None if d == "?" else int(d) for d in dims.split("x") if d)
         layout = _STRIDED.fullmatch(rest)
@@ -35,7 +35,7 @@ class Types:
             strides = tuple(None if s.strip() == "?" else int(s) for s in given.split(",") if s.strip())
             return MemRefType(shape, self.of(rest), strides)
         if "," in rest and not rest.startswith("memref"):
-            raise self.op.refuse(f"the layout of {text} is not supported", "memory may be contiguous or strided")
+            raise self.op.rejected(f"the layout of {text} is not supported", "memory may be contiguous or strided")
         return MemRefType(shape, self.of(rest))
 
     def results(self, function_type: str) -> list[Type]:

@@ -90,7 +90,7 @@ class Views:
         elif op.name == "arith.addi" and isinstance(b, _Offset):
             self.parts[op.results[0]] = self._further(op, b, a, op.operands[0])
         else:
-            raise op.refuse(
+            raise op.rejected(
                 f"{op.name} of an offset or a stride is not supported",
                 "views are read whose offset is that of the memory, plus subscripts times strides",
             )
@@ -105,7 +105,7 @@ class Views:
             start = step.times if step.times is not None else self.reader.constant(1)
             return replace(offset, starts=(*offset.starts, (step.dim, start)))
         if step is not None:
-            raise op.refuse("a sum of the offsets of two memrefs is not supported")
+            raise op.rejected("a sum of the offsets of two memrefs is not supported")
         more = self.reader[name]
         if offset.more is not None:
             more = build(ops.addi, [offset.more, more]).results[0]
@@ -127,13 +127,13 @@ class Views:
             return self._reshaped(op, source, offsets[0], extents)
         start = offset if isinstance(offset, _Offset) else self._plain(op, source, part, offsets[0])
         if start.source is not source:
-            raise op.refuse("the offset is that of another memref")
+            raise op.rejected("the offset is that of another memref")
         along = self._along(source, followed, strides)
         if along is not None and start.more is None:
             return self._window(op, source, start, extents, along)
         if source.type.strides is None and not start.starts and not any(followed):
             return self._cut(source, start, extents, strides)
-        raise op.refuse(
+        raise op.rejected(
             "this view is not supported", "views are windows, permutations of dimensions, or of contiguous memory"
         )
 
@@ -165,7 +165,7 @@ class Views:
         """An offset that counts from the beginning of contiguous memory."""
         assert isinstance(source.type, MemRefType)
         if source.type.strides is not None:
-            raise op.refuse("an offset that does not begin with that of the memory is not supported")
+            raise op.rejected("an offset that does not begin with that of the memory is not supported")
         zero = offset == 0
         return _Offset(source, (), None if zero else self._value(offset))
 
@@ -180,7 +180,7 @@ class Views:
     def _reshaped(self, op: Operation, source: Value, offset: str | int, extents: list[Value]) -> Value:
         assert isinstance(source.type, MemRefType)
         if source.type.strides is not None or offset != 0:
-            raise op.refuse("a view of the identity layout is read of memory that has it, at its beginning")
+            raise op.rejected("a view of the identity layout is read of memory that has it, at its beginning")
         groups = ((source.type.rank, len(extents)),)
         return build(ops.reshape, [source, *extents], {"groups": groups}).results[0]
 
@@ -198,7 +198,7 @@ class Views:
         assert isinstance(t, MemRefType)
         dims = [s.dim for s in along]
         if len(set(dims)) < len(dims):
-            raise op.refuse("a view with one dimension of the memory twice is not supported")
+            raise op.rejected("a view with one dimension of the memory twice is not supported")
         zero, one = self.reader.constant(0), self.reader.constant(1)
         starts, sizes, steps = [zero] * t.rank, [one] * t.rank, [one] * t.rank
         for dim, value in start.starts:

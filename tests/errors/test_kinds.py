@@ -105,9 +105,10 @@ IR_WORDS = re.compile(r"\b(memref|f64|f32|i64|i32|i1|scf|arith|index_cast|rank \
 
 
 def test_refusals_do_not_speak_of_the_ir() -> None:
-    """Types are those of Python and NumPy; ``f64[:, :]`` is how signatures are written down, and only said of these."""
+    """Types are those of Python and NumPy; ``f64[:, :]`` is how signatures are written down, and only said of these.
+    What is wrong with a file of MLIR is said in the words of MLIR."""
     for where, node in nodes():
-        if isinstance(node, ast.Call) and _refuses(node):
+        if isinstance(node, ast.Call) and _refuses(node) and "mlir" not in where:
             for part in ast.walk(node):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str) and "f64[" not in part.value:
                     assert not IR_WORDS.search(part.value), where
