@@ -64,6 +64,7 @@ CONTEXT_OFFSET = 1560  # i64: of what is run of the steps of a loop, where it is
 CONTEXT_TOTAL = 1568  # i64: how many steps the whole has
 MANY_BLOCKS = 256  # of which a context keeps only those that the last run used
 CONTEXT_LIMIT = 1600  # i64: how many bytes the arena is to hold; 0: as many as it needs
+CONTEXT_ALONE = 1760  # i64: 1 while one thread alone runs code with it, which needs no lock for small blocks
 
 FUNCTIONS = (
     "adc_alloc",

@@ -4,6 +4,10 @@ Small blocks (``SMALL_BYTES``) are cut from slabs, one after the other, and free
 last one is taken first: a program that leaves a record in each of many calls has them side by side. A reset that finds
 any of them live takes the slabs back whole, in time that does not depend on how many blocks they were cut into.
 
+While one thread alone runs code with a context (``CONTEXT_ALONE``), small blocks are listed and taken without its lock:
+the stub says when such a run begins and ends, and loops on threads suspend it. What such a run allocates is not known
+to any other thread before it ends, so nobody else frees it meanwhile.
+
 Each block has a header of 64 bytes before its data. Classes come four to a power of two, so at most a fifth of a block
 is unused; what is live, and its peak, is what was asked for, for nobody touches the rest. A request takes a free block
 of its class or of the next three. Where a new one would be more than the context is to hold, and is no small part of
@@ -28,6 +32,33 @@ MOST_SLABS = 4  # that a context keeps cut from run to run
 KEEP_CALLS = 8
 
 _TEXT = r"""
+; Around what changes the lists of small blocks: the lock of the context, unless one thread alone runs code with it.
+define internal void @adc_rt_enter(ptr %ctx) {
+  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
+  %alone = load i64, ptr %alone.p
+  %shared = icmp eq i64 %alone, 0
+  br i1 %shared, label %wait, label %done
+wait:
+  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
+  call void @adc_rt_lock(ptr %lock)
+  br label %done
+done:
+  ret void
+}
+
+define internal void @adc_rt_exit(ptr %ctx) {
+  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
+  %alone = load i64, ptr %alone.p
+  %shared = icmp eq i64 %alone, 0
+  br i1 %shared, label %leave, label %done
+leave:
+  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
+  call void @adc_rt_unlock(ptr %lock)
+  br label %done
+done:
+  ret void
+}
+
 ; Marks a block live, for so many bytes, and counts it; not a slab (-1), of which the blocks count. The caller holds the
 ; lock.
 define internal void @adc_rt_mark(ptr %ctx, ptr %block, i64 %asked) {
@@ -107,6 +138,26 @@ take:
 
 define LINKAGE noalias ptr @adc_alloc(ptr %ctx, i64 %bytes) {
 entry:
+  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
+  %alone = load i64, ptr %alone.p
+  %one.thread = icmp ne i64 %alone, 0
+  %little.one = icmp ule i64 %bytes, SMALL_BYTES
+  %quick = and i1 %little.one, %one.thread
+  br i1 %quick, label %listed, label %locked
+listed:
+  %number = call i32 @adc_rt_class(i64 %bytes)
+  %slot = getelementptr %adc.context, ptr %ctx, i32 0, i32 24, i32 %number
+  %head = load ptr, ptr %slot
+  %lacking = icmp eq ptr %head, null
+  br i1 %lacking, label %locked, label %pop
+pop:
+  %free.p = getelementptr %adc.block, ptr %head, i32 0, i32 3
+  %rest = load ptr, ptr %free.p
+  store ptr %rest, ptr %slot
+  call void @adc_rt_mark(ptr %ctx, ptr %head, i64 %bytes)
+  %popped = getelementptr i8, ptr %head, i64 64
+  ret ptr %popped
+locked:
   %absurd = icmp ugt i64 %bytes, 140737488355328
   br i1 %absurd, label %none, label %search
 none:
@@ -141,14 +192,13 @@ large:
 ; A small block: the last of its class that was freed, or the next part of a slab; its data, or null.
 define internal ptr @adc_rt_cut(ptr %ctx, i32 %class, i64 %bytes) {
 entry:
-  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
   %slot = getelementptr %adc.context, ptr %ctx, i32 0, i32 24, i32 %class
   %at.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 21
   %end.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 22
   %capacity = call i64 @adc_rt_capacity(i32 %class)
   %size = add i64 %capacity, 64
   %me = call ptr @pthread_self()
-  call void @adc_rt_lock(ptr %lock)
+  call void @adc_rt_enter(ptr %ctx)
   %head = load ptr, ptr %slot
   %none = icmp eq ptr %head, null
   br i1 %none, label %slab, label %listed
@@ -174,7 +224,7 @@ slab:
   %fits = icmp ule i64 %size, %room
   br i1 %fits, label %next, label %refill
 refill:
-  call void @adc_rt_unlock(ptr %lock)
+  call void @adc_rt_exit(ptr %ctx)
   %wide = call i32 @adc_rt_class(i64 SLAB_BYTES)
   %fresh = call ptr @adc_rt_take(ptr %ctx, i32 %wide, i64 -1)
   %failed = icmp eq ptr %fresh, null
@@ -182,7 +232,7 @@ refill:
 nothing:
   ret ptr null
 begin:
-  call void @adc_rt_lock(ptr %lock)
+  call void @adc_rt_enter(ptr %ctx)
   %count.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 23
   %count = load i64, ptr %count.p
   %count1 = add i64 %count, 1
@@ -205,7 +255,7 @@ next:
 have:
   %found = phi ptr [ %head, %pop ], [ %picked, %pick ], [ %block, %next ]
   call void @adc_rt_mark(ptr %ctx, ptr %found, i64 %bytes)
-  call void @adc_rt_unlock(ptr %lock)
+  call void @adc_rt_exit(ptr %ctx)
   %data = getelementptr i8, ptr %found, i64 64
   ret ptr %data
 }
@@ -253,14 +303,44 @@ release:
   %ctx = load ptr, ptr %owner.p
   %class.p = getelementptr %adc.block, ptr %block, i32 0, i32 5
   %class = load i32, ptr %class.p
+  %known = sub i32 %class, SMALL_CLASS
+  %small = icmp ult i32 %known, SMALL_CLASSES
+  br i1 %small, label %cut, label %large
+cut:
+  %slot = getelementptr %adc.context, ptr %ctx, i32 0, i32 24, i32 %known
+  call void @adc_rt_enter(ptr %ctx)
+  call void @adc_rt_idle(ptr %ctx, ptr %block)
+  call void @adc_rt_list(ptr %slot, ptr %block)
+  call void @adc_rt_exit(ptr %ctx)
+  ret void
+large:
   %on.disk = icmp eq i32 %class, -1
   br i1 %on.disk, label %file, label %memory
 file:
   call void @adc_rt_free_file(ptr %ctx, ptr %block)
-  br label %done
+  ret void
 memory:
-  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
-  call void @adc_rt_lock(ptr %lock)
+  %its = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
+  call void @adc_rt_lock(ptr %its)
+  call void @adc_rt_idle(ptr %ctx, ptr %block)
+  %in.workspace = icmp eq i32 %class, CHUNK_CLASS
+  br i1 %in.workspace, label %chunk, label %whole
+chunk:
+  call void @adc_rt_leave(ptr %ctx, ptr %block)
+  br label %unlock
+whole:
+  %usual = getelementptr %adc.context, ptr %ctx, i32 0, i32 14, i32 %class
+  call void @adc_rt_list(ptr %usual, ptr %block)
+  br label %unlock
+unlock:
+  call void @adc_rt_unlock(ptr %its)
+  br label %done
+done:
+  ret void
+}
+
+; A block is not live any more. The caller holds the lock, or is alone.
+define internal void @adc_rt_idle(ptr %ctx, ptr %block) {
   %live.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
   store i32 0, ptr %live.p
   %count.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 7
@@ -276,28 +356,15 @@ memory:
   %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
   %epoch = load i64, ptr %epoch.p
   store i64 %epoch, ptr %asked.p
-  %in.workspace = icmp eq i32 %class, CHUNK_CLASS
-  br i1 %in.workspace, label %chunk, label %mine
-chunk:
-  call void @adc_rt_leave(ptr %ctx, ptr %block)
-  br label %unlock
-mine:
-  %known = sub i32 %class, SMALL_CLASS
-  %small = icmp ult i32 %known, SMALL_CLASSES
-  %number = select i1 %small, i32 %known, i32 %class
-  %little = getelementptr %adc.context, ptr %ctx, i32 0, i32 24
-  %usual = getelementptr %adc.context, ptr %ctx, i32 0, i32 14
-  %lists = select i1 %small, ptr %little, ptr %usual
-  %slot = getelementptr ptr, ptr %lists, i32 %number
+  ret void
+}
+
+; Puts a block in front of a list. The caller holds the lock, or is alone.
+define internal void @adc_rt_list(ptr %slot, ptr %block) {
   %first = load ptr, ptr %slot
   %free.p = getelementptr %adc.block, ptr %block, i32 0, i32 3
   store ptr %first, ptr %free.p
   store ptr %block, ptr %slot
-  br label %unlock
-unlock:
-  call void @adc_rt_unlock(ptr %lock)
-  br label %done
-done:
   ret void
 }
 
@@ -338,6 +405,7 @@ def arena_ir(*, linux: bool) -> str:
     text = BLOCKS + _TEXT
     values = {"LARGE_BYTES": LARGE, "HUGE_BYTES": HUGE, "KEEP_EPOCHS": KEEP_CALLS, "CHUNK_CLASS": CHUNK}
     values |= {"SMALL_CLASSES": SMALL_CLASSES, "SMALL_CLASS": 256, "SLAB_BYTES": SLAB}
+    values |= {"SMALL_BYTES": SMALL_BYTES}
     for name, value in values.items():
         text = text.replace(name, str(value))
     return text.replace("MADVISE", "%advised = call i32 @madvise(ptr %start, i64 %pages, i32 14)" if linux else "")

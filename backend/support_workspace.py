@@ -10,7 +10,7 @@ system.
 
 from __future__ import annotations
 
-CONTEXT_BYTES = 1760
+CONTEXT_BYTES = 1768
 CHUNK = -2  # the class of blocks in a workspace
 _ROVERS, _COUNT = 1792, 48  # where the table is in a context, and how many entries it has
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from adc.backend import runtime
+from adc.backend import runtime, support
 from adc.backend.calls.abi import (
     ArrayParam,
     CallOut,
@@ -91,7 +91,11 @@ def _run(w: StubWriter, values: Sequence[str]) -> str:
     arguments = ", ".join([f"ptr {w.context}", *values])
     types = ", ".join(["ptr", *(value.rpartition(" ")[0] for value in values)])
     w.declarations[w.entry] = f'declare i32 @"{w.entry}"({types})'
+    if signature.context:
+        w.put("i64 1", w.context, support.CONTEXT_ALONE)
     status = w.let(f'call i32 @"{w.entry}"({arguments})')
+    if signature.context:
+        w.put("i64 0", w.context, support.CONTEXT_ALONE)
     if saved:
         w.call_void("adc_leave")
         w.call_void("PyEval_RestoreThread", f"ptr {saved}")

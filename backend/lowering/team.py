@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
 from adc.backend.lowering.lower_types import literal
+from adc.backend.support import CONTEXT_ALONE
 from adc.backend.support_threads import DECLARATIONS, MEASURE
 from adc.ir.types import f64
 
@@ -79,6 +80,8 @@ define internal i32 @adc$parallel{kind}(
 entry:
   %team = alloca {team}, align 8
   %measure = alloca [{measure} x i8], align 8
+  %spare = alloca i64, align 8
+  store i64 0, ptr %spare
   %unit = mul i64 %least, %most
   %more = add i64 %trips, %unit
   %up = sub i64 %more, 1
@@ -135,7 +138,14 @@ fork:
   %trips.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 7
   store i64 %trips, ptr %trips.p
   %count = trunc i64 %threads to i32
+  ; Several threads allocate from now on: the arena needs its lock.
+  %field = getelementptr i8, ptr %ctx, i64 {alone}
+  %none = icmp eq ptr %ctx, null
+  %alone.p = select i1 %none, ptr %spare, ptr %field
+  %before = load i64, ptr %alone.p
+  store i64 0, ptr %alone.p
   call void @GOMP_parallel(ptr @adc$team{kind}, ptr %team, i32 %count, i32 0)
+  store i64 %before, ptr %alone.p
   %own = load i64, ptr %own.p
   call void @adc_threads_paid(ptr %measure, double %total, i32 %count, i64 %own)
   %status = load i32, ptr %status.p
@@ -189,7 +199,8 @@ def runner(module: ModuleEmitter, *, polls: bool) -> str:
         if polls:
             module.declare("adc_wait", "declare i32 @adc_wait(ptr, ptr, i64) nounwind")
         end = (_POLLING if polls else _AT_ONCE).format(team=_TEAM)
-        text = _TEXT.format(kind=kind, team=_TEAM, end=end, threshold=literal(THRESHOLD, f64), measure=MEASURE)
+        values = {"threshold": literal(THRESHOLD, f64), "measure": MEASURE, "alone": CONTEXT_ALONE}
+        text = _TEXT.format(kind=kind, team=_TEAM, end=end, **values)
         module.common[name[1:]] = text, f"declare i32 {name}(ptr, ptr, ptr, i64, i64, i64, double) nounwind"
     return name
 
