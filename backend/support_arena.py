@@ -32,33 +32,6 @@ MOST_SLABS = 4  # that a context keeps cut from run to run
 KEEP_CALLS = 8
 
 _TEXT = r"""
-; Around what changes the lists of small blocks: the lock of the context, unless one thread alone runs code with it.
-define internal void @adc_rt_enter(ptr %ctx) {
-  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
-  %alone = load i64, ptr %alone.p
-  %shared = icmp eq i64 %alone, 0
-  br i1 %shared, label %wait, label %done
-wait:
-  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
-  call void @adc_rt_lock(ptr %lock)
-  br label %done
-done:
-  ret void
-}
-
-define internal void @adc_rt_exit(ptr %ctx) {
-  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
-  %alone = load i64, ptr %alone.p
-  %shared = icmp eq i64 %alone, 0
-  br i1 %shared, label %leave, label %done
-leave:
-  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
-  call void @adc_rt_unlock(ptr %lock)
-  br label %done
-done:
-  ret void
-}
-
 ; Marks a block live, for so many bytes, and counts it; not a slab (-1), of which the blocks count. The caller holds the
 ; lock.
 define internal void @adc_rt_mark(ptr %ctx, ptr %block, i64 %asked) {

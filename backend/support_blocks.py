@@ -51,6 +51,33 @@ define internal void @adc_rt_unlock(ptr %lock) {
   ret void
 }
 
+; Around what changes the lists of small blocks: the lock of the context, unless one thread alone runs code with it.
+define internal void @adc_rt_enter(ptr %ctx) {
+  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
+  %alone = load i64, ptr %alone.p
+  %shared = icmp eq i64 %alone, 0
+  br i1 %shared, label %wait, label %done
+wait:
+  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
+  call void @adc_rt_lock(ptr %lock)
+  br label %done
+done:
+  ret void
+}
+
+define internal void @adc_rt_exit(ptr %ctx) {
+  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
+  %alone = load i64, ptr %alone.p
+  %shared = icmp eq i64 %alone, 0
+  br i1 %shared, label %leave, label %done
+leave:
+  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
+  call void @adc_rt_unlock(ptr %lock)
+  br label %done
+done:
+  ret void
+}
+
 ; The class of a size: 64-byte units 1, 2, 3, 4, then 5/4, 6/4, 7/4 and 8/4 of each power of two.
 define internal i32 @adc_rt_class(i64 %bytes) {
   %up = add i64 %bytes, 63

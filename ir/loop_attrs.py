@@ -1,4 +1,4 @@
-"""Attributes by which passes tell each other, and the lowering, what a loop is for."""
+"""Attributes by which passes tell each other, and the lowering, what a loop is for, or an array in it."""
 
 from __future__ import annotations
 
@@ -24,3 +24,6 @@ SIGNS_APART = "adc.signs_apart"
 """Of parallel loops that find extremes: the sign of an extreme that is zero may be any."""
 SMALL_ARRAYS = "adc.small_arrays"
 """Of parallel loops that run only where arrays made in them are of few elements."""
+OWN = "adc.own"
+"""Of an allocation in a loop: iterations have an array of their own only so that they are independent; those that run
+one after the other may have it in turn."""

@@ -15,6 +15,8 @@ from adc.passes.distribution.distribute_counters import DistributeCounters
 from adc.passes.distribution.distribute_functions import DistributeFunctions
 from adc.passes.distribution.distribute_sums import DistributeSums
 from adc.passes.distribution.distribute_terms import DistributeTerms
+from adc.passes.distribution.privatise_arrays import PrivatiseArrays
+from adc.passes.distribution.share_arrays import ShareArrays
 from adc.passes.fusion.fuse_loops import FuseLoops
 from adc.passes.fusion.fuse_rows import FuseRows
 from adc.passes.fusion.fuse_sweeps import FuseSweeps
@@ -104,6 +106,7 @@ PREPARE: Pipeline = (
     VersionBounds(),
     *TIDY,
     IfChanged(DistributeCounters(), TIDY),
+    PrivatiseArrays(),
     KeepPromises(),
     Parallelise(),
     IfChanged(JoinVersions(), TIDY),
@@ -138,7 +141,7 @@ def without_rows(pipeline: Pipeline) -> Pipeline:
 UNCHECKED: Pipeline = (DropChecks(), *PREPARE)
 """The same without the checks of subscripts: for measurements."""
 
-FREE: Pipeline = (InsertDeallocs(), Canonicalize(), CSE(memory=False), DCE())
+FREE: Pipeline = (InsertDeallocs(), ShareArrays(), Canonicalize(), CSE(memory=False), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())

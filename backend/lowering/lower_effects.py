@@ -11,7 +11,8 @@ from adc.ir.arith import constant_of
 from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.externals import SYMBOL
-from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, TRIPS
+from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, OWN, TRIPS
+from adc.ir.nesting import inside
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, scalar_bytes
 
@@ -175,6 +176,20 @@ def _may_fail(op: Op) -> bool:
     if op.opdef is ops.alloc:
         return not on_stack(op)
     return op.opdef in (ops.assert_, ops.grow, ops.pack)
+
+
+def in_turn(loop: Op) -> list[Op]:
+    """Allocations in a parallel loop that one after the other of the iterations which a thread runs may have."""
+    body = loop.regions[0]
+    return [op for op in body.ops if op.opdef is ops.alloc and op.attrs.get(OWN) and is_in_turn(op, loop)]
+
+
+def is_in_turn(alloc: Op, loop: Op) -> bool:
+    """The same of one allocation that is marked."""
+    body = loop.regions[0]
+    frees = [op for op, _ in alloc.result.uses if op.opdef is ops.dealloc]
+    whole = alloc.parent is body and len(frees) == 1 and frees[0].parent is body
+    return whole and not on_stack(alloc) and not any(inside(v, loop) for v in alloc.operands)
 
 
 def on_stack(alloc: Op) -> bool:

@@ -213,6 +213,7 @@ class FunctionEmitter:
         self.stack_limit = ""  # where the stack ends, if that is known here
         self.rare = 0  # how many regions around the current place need not be fast
         self.together: dict[Op, str] = {}  # results that came with those of an earlier operation
+        self.in_turn: set[Op] = set()  # allocations that iterations of the loops around have in turn
         self.calls = Calls()
         self._count = 0
         self._fail_label = ""

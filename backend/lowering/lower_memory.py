@@ -7,10 +7,11 @@ are not, because an empty view may point outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 
 from adc.backend.lowering import whole_arrays
-from adc.backend.lowering.lower_effects import on_stack
+from adc.backend.lowering.lower_effects import in_turn, on_stack
 from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter, Operand
 from adc.backend.lowering.lower_files import allocate_in_file
 from adc.backend.lowering.lower_loops import counted_loop
@@ -28,6 +29,7 @@ from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.backend.sites import Site
 from adc.ir import ops
 from adc.ir.core import Op, Value
+from adc.ir.loop_attrs import OWN
 from adc.ir.moments import strip_views
 from adc.ir.schedules import FILE, TAPE
 from adc.ir.types import MemRefType, Type, i1, index, scalar_bytes
@@ -78,9 +80,9 @@ def metadata(e: FunctionEmitter, memref: Value) -> str:
 
 
 def _in_frame_of(root: Value, loop: Op) -> bool:
-    """Whether ``root`` is a buffer in the frame that all iterations of ``loop`` share in turn."""
+    """Whether ``root`` is a buffer, in the frame or not, that all iterations of ``loop`` share in turn."""
     op = root.op
-    if op is None or op.opdef is not ops.alloc or not on_stack(op):
+    if op is None or op.opdef is not ops.alloc or not (op.attrs.get(OWN) or on_stack(op)):
         return False
     block = op.parent
     while block is not None:
@@ -150,6 +152,8 @@ def accumulate(e: FunctionEmitter, op: Op) -> None:
 
 
 def alloc(e: FunctionEmitter, op: Op) -> None:
+    if op in e.in_turn:
+        return
     t = op.result.type
     assert isinstance(t, MemRefType)
     given = iter(e.scalars(op.operands))
@@ -163,6 +167,19 @@ def alloc(e: FunctionEmitter, op: Op) -> None:
     else:
         ptr = _allocate(e, op, extents, size)
     e.env[op.result] = Descriptor(ptr, extents, e.contiguous(extents))
+
+
+@contextlib.contextmanager
+def arrays_in_turn(e: FunctionEmitter, loop: Op) -> Iterator[None]:
+    """Around the iterations of a parallel loop that one thread runs: they have arrays of theirs one after the other."""
+    arrays = in_turn(loop)
+    for op in arrays:
+        alloc(e, op)
+    e.in_turn.update(arrays)
+    yield
+    for op in arrays:
+        _free(e, e.memref(op.result).ptr)
+    e.in_turn.difference_update(arrays)
 
 
 def _allocate(e: FunctionEmitter, op: Op, extents: Sequence[str], size: int) -> str:
@@ -198,7 +215,7 @@ def _no_memory(op: Op) -> Site:
 def dealloc(e: FunctionEmitter, op: Op) -> None:
     (memref,) = op.operands
     origin = strip_views(memref).op
-    if origin is not None and origin.opdef is ops.alloc and on_stack(origin):
+    if origin is not None and origin.opdef is ops.alloc and (on_stack(origin) or origin in e.in_turn):
         return
     _free(e, e.memref(memref).ptr)
 

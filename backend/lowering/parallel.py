@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from adc.backend.lowering import team
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop, trip_count
+from adc.backend.lowering.lower_memory import arrays_in_turn
 from adc.backend.lowering.lower_types import Descriptor, literal, quoted, register_type
 from adc.backend.lowering.lower_work import block_iterations, strip_of, work
 from adc.ir import ops
@@ -87,7 +88,8 @@ def _allowed(e: FunctionEmitter) -> str:
 def _simd(e: FunctionEmitter, op: Op) -> None:
     lower, upper, step = e.scalars(op.operands[:3])
     inits = [e[v] for v in op.operands[3:]]
-    results = _iterations(e, op, lower, upper, step, inits, lambda counter: counter)
+    with arrays_in_turn(e, op):
+        results = _iterations(e, op, lower, upper, step, inits, lambda counter: counter)
     e.env.update(zip(op.results, results, strict=True))
 
 
@@ -208,7 +210,8 @@ class _Region:
                 inside.do(f"store {register_type(t)} {x}, ptr {self.partial(inside, partials, number, k)}, align 8")
             return []
 
-        range_loop(inside, "%first", "%last", "1", [], [], run_block)
+        with arrays_in_turn(inside, op):
+            range_loop(inside, "%first", "%last", "1", [], [], run_block)
         inside.do("ret i32 0")
         attributes = module.attributes("nounwind noinline " + module.loop_attributes)
         scope = f" !dbg {inside.scope}" if inside.scope else ""

@@ -75,7 +75,24 @@ note:
   br label %over
 {end}}}
 
+; Most calls of short loops are of one block.
 define internal i32 @adc$parallel{kind}(
+    ptr %ctx, ptr %body, ptr %data, i64 %trips, i64 %least, i64 %most, double %work) nounwind noinline {{
+entry:
+  %short = icmp ule i64 %trips, %least
+  br i1 %short, label %block, label %blocks
+block:
+  %any = icmp ne i64 %trips, 0
+  %only = zext i1 %any to i64
+  %ran = tail call i32 %body(ptr %data, i64 0, i64 %only, i64 %least, i64 %trips)
+  ret i32 %ran
+blocks:
+  %done = tail call i32 @adc$blocks{kind}(
+    ptr %ctx, ptr %body, ptr %data, i64 %trips, i64 %least, i64 %most, double %work)
+  ret i32 %done
+}}
+
+define internal i32 @adc$blocks{kind}(
     ptr %ctx, ptr %body, ptr %data, i64 %trips, i64 %least, i64 %most, double %work) nounwind noinline {{
 entry:
   %team = alloca {team}, align 8
@@ -207,8 +224,15 @@ def runner(module: ModuleEmitter, *, polls: bool) -> str:
 
 def blocks(e: FunctionEmitter, trips: str, least: int, most: int) -> str:
     """How many blocks ``adc$parallel`` makes."""
-    unit = least * most  # trips / most, rounded up to whole multiples of the least size
-    wanted = e.multiply(e.let(f"udiv i64 {e.add(trips, str(unit - 1))}, {unit}"), str(least))
-    e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
-    size = e.let(f"call i64 @llvm.smax.i64(i64 {wanted}, i64 {least})")
-    return e.let(f"udiv i64 {e.let(f'sub i64 {e.add(trips, size)}, 1')}, {size}")
+    unit = least * most
+    few, many, done = e.new_label(), e.new_label(), e.new_label()
+    e.branch_if(e.let(f"icmp ule i64 {trips}, {unit}"), few, many)
+    e.begin(few)  # of the least size
+    first = e.let(f"udiv i64 {e.add(trips, str(least - 1))}, {least}")
+    e.branch(done)
+    e.begin(many)  # trips / most, rounded up to whole multiples of the least size
+    size = e.multiply(e.let(f"udiv i64 {e.add(trips, str(unit - 1))}, {unit}"), str(least))
+    second = e.let(f"udiv i64 {e.let(f'sub i64 {e.add(trips, size)}, 1')}, {size}")
+    e.branch(done)
+    e.begin(done)
+    return e.let(f"phi i64 [ {first}, %{few} ], [ {second}, %{many} ]")

@@ -14,6 +14,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build
 from adc.ir.core import Attr, Block, Func, Op, Value
+from adc.ir.loop_attrs import OWN
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, Type, index, record
 from adc.passes.differentiation.demand import Augmented
@@ -53,6 +54,8 @@ def zeroed(memref: Value, extents: list[Value] | None = None, t: Type | None = N
     t = t or memref.type
     assert isinstance(t, MemRefType)
     shadow = ops.alloc(*(like(memref) if extents is None else extents), type=MemRefType(t.shape, t.element))
+    if memref.op is not None and memref.op.attrs.get(OWN):
+        shadow.op.set_attr(OWN, True)  # type: ignore[union-attr]
     build(ops.fill, [const(0.0, t.element), shadow])
     return cast_to(shadow, t)
 
