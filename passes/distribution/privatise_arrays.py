@@ -154,8 +154,7 @@ class _Privatisation:
 
 
 def _is_sum(loop: Op, k: int) -> bool:
-    """Whether what a loop carries at position ``k`` is a float that it and loops in it add to, and do nothing else with.
-    """
+    """Whether what a loop carries at position ``k`` is a float to which it and loops in it add, no more."""
     body = loop.regions[0]
     value = body.args[1 + k]
     while value.type.is_float and len(value.uses) == 1:
