@@ -219,4 +219,4 @@ def shifted(bound: functools.partial[Any], chosen: Selection) -> Selection:
                 f"{bound.func.__name__} has no argument number {outside[0]} that is left to be given",
                 help=f"numbers count the arguments that are left to be given: {known}",
             )
-    return replace(chosen, numbers=numbers)
+    return replace(chosen, numbers=numbers) if first else chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from adc import containers
@@ -31,9 +32,13 @@ class GradTuple:
     items: tuple[GradTree, ...]
     form: Form = TUPLE
 
+    @cached_property
+    def _plain(self) -> Form:
+        return containers.plain_form(self.form)
+
     def build(self, items: Iterable[Any]) -> Any:
         """The gradient of the container, from those of its items."""
-        return build(containers.plain_form(self.form), tuple(items))
+        return build(self._plain, tuple(items))
 
 
 GradTree = GradLeaf | GradTuple | None
@@ -64,11 +69,11 @@ class Wanted:
     single: bool
     named: tuple[tuple[str, GradTree], ...] = ()
 
-    @property
+    @cached_property
     def wrt(self) -> tuple[int, ...]:
         return tuple(sorted(self.ordered))
 
-    @property
+    @cached_property
     def ordered(self) -> tuple[int, ...]:
         """The arguments of ``wrt`` in the order in which their gradients come."""
         trees = (*self.positional, *(tree for _, tree in self.named))
