@@ -211,6 +211,12 @@ class Whole:
     def wrote(self, array: Any) -> None:
         return
 
+    def returned(self, array: Any, axes: Any) -> None:
+        return
+
+    def changed(self, array: Any) -> None:
+        return
+
 
 def shared_out() -> Any:
     """How the calling thread shares out arrays: an ``adc.ir.partitions.Partition``, or nothing is shared out."""
@@ -279,7 +285,7 @@ def _array(data: int | None, shape: tuple[int, ...], dtype: Any) -> Any:
 AGREED = ("what is annotated mpi.Same", "the value, or its cotangent,")
 
 NUMBERS = ("rank", "size", "first", "last")
-SHARED_OUT = frozenset({"fetch", "wrote", "first", "last"})
+SHARED_OUT = frozenset({"fetch", "wrote", "returned", "changed", "first", "last"})
 """What is said of arrays that are shared out: see ``adc.ir.partitions``."""
 
 PAIRED = frozenset({"exchange"})

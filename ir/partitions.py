@@ -19,6 +19,9 @@ from adc.ir.messages import NOBODY, TAGS, Communicator
 NONE = -1
 """No axis of the grid: of what all ranks have, or of whole ranges."""
 
+NEAR = 2
+"""How many elements an argument may be shorter or longer than the grid."""
+
 GUARD, AXIS = 4, 8
 """How many integers a guard and an axis of a region take."""
 
@@ -42,6 +45,7 @@ class Partition:
     messages: int = 0
     sent: int = 0  # bytes
     fetches: int = 0
+    changes: set[int] = field(default_factory=set, init=False)
     _ends: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False)
     _plans: dict[Any, _Plan] = field(default_factory=dict, init=False)
     _fresh: dict[int, tuple[int, set[bytes]]] = field(default_factory=dict, init=False)
@@ -49,6 +53,7 @@ class Partition:
     def begin(self) -> None:
         """Nothing that was fetched before holds: arrays may have been changed."""
         self._fresh.clear()
+        self.changes.clear()
 
     def ends(self, axis: int, extent: int) -> tuple[int, ...]:
         """Where blocks begin along an axis of an array, and where the last one ends.
@@ -100,6 +105,39 @@ class Partition:
         low, high = _span(array)
         for start in [s for s, (end, _) in self._fresh.items() if s < high and low < end]:
             del self._fresh[start]
+
+    def returned(self, array: Any, axes: Any) -> None:
+        """An array is a result, of which each rank has its own elements. All get all of it, if it is not cut as arrays
+        of its shape are."""
+        given, expected = tuple(map(int, axes)), self.axes(array.shape)
+        if expected is None or self._cut(given) != self._cut(expected):
+            self.complete(array, given)
+
+    def complete(self, array: Any, axes: Sequence[int]) -> None:
+        """Get all elements of an array, of which each rank has its own."""
+        numbers = [*self._cut(axes), 1, 0]  # one box without guards: along each axis, all
+        for n in array.shape:
+            numbers += [NONE, n, 1, 0, 0, n, 1, 0]
+        self.fetch(array, np.array(numbers, np.int64))
+
+    def _cut(self, axes: Sequence[int]) -> tuple[int, ...]:
+        """The axes along which there are several ranks."""
+        return tuple(k if k != NONE and self.counts[k] > 1 else NONE for k in axes)
+
+    def axes(self, shape: Sequence[int]) -> tuple[int, ...] | None:
+        """How an array of a shape is shared out, if nothing else is said: by consecutive axes with the grid's extents.
+        None if it is not."""
+        rank = len(self.extents)
+        for near in (0, NEAR):
+            for first in reversed(range(len(shape) - rank + 1)):
+                part = shape[first : first + rank]
+                if all(abs(n - m) <= near for n, m in zip(part, self.extents, strict=True)):
+                    return (*[NONE] * first, *range(rank), *[NONE] * (len(shape) - first - rank))
+        return None
+
+    def changed(self, array: Any) -> None:
+        """An argument that is shared out may have been written to."""
+        self.changes.add(place(array))
 
     def fetch(self, array: Any, region: Any) -> None:
         """Get the elements that this rank is going to read, and send what others are; all ranks do this at once."""
@@ -212,6 +250,11 @@ class _Region:
             return 0, 0
         first, last = sorted((a * low + b, a * (high - 1) + b))
         return max(first, 0), min(last + 1, n)
+
+
+def place(array: Any) -> int:
+    """The address of an array."""
+    return _span(array)[0]
 
 
 def _span(array: Any) -> tuple[int, int]:

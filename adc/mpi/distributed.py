@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,9 +17,9 @@ from adc.boundary import public
 from adc.decorator import JitFunction, jit_grad
 from adc.ir import kinds
 from adc.ir.messages import communicator, share_by
-from adc.ir.partitions import NONE, Partition
+from adc.ir.partitions import NONE, Partition, place
 from adc.mpi.grids import filled
-from adc.passes.ranks.layouts import NEAR, Shared
+from adc.passes.ranks.layouts import Shared
 
 
 class Grid:
@@ -44,7 +46,7 @@ class Grid:
     def scatter(self, x: Any) -> Field:
         """This rank's block of an array that all ranks have."""
         whole = np.asarray(x)
-        axes = self._axes(whole.shape)
+        axes = self._partition.axes(whole.shape)
         if axes is None:
             raise kinds.UNSUPPORTED_ARGUMENT(
                 f"an array of shape {whole.shape} has not the extents of a grid of {self.shape}",
@@ -58,12 +60,7 @@ class Grid:
     def gather(self, x: Field) -> Any:
         """The whole array, on all ranks; all ranks call it at once."""
         array = x.array.copy()
-        axes = [k if k == NONE or self.ranks[k] > 1 else NONE for k in x.axes]
-        numbers = [*axes, 1, 0]  # one box without guards: along each axis, all
-        for n in array.shape:
-            numbers += [NONE, n, 1, 0, 0, n, 1, 0]
-        parts = replace(self._partition)  # with counts of its own
-        parts.fetch(array, np.array(numbers, np.int64))
+        replace(self._partition).complete(array, x.axes)  # with counts of its own
         return array
 
     @property
@@ -71,25 +68,15 @@ class Grid:
         """How many messages this rank has sent, and how many bytes, in calls of distributed functions."""
         return self._partition.messages, self._partition.sent
 
-    def _axes(self, shape: Sequence[int]) -> tuple[int, ...] | None:
-        """How an array of a shape is shared out: by consecutive axes with the grid's extents; None if it is not."""
-        rank = len(self.shape)
-        for near in (0, NEAR // 4):
-            for first in reversed(range(len(shape) - rank + 1)):
-                part = shape[first : first + rank]
-                if all(abs(n - m) <= near for n, m in zip(part, self.shape, strict=True)):
-                    return (*[NONE] * first, *range(rank), *[NONE] * (len(shape) - first - rank))
-        return None
-
     def _slices(self, axes: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
         return tuple(slice(a, b) for a, b in self._partition.own(axes, shape))
 
     @contextmanager
-    def _used(self) -> Iterator[None]:
+    def _used(self) -> Iterator[Partition]:
         self._partition.begin()
         before = share_by(self._partition)
         try:
-            yield
+            yield self._partition
         finally:
             share_by(before)
 
@@ -118,64 +105,132 @@ class Field:
         return f"<block of an array of shape {self.shape} on rank {self.grid._partition.group.rank}>"
 
 
+_made: WeakKeyDictionary[JitFunction[Any, Any], dict[Shared, JitFunction[Any, Any]]] = WeakKeyDictionary()
+
+
 class Distributed:
     """What ``distribute`` returns: a function of the same arguments, with ``grad`` and ``value_and_grad``."""
 
     def __init__(self, f: JitFunction[Any, Any], grid: Grid) -> None:
         self._f = f
         self.grid = grid
-        self._made: dict[Any, JitFunction[Any, Any]] = {}
         functools.update_wrapper(self, unwrapped(f), updated=())
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        f, values = self._prepared(args, kwargs)
-        with self.grid._used():
-            return self._results(f(*values))
+        f, given = self._prepared(args, kwargs)
+        with self.grid._used() as partition:
+            result = self._results(f(*given.values))
+            for whole, made in given.scattered:
+                if place(made.array) in partition.changes:
+                    whole[...] = self.grid.gather(made)
+            return result
 
     @public
     def grad(self, *args: Any, **kwargs: Any) -> Any:
         """The gradient: of arguments that are shared out it is, too."""
-        f, values = self._prepared(args, kwargs)
+        f, given = self._prepared(args, kwargs)
         with self.grid._used():
-            return self._results(f.grad(*values))
+            return self._gradients(given, f.grad(*given.values))
 
     @public
     def value_and_grad(self, *args: Any, **kwargs: Any) -> Any:
         """The value, and the gradient."""
-        f, values = self._prepared(args, kwargs)
+        f, given = self._prepared(args, kwargs)
         with self.grid._used():
-            return self._results(f.value_and_grad(*values))
+            value, gradient = f.value_and_grad(*given.values)
+            return value, self._gradients(given, gradient)
 
-    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[JitFunction[Any, Any], list[Any]]:
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[JitFunction[Any, Any], _Given]:
         parameters = self._f._subject.parameters
-        values, shared = [], []
+        given, found = _Given({}), []
         for name, value in zip(parameters.names, parameters.bind(args, kwargs), strict=True):
-            if isinstance(value, np.ndarray) and self.grid._axes(value.shape) is not None:
-                value = self.grid.scatter(value)
+            if isinstance(value, np.ndarray) and self.grid._partition.axes(value.shape) is not None:
+                value = given.scatter(self.grid, value)
             if isinstance(value, Field):
                 if value.grid is not self.grid:
                     raise kinds.UNSUPPORTED_ARGUMENT(f"{name} is shared out by another grid than the function")
-                pairs = zip(value.axes, value.shape, strict=True)
-                longer = tuple((k, 0 if k == NONE else n - self.grid.shape[k]) for k, n in pairs)
-                shared.append((name, longer))
-                value = value.array
-            values.append(value)
-        key = tuple(shared)
-        if key not in self._made:
-            cuts = self.grid.ranks
-            cut = tuple(k for k, count in enumerate(cuts) if count > 1)
+                found.append((name, value))
+            given.arguments[name] = value
+        shared = []
+        for name, each in found:
+            pairs = zip(each.axes, each.shape, strict=True)
+            shared.append((name, tuple((k, 0 if k == NONE else n - self.grid.shape[k]) for k, n in pairs)))
+        cut = tuple(k for k, count in enumerate(self.grid.ranks) if count > 1)
+        return self._compiled(Shared(tuple(shared), cut, len(self.grid.ranks))), given
+
+    def _compiled(self, shared: Shared) -> JitFunction[Any, Any]:
+        """The function for arguments that are shared out so. It is the same for all grids of which that is so."""
+        known = _made.setdefault(self._f, {})
+        if shared not in known:
             # On one rank it is the same code, without messages: so bits are the same.
-            options = replace(self._f._subject.options, shared=Shared(key, cut, len(cuts)), accumulate="gather")
-            self._made[key] = JitFunction(self._f._subject.fn, self._f._chosen, options)
-        return self._made[key], values
+            options = replace(self._f._subject.options, shared=shared, accumulate="gather")
+            known.setdefault(shared, JitFunction(self._f._subject.fn, self._f._chosen, options))
+        return known[shared]
 
     def _results(self, found: Any) -> Any:
-        if isinstance(found, tuple):
-            return tuple(map(self._results, found))
-        if isinstance(found, np.ndarray) and (axes := self.grid._axes(found.shape)) is not None:
-            return Field(self.grid, found, axes)
-        return found
+        """Results with fields for arrays that are shared out."""
+        if isinstance(found, np.ndarray):
+            axes = self.grid._partition.axes(found.shape)
+            return found if axes is None else Field(self.grid, found, axes)
+        if isinstance(found, dict):
+            return type(found)((key, self._results(item)) for key, item in found.items())
+        if isinstance(found, tuple | list):
+            items = [self._results(item) for item in found]
+            return type(found)(*items) if hasattr(found, "_fields") else type(found)(items)
+        if not is_dataclass(found):
+            return found
+        made = copy(found)
+        for each in fields(found):
+            object.__setattr__(made, each.name, self._results(getattr(found, each.name)))
+        return made
+
+    def _gradients(self, given: _Given, found: Any) -> Any:
+        """Gradients, shared out as the arguments are."""
+        chosen = self._f._chosen
+        values = list(given.arguments.values())
+        by_number = [values[k] for k in chosen.numbers]
+        if chosen.names:
+            numbered, named = found if chosen.numbers else ((), found)
+            named = {name: _like(given.arguments.get(name), x) for name, x in named.items()}
+            if not chosen.numbers:
+                return named
+            return self._numbered(by_number, numbered), named
+        return self._numbered(by_number, found)
+
+    def _numbered(self, arguments: list[Any], found: Any) -> Any:
+        if self._f._chosen.single:
+            return _like(arguments[0], found)
+        return tuple(map(_like, arguments, found))
+
+
+@dataclass
+class _Given:
+    """Arguments by name, fields for those that are shared out; ``scattered``: which were passed whole."""
+
+    arguments: dict[str, Any]
+    scattered: list[tuple[Any, Field]] = field(default_factory=list)
+
+    @property
+    def values(self) -> list[Any]:
+        return [value.array if isinstance(value, Field) else value for value in self.arguments.values()]
+
+    def scatter(self, grid: Grid, whole: Any) -> Field:
+        """An array as a field; the same one for the same array."""
+        for other, made in self.scattered:
+            if other is whole:
+                return made
+            if np.shares_memory(other, whole):
+                raise kinds.UNSUPPORTED_ARGUMENT(
+                    "two arguments that are shared out have elements in common", help="pass a copy of one of them"
+                )
+        made = grid.scatter(whole)
+        self.scattered.append((whole, made))
+        return made
+
+
+def _like(argument: Any, gradient: Any) -> Any:
+    return Field(argument.grid, gradient, argument.axes) if isinstance(argument, Field) else gradient
 
 
 @public

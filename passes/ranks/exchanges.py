@@ -50,6 +50,16 @@ def wrote(module: Module, array: Value) -> None:
     _checked(module, "wrote", [array])
 
 
+def changed(module: Module, array: Value) -> None:
+    """Append: an argument may have been written to."""
+    _checked(module, "changed", [array])
+
+
+def returned(module: Module, array: Value, axes: Sequence[int]) -> None:
+    """Append: an array is a result, and shared out."""
+    _checked(module, "returned", [array, _numbers(axes)])
+
+
 def fetch(module: Module, array: Value, axes: Sequence[int], boxes: Sequence[Box]) -> None:
     """Append: get what of an array this rank is going to read."""
     numbers: list[Form | int] = [*axes, len(boxes)]
@@ -59,11 +69,16 @@ def fetch(module: Module, array: Value, axes: Sequence[int], boxes: Sequence[Box
             numbers += guard
         for along in box.axes:
             numbers += along
-    spec = ops.alloc(const_index(len(numbers)), type=SPEC)
-    for k, number in enumerate(numbers):
+    _checked(module, "fetch", [array, _numbers(numbers)])
+
+
+def _numbers(given: Sequence[Form | int]) -> Value:
+    """Append an array of numbers."""
+    found = ops.alloc(const_index(len(given)), type=SPEC)
+    for k, number in enumerate(given):
         value = const_index(number) if isinstance(number, int) else built(number)
-        build(ops.store, [ops.index_cast(value, type=i64), spec, const_index(k)])
-    _checked(module, "fetch", [array, spec])
+        build(ops.store, [ops.index_cast(value, type=i64), found, const_index(k)])
+    return found
 
 
 def _checked(module: Module, name: str, given: Sequence[Value]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
-from adc.ir.core import UNKNOWN, Func, Op, Value
+from adc.ir.core import UNKNOWN, Block, Func, Op, Value
 from adc.ir.partitions import NONE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
@@ -43,6 +44,7 @@ class Layouts:
         """``cut``: the axes of the grid that count."""
         self.forms = forms
         self._cut = cut
+        self._func = func
         self._memory = memory
         self._args = set(func.args)
         self._known: dict[Value, tuple[Axis, ...]] = {}
@@ -92,10 +94,28 @@ class Layouts:
     def roots(self, array: Value) -> frozenset[Value]:
         return self._memory.roots(array)
 
+    def written(self, block: Block) -> frozenset[Value]:
+        """The arrays that a block of operations may write to, of those that are visible from outside."""
+        effects = [self._memory.effects(op) for op in block.ops]
+        if any(e.everything for e in effects):
+            return frozenset(self._args)
+        return frozenset().union(*(e.writes for e in effects))
+
+    @cached_property
+    def _views_carried(self) -> frozenset[Value]:
+        """What is underneath views that are carried through loops and branches, where they are no views."""
+        found: frozenset[Value] = frozenset()
+        for op in self._func.walk():
+            if op.opdef in VIEWS_OF and not is_same(op) and any(_is_carried(*use) for use in op.result.uses):
+                found |= self._memory.roots(op.result)
+        return found
+
     def _axes(self, array: Value) -> tuple[Axis, ...]:
         known = self._known.get(array)
         if known is None:
             roots = self._memory.roots(array)
+            if array not in roots and not self._views_carried.isdisjoint(roots):
+                raise _unclear(array)
             found = [self._of_root(root) for root in roots]
             if not found:
                 raise _unclear(array)
@@ -136,12 +156,13 @@ class Layouts:
         return tuple(found)
 
     def _unclipped(self, extent: Form) -> Form:
-        """An extent that is not less than a number as what it is if it is more."""
+        """An extent that is not less than 0 as what it is if it is more: there is no other where it is not."""
         for symbol in extent.symbols():
             op = symbol.value.op
             if symbol.dim is None and op is not None and op.opdef is ops.maxsi and extent == Form.symbol(symbol):
                 for a, b in (op.operands, op.operands[::-1]):
-                    if constant_of(b) is not None:
+                    least = constant_of(b)
+                    if isinstance(least, int) and least <= 0:
                         return self._unclipped(self.forms.of(a))
         return extent
 
@@ -156,6 +177,14 @@ class Layouts:
             if axis > above and rest.is_constant and extent.symbols() and abs(rest.constant + more) <= NEAR:
                 found.append((abs(rest.constant + more), axis, rest.constant + more))
         return min(found)[1:] if found else None
+
+
+def _is_carried(user: Op, position: int) -> bool:
+    """Whether an operand is not only used: it goes into a loop, or out of a region, or into memory."""
+    if user.opdef is ops.store:
+        return position == 0
+    ends = user.parent is not None and user.parent.ops and user.parent.ops[-1] is user
+    return bool(user.regions or user.opdef is ops.select or (ends and user.opdef is not ops.return_))
 
 
 def with_inner(op: Op) -> Iterator[Op]:

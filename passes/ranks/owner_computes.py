@@ -26,9 +26,10 @@ from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, PURE
 from adc.passes.analysis.messages import Messages
-from adc.passes.ranks.exchanges import built, end_of_block, fetch, wrote
+from adc.passes.ranks.exchanges import built, changed, end_of_block, fetch, wrote
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, with_inner
 from adc.passes.ranks.regions import Access, Apart, Box, Nest
+from adc.passes.ranks.results import Results, arguments_written
 from adc.passes.ranks.terms import split_sums, write_loops
 
 
@@ -78,15 +79,24 @@ class _Function:
         return found
 
     def run(self) -> None:
+        written = arguments_written(self.func, self.layouts)
         # How sums are cut does not depend on the number of ranks along any axis, so bits do not.
         self._terms = split_sums(self.func.body, self.layouts)
-        if not self.cut:
-            return
-        self._refuse_messages()
-        self.layouts = self._layouts(self.cut)
-        write_loops(self.func.body, self.layouts)
-        self.layouts = self._layouts(self.cut)
-        self._plan(self.func.body, certain=True)
+        if self.cut:
+            self._refuse_messages()
+            self.layouts = self._layouts(self.cut)
+            write_loops(self.func.body, self.layouts)
+            self.layouts = self._layouts(self.cut)
+            self._plan(self.func.body, certain=True)
+            results = Results(self.func, self.layouts)
+            if results.views:
+                self._steps[self.func.body.terminator] = _Step(results.views)
+            self._cut_loops()
+            self._before(self.func.body.terminator, lambda: results.say(self.module))
+        for arg in written:
+            self._before(self.func.body.terminator, partial(changed, self.module, arg))
+
+    def _cut_loops(self) -> None:
         arrays = [array for step in self._steps.values() for array in step.fetches]
         fetched = {root for array in arrays for root in self.layouts.roots(array)}
         for step in self._steps.values():

@@ -55,6 +55,11 @@ class Box:
     axes: tuple[Along, ...]
 
 
+def whole_axis(extent: Form) -> Along:
+    zero = Form.ZERO
+    return NONE, extent, 1, zero, zero, extent, 1, zero
+
+
 @dataclass(frozen=True, eq=False)
 class Moved:
     """A subscript that the counter of ``loop`` moves: ``factor * counter + rest``."""
@@ -166,10 +171,6 @@ class Nest:
         pairs = zip(self.layouts.of(load.array), box.axes, strict=True)
         return any(axis != NONE and along[0] == NONE and along[6] for axis, along in pairs)
 
-    def _all(self, extent: Form) -> Along:
-        zero = Form.ZERO
-        return NONE, extent, 1, zero, zero, extent, 1, zero
-
     def _guards(self, store: Access | None) -> tuple[Guard, ...]:
         if store is None or store.at is None:
             return ()
@@ -183,7 +184,7 @@ class Nest:
         """What is read along one axis, and whether it is the rank's own if that axis is shared out."""
         extent = self.layouts.extent(load.array, d)
         if load.at is None:
-            return self._all(extent), False
+            return whole_axis(extent), False
         form, axis = load.at[d], self.layouts.of(load.array)[d]
         own = False
         if store is not None and store.at is not None:
@@ -207,7 +208,7 @@ class Nest:
                     return (shared, size, 1, zero, -far, far, 1, form - stored), own
         if moved is not None and (found := self.range(moved.loop)) is not None and self.is_visible(moved.rest):
             return (NONE, extent, 1, zero, *found, moved.factor, moved.rest), own
-        return self._all(extent), own
+        return whole_axis(extent), own
 
     def apart(self, load: Access, store: Access) -> list[Apart] | None:
         """What shows that a load and a store of an array never meet: one of these has to hold, of forms that are known

@@ -233,6 +233,12 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
     %34 = memref.load %16[%arg0] : memref<?xf64>
     scf.reduce(%34 : f64) {kinds = ["add"]}
   } {threads = true}
+  %35 = func.call @changed(%u) : (memref<?x?xf64>) -> i64
+  %36 = arith.cmpi eq, %35, %c0_i64 : i64
+  adc.assert %36, %35 {error = "Exception", message = ["{int!k}"]} : i1, i64
+  %37 = func.call @changed(%v) : (memref<?x?xf64>) -> i64
+  %38 = arith.cmpi eq, %37, %c0_i64 : i64
+  adc.assert %38, %37 {error = "Exception", message = ["{int!k}"]} : i1, i64
   func.return %sum : f64
 }
 
@@ -263,5 +269,10 @@ func.func @wrote_1(%x0: memref<?xf64>) -> i64 attributes {adc.noinline = true, a
 
 func.func @fetch_1(%x0: memref<?xf64>, %x1: memref<?xi64>) -> i64 attributes {adc.noinline = true, adc.shares = "fetch"} {
   %0 = adc.foreign %x0, %x1 {library = "adc.mpi", ordered = true, symbol = "fetch", types = [i64], written = [0]} : memref<?xf64>, memref<?xi64>
+  func.return %0 : i64
+}
+
+func.func @changed(%x0: memref<?x?xf64>) -> i64 attributes {adc.noinline = true, adc.shares = "changed"} {
+  %0 = adc.foreign %x0 {library = "adc.mpi", ordered = true, symbol = "changed", types = [i64], written = [0]} : memref<?x?xf64>
   func.return %0 : i64
 }
