@@ -14,7 +14,8 @@ from adc.backend.ahead.fortran_module import fortran_module
 from adc.backend.ahead.header import header
 from adc.backend.ahead.wheel import write_wheel
 from adc.backend.mlir.functions import module_text
-from adc.backend.target import Target, for_cpu, for_triple
+from adc.backend.target import Target, for_cpu
+from adc.backend.triples import for_triple
 from adc.compiler import Staged, Subject, part_of
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
 
-from adc.ir import forks, kinds
+from adc.ir import forks
 from adc.ir.notices import warn
 
 _LIBMVEC = "libmvec.so.1"
@@ -60,7 +60,7 @@ _HAVE_OPTIONS = (22,)  # LLVM ends the process if it does not know an option
 # rows take two thirds of the time, since what is computed in front of each loop does not pay there.
 _SWITCH = "-disable-lsr"
 
-_initialised = forks.Lock()
+initialised = forks.Lock()
 _generating = forks.Lock()
 _generators = 0  # threads that generate code
 
@@ -68,7 +68,7 @@ _generators = 0  # threads that generate code
 @functools.cache
 def initialise() -> None:
     """Make LLVM ready to generate code for this machine (once per process)."""
-    with _initialised:
+    with initialised:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         llvm.initialize_native_asmparser()
@@ -158,7 +158,7 @@ class Target:
     @property
     def fused(self) -> bool:
         """Whether a multiply-add with one rounding is one instruction."""
-        return self.has("fma") if self.is_x86 else self.triple.startswith(_ARM)
+        return self.has("fma") if self.is_x86 else self.triple.startswith(ARM)
 
     @property
     def double_lanes(self) -> tuple[int, ...]:
@@ -187,7 +187,7 @@ class Target:
         )
 
 
-_ARM = "aarch64", "arm64"
+ARM = "aarch64", "arm64"
 
 
 @contextlib.contextmanager
@@ -226,34 +226,6 @@ def for_cpu(cpu: str, features: str = "") -> Target:
     if cpu in ("", "native", "host"):
         return host() if not features else replace(host(), features=f"{host().features},{features}")
     return replace(host(), cpu=cpu, features=features, openmp=True)
-
-
-def for_triple(triple: str, cpu: str = "") -> Target:
-    """Another system, which need not be this one: ``"aarch64-linux-gnu"``, ``"arm64-apple-macosx"``.
-
-    Without a CPU the code runs on every processor of the architecture. It calls no vector mathematics: whether the
-    other system has libmvec is not known.
-    """
-    normal = triple.strip().lower()
-    architecture = normal.partition("-")[0]
-    if architecture not in ("x86_64", *_ARM) or not any(name in normal for name in ("linux", "darwin", "macos")):
-        raise kinds.INVALID_OPTION(
-            f"code is made for x86_64 or aarch64, and Linux or macOS, not {triple!r}",
-            help="give a target such as aarch64-linux-gnu, x86_64-linux-gnu or arm64-apple-macosx",
-        )
-    _initialise_others()
-    baseline = {"x86_64": "x86-64"}.get(architecture, "generic" if "linux" in normal else "apple-m1")
-    chosen = baseline if cpu in ("", "native", "host") else cpu
-    return Target(normal, chosen, "", vector_math=False, openmp=True)
-
-
-@functools.cache
-def _initialise_others() -> None:
-    """Make LLVM ready to generate code for other machines."""
-    initialise()
-    with _initialised:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from mpmath import mp
 from adc.backend import target
 from adc.backend.lowering import lower
 from adc.backend.optimize import optimize
+from adc.backend.triples import for_triple
 from adc.ir.parser import parse_module
 from tests.backend.lowering_harness import Native
 
@@ -115,7 +116,7 @@ def test_the_same_bits_wherever_in_the_array() -> None:
 @pytest.mark.parametrize("triple", ["aarch64-linux-gnu", "arm64-apple-macosx"])
 def test_loops_are_simd_on_arm(triple: str) -> None:
     """No call in them but the library's, for sines of large numbers."""
-    other = target.for_triple(triple)
+    other = for_triple(triple)
     for kind, vector in (("f64", "<2 x double>"), ("f32", "<4 x float>")):
         text = optimize(str(lower.lower_module(parse_module(program(kind)), other)), other).llvm_ir()
         for name in NAMES:
