@@ -35,9 +35,11 @@ def layouts(count: int, rank: int) -> list[tuple[int, ...]]:
 
 
 def check(seed: int, *, small: bool = False, counts: tuple[int, ...] = COUNTS) -> Verdict:
-    """Raises ``AssertionError`` (or what went wrong), with the program's text. What is refused is skipped, and says so.
+    """Value and gradient on one rank follow those of the function, and have the same bits on several.
 
-    One program in three is a time loop, and has more than one row for each rank.
+    Raises ``AssertionError`` (or what went wrong), with the program's text. What is refused is skipped, and says so.
+
+    One program in three is a time loop of several fields.
     """
     rng = random.Random(seed)
     if seed % 3 == 0:
@@ -88,7 +90,7 @@ def _check(text: str, leaves: list[Any], wrt: tuple[int, ...], shape: tuple[int,
                         raise
                     return Verdict(skipped=f"refused at run time: {error}")
                 assert bits(found) == bits(one), f"on {ranks} ranks {found}, not {one}"
-        return Verdict(skipped="" if same else "right, but other bits than the function's")
+        return Verdict(checked=1) if same else Verdict(skipped="right, but other bits than the function's")
 
 
 def _on(count: int, ranks: tuple[int, ...], function: Any, leaves: list[Any], shape: tuple[int, ...]) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 import adc
 from adc import errors, jit_grad, mpi
+from tests.ranks import stencils
 
 
 def field(*shape: int) -> Any:
@@ -152,3 +153,10 @@ def test_an_array_that_is_not_always_about_as_long_as_the_grid_is_not_cut() -> N
         assert on_ranks(1, least, x)[0] == pytest.approx(float(least(x)), rel=1e-14)
         with pytest.raises((errors.CompileTypeError, ValueError), match="all of this array"):
             on_ranks(2, least, x)
+
+
+@pytest.mark.parametrize("seed", [1002, 1003, 1005, 1008, 1011])
+def test_random_stencils(seed: int) -> None:
+    """Programs that are not refused; ``python -m tests.ranks.stencils`` tries others."""
+    verdict = stencils.check(seed, small=True, counts=(3,))
+    assert verdict.checked or verdict.skipped.startswith("right"), verdict
