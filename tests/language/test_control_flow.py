@@ -7,6 +7,7 @@ Each snippet is a loop's body, tried as it is, under a branch, in an outer loop,
 
 from __future__ import annotations
 
+import functools
 import linecache
 import textwrap
 from collections.abc import Callable
@@ -135,14 +136,20 @@ def main(x, t, n):
 """
 
 
+@functools.cache
+def raising() -> tuple[Callable[..., Any], Any]:
+    """The function and what is compiled, once for all arguments."""
+    main = load(RAISING, "raising")
+    return main, jit_grad(main)
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5])
 @pytest.mark.parametrize("t", [0.6, 3.0])
 @pytest.mark.parametrize("large", [0, 2, 3])
 def test_raising(n: int, t: float, large: int) -> None:
-    main = load(RAISING, "raising")
+    main, compiled = raising()
     start = X + 6.0 * (np.arange(6) == large) * (large > 0)
     expected, after = _outcome(main, start, t, n)
-    compiled = jit_grad(main)
     for call in (compiled, compiled.value_and_grad, compiled.pullback):
         found, now = _outcome(call, start, t, n)
         if isinstance(expected, Exception):

@@ -7,7 +7,9 @@ against forward mode and against differences of plain Python along a random dire
 
 from __future__ import annotations
 
+import functools
 import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -34,7 +36,7 @@ def check(
     """Hold a program against NumPy. ``exact``: to the bit, else to ``rtol``. ``by``: the inputs that derivatives are
     taken of, those of floats if it is not given. ``vmap``: the mapped function too. Returns the compiled function."""
     return check_function(
-        function_of(body, *inputs, head=head),
+        _program(body, *inputs, head=head),
         tuple(inputs.values()),
         by=tuple(k for k, (n, v) in enumerate(inputs.items()) if (n in by if by is not None else _is_float(v))),
         exact=exact,
@@ -42,6 +44,20 @@ def check(
         derivatives=derivatives,
         vmap=vmap,
     )
+
+
+# A test that tries a program on other arguments next compiles it for their types alone.
+_program = functools.lru_cache(maxsize=16)(function_of)
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled_under(settings: tuple[tuple[str, str], ...], function: Callable[..., Any]) -> Any:
+    return adc.jit_grad(function)
+
+
+def _compiled(function: Callable[..., Any]) -> Any:
+    """What is decorated anew where the environment asks for something else than before."""
+    return _compiled_under(tuple(sorted(e for e in os.environ.items() if e[0].startswith("ADC_"))), function)
 
 
 def check_function(
@@ -56,7 +72,7 @@ def check_function(
     vmap: bool = False,
 ) -> Any:
     """The same of a function. ``by``: positions. ``differences``: whether it is smooth at these arguments."""
-    compiled = adc.jit_grad(plain)
+    compiled = _compiled(plain)
     theirs, ours = _copies(arguments), _copies(arguments)
     with np.errstate(all="ignore"):
         expected = plain(*theirs)
@@ -136,6 +152,14 @@ def _weighted(results: list[Any]) -> str:
     return " + ".join(terms)
 
 
+@functools.lru_cache(maxsize=16)
+def _scalar(plain: Callable[..., Any], body: str, *names: str) -> Callable[..., Any]:
+    """A function that calls ``plain`` by the name g."""
+    made = function_of(body, *names)
+    made.__globals__["g"] = plain
+    return made
+
+
 def _check_derivatives(
     plain: Callable[..., Any], given: tuple[Any, ...], by: tuple[int, ...], expected: Any, differences: bool
 ) -> None:
@@ -144,14 +168,13 @@ def _check_derivatives(
     weights = {f"w{k}": _random(rng, 0.5, 1.5, r) for k, r in enumerate(results) if _is_float(r)}
     parameters = [f"x{k}" for k in range(len(given))]
     body = f"{_unpacking(expected, itertools.count())} = g({', '.join(parameters)})\nreturn {_weighted(results)}"
-    scalar = function_of(body, *parameters, *weights)
-    scalar.__globals__["g"] = plain
+    scalar = _scalar(plain, body, *parameters, *weights)
     given = (*given, *(w if w.ndim else w.item() for w in weights.values()))
 
     def moved(steps: dict[int, Any]) -> tuple[Any, ...]:
         return _copies([v + steps[k] if k in steps else v for k, v in enumerate(given)])
 
-    compiled = adc.jit_grad(scalar)
+    compiled = _compiled(scalar)
     value, gradients = adc.value_and_grad(compiled, argnums=by)(*moved({}))
     with np.errstate(all="ignore"):
         assert value == pytest.approx(scalar(*moved({})), rel=1e-5, abs=1e-9, nan_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -91,6 +92,12 @@ def forward_modes(function) -> list[str]:
     return [line for line in str(function.report()).splitlines() if "in forward mode" in line]
 
 
+@functools.cache
+def of_all_floats(function):
+    """The function with its derivative by all but the data and the steps, compiled once for all their shapes."""
+    return jit_grad(function, argnums=tuple(range(function.__code__.co_argcount - 2)))
+
+
 PROGRAMS = [cooled, anisotropic, scaled, burgers, in_place, early, observed]
 
 
@@ -101,8 +108,7 @@ def test_against_differences(function, shape, steps) -> None:
     """Of what plain Python computes, along all scalars and a direction of the state."""
     args = arguments(function, shape, steps)
     floats = tuple(range(len(args) - 2))
-    fast = jit_grad(function, argnums=floats)
-    value, found = fast.value_and_grad(*args)
+    value, found = of_all_floats(function).value_and_grad(*args)
     plain = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     assert value == pytest.approx(function(*plain), rel=1e-12)
     rng = np.random.default_rng(1)
