@@ -30,6 +30,7 @@ from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.mixed import mixed
+from adc.passes.differentiation.one_number import of_one_number
 from adc.passes.differentiation.rematerialised import Call, MadeSweeps, ResultShadows, is_rematerialised, keeps_tape
 from adc.passes.differentiation.residuals import aliasing_of, reached, residual_memory
 from adc.passes.differentiation.reverse import Cotangents
@@ -194,6 +195,9 @@ class _Differentiator:
         why = keeps_tape(self.module, primal) if is_rematerialised(primal) else ""
         if is_rematerialised(primal) and not why:
             return self._split_call(primal, key, assumed)
+        if number := of_one_number(self.module, name, interface, assumed):
+            self.adjoints[key] = Adjoint(*number.told())
+            return number.functions()
         func = clone_func(primal, assumed.augmented)
         func.attrs.pop("adc.entry", None)
         func.attrs.pop(REMATERIALISED, None)
@@ -273,8 +277,7 @@ class _Differentiator:
 
     def _split_steps(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func]:
         """The same for a function of steps, which is differentiated piece by piece."""
-        kind = SharedRoom if may_share(primal, key) else Steps
-        steps = kind(self.module, primal, key, assumed, self._both_sweeps)
+        steps = (SharedRoom if may_share(primal, key) else Steps)(self.module, primal, key, assumed, self._both_sweeps)
         inner = self.sweeps[steps.run, steps.interface][1]
         plan = steps.plan
         self.adjoints[key] = Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, str(steps), [inner])
