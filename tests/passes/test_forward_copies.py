@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc import jit_grad, pullbacks
+from adc import jit_grad, pullback_code
 from adc.compiler import compile_functions, part_of
 from adc.ir.parser import parse_module
 from adc.ir.printer import print_module
@@ -149,7 +149,7 @@ def test_what_is_shown_of_a_pullback_is_what_runs(monkeypatch: pytest.MonkeyPatc
         texts.append(print_module(part_of(module, roots)))
         return compile_functions(staged, module, signatures, miss)
 
-    monkeypatch.setattr(pullbacks, "compile_functions", compiled)
+    monkeypatch.setattr(pullback_code, "compile_functions", compiled)
     for function in (product, branches, views):
         _, back = jit_grad(function).pullback(np.ones(5), np.ones(5))
         shown = parse_module(back.dump_ir("lowered"))

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 import adc
-from adc import jit_grad, pullbacks, specialise
+from adc import jit_grad, pullback_code, specialise
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering import parallel, team
 from adc.backend.runtime import on_threads
@@ -61,7 +61,7 @@ class Twofold:
 
     def __enter__(self) -> Twofold:
         self.patches = ExitStack()
-        for module in (specialise, pullbacks):
+        for module in (specialise, pullback_code):
             self.patches.enter_context(mock.patch.object(module, "compile_functions", self._compile))
         return self
 
