@@ -10,12 +10,24 @@ from adc.frontend.containers.sequences import constant_key, dict_items, known_it
 from adc.frontend.control.branches import branch
 from adc.frontend.control.options import split, split_all
 from adc.frontend.data.compounds import OneOf, Structured, Text, slice_object
-from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_numeric
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Compound,
+    Range,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    is_list,
+    is_numeric,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
 from adc.frontend.objects import growing, heap
 from adc.frontend.objects.joining import identical
+from adc.frontend.prelude import python_lists
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
@@ -28,6 +40,10 @@ def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | N
         return None
     if a is b:
         return Static(True)
+    if growing.grows(frame, a) or growing.grows(frame, b):
+        if not (is_list(a) and is_list(b)):
+            return Static(False)
+        return frame.tracer.call(frame, Static(python_lists.equal), [a, b], {})
     first, second = _comparable(frame, a), _comparable(frame, b)
     if first is None or second is None or first[0] != second[0] or len(first[1]) != len(second[1]):
         return Static(False)
@@ -54,13 +70,6 @@ def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[Abstra
     """What containers must have in common to be equal, their items, and the keys of a dict."""
     if isinstance(v, Ref) and v.kind != "object":
         held = heap.contents(frame, v)
-        if growing.is_growing(held):
-            raise refuse(
-                current_loc(),
-                "a list whose length is known at run time only cannot be compared",
-                "compare the lengths, and the items in a loop",
-                kind=kinds.UNSUPPORTED_OPERAND,
-            )
         return (v.cls,), held.items, held.form.names
     if isinstance(v, Tuple):
         return (tuple,), v.items, ()
@@ -170,6 +179,8 @@ def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstra
         return Static(constant_key(value) in dict_items(frame, owner))
     if isinstance(owner, Range):
         return None
+    if growing.grows(frame, owner) and not is_numeric(value):
+        return frame.tracer.call(frame, Static(python_lists.contains), [owner, value], {})
     items = known_items(frame, owner)
     if items is None or (isinstance(owner, Static) and isinstance(owner.value, str)):
         return None

@@ -15,6 +15,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.rules import no_keywords
 from adc.frontend.numeric import scalars
 from adc.frontend.objects import growing, heap, list_changes
+from adc.frontend.prelude import python_lists
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
@@ -115,29 +116,27 @@ def _copy(frame: Frame, owner: Ref) -> AbstractValue:
     return heap.new(frame, held.form, held.items)
 
 
-def _refuse_growing(frame: Frame, owner: AbstractValue, name: str, help: str) -> None:
-    if growing.grows(frame, owner):
-        message = f"{name}() of a list whose length is known at run time only is not supported"
-        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_CALL)
-
-
-def _find(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
-    _refuse_growing(frame, owner, "index", "write a loop over its subscripts")
-    for k, item in enumerate(sequences.known_items(frame, owner) or ()):
-        known = scalars.truth(equality.held_equal(frame, item, value))
-        if not isinstance(known, bool):
-            raise refuse(
-                current_loc(),
-                "index() of a value that is not known when the function is compiled",
-                kind=kinds.NOT_CONSTANT,
-            )
-        if known:
+def _find(
+    frame: Frame, owner: AbstractValue, value: AbstractValue, start: AbstractValue = NONE, stop: AbstractValue = NONE
+) -> AbstractValue:
+    whole = start is NONE and stop is NONE
+    for k, item in enumerate((sequences.known_items(frame, owner) or ()) if whole else ()):
+        same = scalars.truth(equality.held_equal(frame, item, value))
+        if not isinstance(same, bool):
+            break
+        if same:
             return Static(k)
-    raise refuse(current_loc(), "ValueError: the value is not in the list", kind=kinds.INVALID_VALUE)
+    else:
+        if whole and not growing.grows(frame, owner):
+            raise refuse(current_loc(), "ValueError: the value is not in the list", kind=kinds.INVALID_VALUE)
+    text = Static("tuple.index(x): x not in tuple") if isinstance(owner, Tuple) else NONE
+    bounds = [Static(0) if start is NONE else start, stop, text]
+    return frame.tracer.call(frame, Static(python_lists.index), [owner, value, *bounds], {})
 
 
 def _count(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
-    _refuse_growing(frame, owner, "count", "use sum() of a generator expression: sum(x == y for y in items)")
+    if growing.grows(frame, owner):
+        return frame.tracer.call(frame, Static(python_lists.count), [owner, value], {})
     total: AbstractValue = Static(0)
     for item in sequences.known_items(frame, owner) or ():
         total = scalars.binary("+", total, equality.held_equal(frame, item, value))

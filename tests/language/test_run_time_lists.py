@@ -711,16 +711,6 @@ def stored_in_parallel(n):
     return ys
 
 
-def compared(n):
-    ys = [i for i in range(n)]
-    return ys == [0, 1]
-
-
-def found(n):
-    ys = [i for i in range(n)]
-    return ys.index(2)
-
-
 def dicts(n):
     ys = []
     for i in range(n):
@@ -801,8 +791,6 @@ def test_items_that_are_lists_stay_as_they_are(fn, says):
         known_list_changed_while_gone_through,
         appended_in_parallel,
         stored_in_parallel,
-        compared,
-        found,
     ],
 )
 def test_refused(fn):

@@ -1,0 +1,43 @@
+"""Methods of lists and tuples that look at the numbers in them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+WITHOUT = "list.index(x): x not in list" if sys.version_info >= (3, 14) else None
+
+
+def index(items: Any, value: Any, start: Any, stop: Any, tuples: Any) -> Any:
+    """``items.index(value, start, stop)``; ``tuples``: the text of the error of a tuple, or None of a list's."""
+    length = len(items)
+    first = start if start >= 0 else max(start + length, 0)
+    last = length if stop is None else min(stop, length) if stop >= 0 else stop + length
+    for k in range(length):
+        if first <= k < last and items[k] == value:
+            return k
+    if tuples is not None:
+        raise ValueError(tuples)
+    if WITHOUT is not None:
+        raise ValueError(WITHOUT)
+    raise ValueError(f"{value!r} is not in list")
+
+
+def count(items: Any, value: Any) -> Any:
+    found = 0
+    for item in items:
+        if item == value:
+            found += 1
+    return found
+
+
+def contains(items: Any, value: Any) -> Any:
+    """``value in items`` of what are no numbers."""
+    return any(item == value for item in items)
+
+
+def equal(a: Any, b: Any) -> Any:
+    """``a == b`` of two lists."""
+    if len(a) != len(b):
+        return False
+    return all(a[k] == b[k] for k in range(len(a)))
