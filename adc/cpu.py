@@ -98,7 +98,10 @@ def _object_code(
     own = llvm_text.with_aliases(lowered.text(whole=False), {f"adc.{name}": entry for name, entry in entries.items()})
     common = common_text([lowered, *apart.lowered])
     texts = [own, llvm_text.alone(lowered.target.triple, fragments), common, *apart.texts.values()]
-    optimized = optimize_or_find_all([text for text in texts if text], lowered.target, options.level)
+    # What is left of a long function when its nests are gone runs once in a call: not worth what LLVM takes for it.
+    level = 0 if apart.texts and not lowered.repeats else options.level
+    levels = {own: level} | {text: options.level for text in texts[1:] if text}
+    optimized = optimize_or_find_all(levels, lowered.target)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []
     loops = [running.Loop(name, loop.loc, loop.sweep, loop.is_part) for loop in lowered.counted]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
@@ -109,19 +109,20 @@ def _optimize_and_keep(text: str, target: Target, level: int, key: str) -> Optim
     return made
 
 
-def optimize_or_find_all(texts: Sequence[str], target: Target, level: int) -> list[Optimized]:
-    """The same for several modules: what is not there is compiled by as many threads as there are processors."""
-    keys = {text: object_cache.key(text, target, level) for text in texts}
+def optimize_or_find_all(levels: Mapping[str, int], target: Target) -> list[Optimized]:
+    """The same for several modules, given the level of each text: what is not there is compiled by as many threads as
+    there are processors."""
+    keys = {text: object_cache.key(text, target, level) for text, level in levels.items()}
     kept = {text: code for text, key in keys.items() if (code := object_cache.find(key)) is not None}
-    made = {text: Optimized(text, target, level, code, keys[text]) for text, code in kept.items()}
+    made = {text: Optimized(text, target, levels[text], code, keys[text]) for text, code in kept.items()}
     missing = sorted(keys.keys() - made.keys(), key=len, reverse=True)  # the longest first
     pool = ThreadPoolExecutor(max(1, min(processors(), asked() or len(missing), len(missing))), "adc")
     try:
-        compiled = pool.map(lambda text: _optimize_and_keep(text, target, level, keys[text]), missing)
+        compiled = pool.map(lambda text: _optimize_and_keep(text, target, levels[text], keys[text]), missing)
         made.update(zip(missing, compiled, strict=True))
     finally:
         pool.shutdown(cancel_futures=True)
-    return [made[text] for text in texts]
+    return [made[text] for text in levels]
 
 
 @forks.held_off()

@@ -17,7 +17,6 @@ in it. Symbols for compiled code:
 - ``void adc_page_out(ptr p, ptr from, i64 bytes)``: a part of ``p``, which is in a file, is not wanted for a while
 - ``void adc_raise(ptr ctx, i32 site, i64 a, i64 b)``: records an error; the first one of a run stays
 - ``void adc_raise_values(ptr ctx, i32 site, ptr values, i64 count)``: the same with two to 16 values
-- ``void adc_move_site(ptr ctx, i32 first)``: what was recorded is of a module whose site 0 is ``first`` for its caller
 - ``ptr adc_stack_limit()``: how far the stack of the calling thread may grow down
 - ``i32 adc_threads(ptr ctx)``: the number of threads for a parallel loop; ctx may be null
 
@@ -74,7 +73,6 @@ FUNCTIONS = (
     "adc_page_out",
     "adc_raise",
     "adc_raise_values",
-    "adc_move_site",
     "adc_threads",
     "adc_stack_limit",
     "adc_context_new",
@@ -96,7 +94,6 @@ DECLARATIONS = {
     "adc_page_out": "declare void @adc_page_out(ptr, ptr, i64)",
     "adc_raise": "declare void @adc_raise(ptr, i32, i64, i64)",
     "adc_raise_values": "declare void @adc_raise_values(ptr, i32, ptr, i64)",
-    "adc_move_site": "declare void @adc_move_site(ptr, i32)",
     "adc_threads": "declare i32 @adc_threads(ptr)",
     "adc_stack_limit": "declare ptr @adc_stack_limit()",
     "adc_context_new": "declare ptr @adc_context_new()",
@@ -235,17 +232,6 @@ first:
   call void @llvm.memcpy.p0.p0.i64(ptr %more.p, ptr %rest, i64 %bytes, i1 false)
   br label %done
 done:
-  ret void
-}
-
-define LINKAGE void @adc_move_site(ptr %ctx, i32 %first) cold {
-entry:
-  %site.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 2
-  %site = load i32, ptr %site.p
-  %own = icmp sge i32 %site, 0
-  %moved = add i32 %site, %first
-  %now = select i1 %own, i32 %moved, i32 %site
-  store i32 %now, ptr %site.p
   ret void
 }
 

@@ -47,7 +47,7 @@ def texts(pattern: str) -> Iterator[tuple[str, list[str]]]:
         main, arguments, argnums = load(text, f"<{name}>", "both")()
         made: list[str] = []
 
-        def keep(modules: list[str], target: Target, level: int, made: list[str] = made) -> list[Optimized]:
+        def keep(modules: dict[str, int], target: Target, made: list[str] = made) -> list[Optimized]:
             made += modules
             return [Optimized(llvm_ir, target, 0) for llvm_ir in modules]
 

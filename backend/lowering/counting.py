@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adc.backend import support
-from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter
+from adc.backend.lowering.lower_emitter import FIRST_LOOP, Counted, FunctionEmitter
 from adc.backend.lowering.lower_loops import trip_count
 from adc.ir.core import Op
 from adc.ir.steps import COUNTED
@@ -65,12 +65,19 @@ def begin(e: FunctionEmitter, loop: Op, bounds: tuple[str, str, str] | None = No
         # A loop over steps counts as they do; one that reverses them, and one that finds out how many, from zero.
         start = lower if sweep == "forward" and bounds is not None else e.add(offset, lower)
     name, done, count = (_address(e, support.CONTEXT_RUN + 8 * k + (32 if sweep == "reverse" else 8)) for k in range(3))
-    number = e.module.count(Counted(sweep, is_part, loop.loc))
+    which = name_of(e, e.module.count(Counted(sweep, is_part, loop.loc)))
     e.do(f"store atomic i64 0, ptr {name} monotonic, align 8")
     e.do(f"store atomic i64 {start}, ptr {done} release, align 8")
     e.do(f"store atomic i64 {total}, ptr {count} release, align 8")
-    e.do(f"store atomic ptr getelementptr (i8, ptr @adc_counted, i64 {number}), ptr {name} release, align 8")
+    e.do(f"store atomic ptr {which}, ptr {name} release, align 8")
     return Counter(e, done, start, trips)
+
+
+def name_of(e: FunctionEmitter, number: int) -> str:
+    """The name of a loop, which is an address: the module has those of all units."""
+    if not e.module.is_unit:
+        return f"getelementptr (i8, ptr @adc_counted, i64 {number})"
+    return e.let(f"getelementptr i8, ptr {e.given(FIRST_LOOP, 'ptr')}, i64 {number}")
 
 
 def _address(e: FunctionEmitter, offset: int) -> str:

@@ -19,7 +19,7 @@ from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_alias import Scopes
 from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
 from adc.backend.lowering.lower_effects import LOOPS, Effects, Facts
-from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter, ModuleEmitter, Unit
+from adc.backend.lowering.lower_emitter import FIRST_LOOP, FIRST_SITE, Counted, FunctionEmitter, ModuleEmitter, Unit
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
 from adc.backend.lowering.lower_types import abi_types, quoted
@@ -44,6 +44,7 @@ class Lowered:
     ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
+    ``repeats``: some of it may run more than once in a call, as there are loops, or functions that call themselves.
     ``linking`` has the C functions of the user's that it calls. ``places``: file and line of loops, by their numbers.
     ``elsewhere`` are the symbols of functions that are compiled by themselves, ``common`` the functions that are the
     same in each module: text and declaration.
@@ -56,6 +57,7 @@ class Lowered:
     exports: tuple[str, ...]
     sites: tuple[Site, ...]
     counted: tuple[Counted, ...] = ()
+    repeats: bool = True
     linking: Linking = field(default_factory=Linking)
     places: tuple[tuple[str, int], ...] = ()
     elsewhere: tuple[str, ...] = ()
@@ -97,6 +99,7 @@ def lower_module(
     vectors: bool = True,
     linking: Linking | None = None,
     is_kernel: bool = False,
+    is_unit: bool = False,
     units: Mapping[str, Unit] | None = None,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
@@ -108,6 +111,7 @@ def lower_module(
     variants for vectors. ``linking`` says how C functions are called: by default by addresses that
     this process knows. ``is_kernel``: other modules call it, and nothing but memory can be short in it.
     ``units`` are functions that are lowered to modules of their own; what nothing but these call is left out.
+    ``is_unit``: this is one.
     """
     target = target or host()
     if exports is None:
@@ -115,7 +119,8 @@ def lower_module(
     depth = Depth(module)
     effects, info = Effects.of(module, polls=polls), DebugInfo() if debug else None
     limited = depth.circular.difference(exports)
-    emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, is_kernel, limited)
+    has_threads = threads and target.openmp
+    emitter = ModuleEmitter(module, target, effects, LOWERINGS, has_threads, info, is_kernel, is_unit, limited)
     emitter.linking = linking or Linking()
     emitter.vectors = vectors
     emitter.units = units or {}
@@ -133,6 +138,7 @@ def lower_module(
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
         counted=tuple(emitter.counted),
+        repeats=emitter.repeats or bool(depth.circular),
         linking=emitter.linking,
         elsewhere=tuple(emitter.elsewhere),
         common=emitter.common,
@@ -217,6 +223,8 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
         return_status(e, terminator)
         texts += [f"ptr noalias %out{k}" for k in range(len(func.result_types))]
         linkage = "" if exported else "internal "
+        if module.is_unit:
+            texts[1:1] = _firsts(bool(module.sites), bool(module.counted))
         head = f"define {linkage}i32 {symbol(func.name)}({', '.join(texts)}) {attributes}{place} {{"
         module.bodies.append(f"{head}\nentry:\n{e.text()}\n}}\n")
         return
@@ -227,12 +235,18 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
         _interface(module, func, texts)
 
 
+def _firsts(sites: bool, loops: bool) -> list[str]:
+    """The parameters of a unit that has sites, and loops that count."""
+    return [*([f"i32 {FIRST_SITE}"] if sites else []), *([f"ptr {FIRST_LOOP}"] if loops else [])]
+
+
 def _declare_function(module: ModuleEmitter, func: Func) -> None:
     """A function whose code is elsewhere."""
     places = ["ptr"] * len(func.result_types)
     types = ["ptr", *(t for arg in func.args for t in abi_types(arg.type)), *places]
     if func.name in module.units:
-        name = module.enter_unit(func.name)
+        name, unit = module.enter_unit(func.name), module.units[func.name]
+        types[1:1] = [text.split()[0] for text in _firsts(bool(unit.sites), bool(unit.counted))]
         module.declare(name, f"declare i32 @{quoted(name)}({', '.join(types)}) nounwind")
         return
     name = func.attrs[SYMBOL]

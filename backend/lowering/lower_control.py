@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adc.backend.lowering import counting, stack_depth
-from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
+from adc.backend.lowering.lower_emitter import FIRST_SITE, FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
@@ -142,9 +142,12 @@ def call(e: FunctionEmitter, op: Op) -> None:
     else:
         places = [e.stack(f"[{scalar_bytes(t)} x i8]") for t in types]
         given += [f"ptr {place}" for place in places]
-        status = e.let(f"call i32 {_target(e, name)}({', '.join(given)})")
+        target = _target(e, name)
+        if name in e.module.units:
+            given[1:1] = _firsts(e, name)
+        status = e.let(f"call i32 {target}({', '.join(given)})")
         if fallible:
-            e.fail_if(e.let(f"icmp ne i32 {status}, 0"), name)
+            e.fail_if(e.let(f"icmp ne i32 {status}, 0"))
         results = [read(e, op, place, t, "") for place, t in zip(places, types, strict=True)]
     e.env.update(zip(op.results, results, strict=True))
 
@@ -155,6 +158,18 @@ def _target(e: FunctionEmitter, name: str) -> str:
         return f"@{quoted(e.module.enter_unit(name))}"
     callee = e.module.module.funcs[name]
     return f"@{quoted(callee.attrs[SYMBOL])}" if SYMBOL in callee.attrs else symbol(name)
+
+
+def _firsts(e: FunctionEmitter, name: str) -> list[str]:
+    """What a unit is told of where its sites and loops are in the lists of this module."""
+    unit, (site, loop) = e.module.units[name], e.module.firsts[name]
+    given = []
+    if unit.sites:
+        number = e.let(f"add i32 {e.given(FIRST_SITE, 'i32')}, {site}") if e.module.is_unit else str(site)
+        given.append(f"i32 {number}")
+    if unit.counted:
+        given.append(f"ptr {counting.name_of(e, loop)}")
+    return given
 
 
 def foreign(e: FunctionEmitter, op: Op) -> None:

@@ -47,11 +47,17 @@ class Counted:
 
 @dataclass(frozen=True)
 class Unit:
-    """A function that is a module of its own: its symbol there, and what can be raised in it, which it numbers from
-    zero."""
+    """A function that is a module of its own: its symbol there, what can be raised in it, and which of its loops count
+    their steps. It numbers both from zero, and is told where they begin in the lists of its caller, if there are any.
+    """
 
     symbol: str
     sites: tuple[Site, ...]
+    counted: tuple[Counted, ...]
+
+
+FIRST_SITE, FIRST_LOOP = "%site", "%loops"
+"""The parameters of a unit for the number of its first site, and the name of its first loop that counts."""
 
 
 @dataclass
@@ -65,6 +71,7 @@ class ModuleEmitter:
     threads: bool
     debug: DebugInfo | None = None
     is_kernel: bool = False  # called by other modules, which do not know its places
+    is_unit: bool = False  # called by other modules, which know its places and loops under other numbers
     limited: frozenset[str] = frozenset()  # functions that are given the limit of the stack
     sites: list[Site] = field(default_factory=list)
     counted: list[Counted] = field(default_factory=list)
@@ -75,11 +82,12 @@ class ModuleEmitter:
     helpers: dict[object, str] = field(default_factory=dict)
     linking: Linking = field(default_factory=Linking)
     units: Mapping[str, Unit] = field(default_factory=dict)  # functions that are modules of their own
-    firsts: dict[str, int] = field(default_factory=dict)  # by such a function, the number of its first site here
+    firsts: dict[str, tuple[int, int]] = field(default_factory=dict)  # of such a function: first site and loop here
     vectors: bool = True  # functions have variants for the vectors that loops may become
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
     common: dict[str, tuple[str, str]] = field(default_factory=dict)  # the same in all: text, declaration
     elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled by themselves
+    repeats: bool = False  # whether there are loops in it, or functions that call themselves
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)
     _attributes: dict[str, str] = field(default_factory=dict)
@@ -145,11 +153,12 @@ class ModuleEmitter:
         return len(self.sites) - 1
 
     def enter_unit(self, function: str) -> str:
-        """The symbol of a function that is a module of its own, whose sites are from now on sites of this one."""
+        """The symbol of a function that is a module of its own, whose sites and loops are from now on of this one."""
         unit = self.units[function]
         if function not in self.firsts:
-            self.firsts[function] = len(self.sites)
+            self.firsts[function] = len(self.sites), len(self.counted)
             self.sites.extend(unit.sites)
+            self.counted.extend(unit.counted)
         return unit.symbol
 
     def count(self, loop: Counted) -> int:
@@ -159,7 +168,7 @@ class ModuleEmitter:
     def trailer(self) -> str:
         """What ends the module: the names of loops that count, the list of symbols kept, attributes, metadata."""
         lines = []
-        if self.counted:
+        if self.counted and not self.is_unit:
             lines.append(f"@adc_counted = constant [{len(self.counted)} x i8] zeroinitializer")
         if self.used:
             names = ", ".join(f"ptr @{name}" for name in self.used)
@@ -193,7 +202,8 @@ class FunctionEmitter:
 
     ``env`` maps IR values to LLVM values. ``groups`` are the parallel loops around the current place: (loop, access
     group). ``fail`` is the instruction sequence that leaves the function after an error. ``capture``, if set, is asked
-    for values that are not in ``env``: those that the body of an outlined loop takes from outside.
+    for values that are not in ``env``: those that the body of an outlined loop takes from outside. ``given`` is how
+    LLVM's parameter of a name and a type is called here: ``FIRST_SITE``, ``FIRST_LOOP``.
     """
 
     def __init__(self, module: ModuleEmitter, func: Func, scopes: Scopes, facts: Facts, scope: str = "") -> None:
@@ -208,6 +218,7 @@ class FunctionEmitter:
         self.groups: list[tuple[Op, str]] = []
         self.fail: list[str] = ["ret i32 1"]
         self.capture: Callable[[Value], Operand] | None = None
+        self.given: Callable[[str, str], str] = lambda name, kind: name
         self.label = "entry"
         self.outlined = False
         self.stack_limit = ""  # where the stack ends, if that is known here
@@ -341,6 +352,7 @@ class FunctionEmitter:
 
     def open_phis(self, types: Sequence[Type]) -> Phis:
         """Phis at the head of a loop, to be completed when what flows into them is known."""
+        self.module.repeats = True
         return Phis(self, types)
 
     def join(self, types: Sequence[Type], incoming: Sequence[tuple[str, Sequence[Operand]]]) -> list[Operand]:
@@ -376,10 +388,13 @@ class FunctionEmitter:
             return
         module = self.module
         module.declare("adc_raise", f"declare void @adc_raise(ptr, i32, i64, i64) {SUPPORT} cold")
-        good, bad, number = self.new_label(), self.new_label(), module.site(site)
+        good, bad, number = self.new_label(), self.new_label(), str(module.site(site))
         fail = self.fail_label()
         self.branch_if(condition, good, bad, self.likely(True))
         self.cold.append(f"{bad}:")
+        if module.is_unit:
+            first, own, number = self.given(FIRST_SITE, "i32"), number, self.name()
+            self.cold.append(f"  {number} = add i32 {first}, {own}{self.dbg}")
         if len(operands) <= 2:
             a, b = (*operands, "0", "0")[:2]
             self.cold.append(f"  call void @adc_raise(ptr %ctx, i32 {number}, i64 {a}, i64 {b}){self.dbg}")
@@ -388,7 +403,7 @@ class FunctionEmitter:
         self.cold.append(f"  br label %{fail}{self.dbg}")
         self.begin(good)
 
-    def _raise_values(self, site: int, operands: Sequence[str]) -> None:
+    def _raise_values(self, site: str, operands: Sequence[str]) -> None:
         self.module.declare("adc_raise_values", support.DECLARATIONS["adc_raise_values"] + " nounwind cold")
         values = self.stack(f"[{len(operands)} x i64]", 8)
         for k, operand in enumerate(operands):
@@ -398,16 +413,9 @@ class FunctionEmitter:
         arguments = f"ptr %ctx, i32 {site}, ptr {values}, i64 {len(operands)}"
         self.cold.append(f"  call void @adc_raise_values({arguments}){self.dbg}")
 
-    def fail_if(self, condition: str, callee: str = "") -> None:
-        """Leave the function with an error that was recorded already: in ``callee``, which may be a module of its own,
-        where sites have other numbers."""
-        bad, good, first = self.fail_label(), self.new_label(), self.module.firsts.get(callee, 0)
-        if first and self.module.units[callee].sites:
-            bad = self.new_label()
-            self.module.declare("adc_move_site", support.DECLARATIONS["adc_move_site"] + " nounwind cold")
-            self.cold.append(f"{bad}:")
-            self.cold.append(f"  call void @adc_move_site(ptr %ctx, i32 {first}){self.dbg}")
-            self.cold.append(f"  br label %{self.fail_label()}{self.dbg}")
+    def fail_if(self, condition: str) -> None:
+        """Leave the function with an error that was recorded already."""
+        bad, good = self.fail_label(), self.new_label()
         self.branch_if(condition, bad, good, self.likely(False))
         self.begin(good)
 

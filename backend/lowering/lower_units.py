@@ -3,7 +3,7 @@
 Loop nests and rare copies of loops are functions that later compilations often have again: of the same program after
 another line was changed, of its value after its gradient, of another program with the same statement. A unit's text
 says nothing of where it comes from, and its symbol is made of the text. What can be raised in it has numbers of its
-own, which the caller moves to where its own list has them.
+own, and so have the loops that count their steps: the caller says where in its lists they begin.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from adc.backend.lowering.lower import Lowered, lower_module
 from adc.backend.lowering.lower_emitter import Unit
 from adc.backend.lowering.lower_types import quoted
 from adc.backend.target import Target
-from adc.ir import ops
-from adc.ir.callgraph import called_in, callees, components, reachable
+from adc.ir.callgraph import callees, components, reachable
 from adc.ir.core import Func, Module
 from adc.ir.externals import SYMBOL, UNIT
 
@@ -35,25 +34,24 @@ class Units:
 def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target | None = None) -> Units:
     """Lower the functions marked ``adc.unit``, callees first, as ``lower_module`` does with ``polls``.
 
-    One stays in the module where it counts the steps of its loops, calls functions that are no units, or C functions of
-    the user's, or is called by several threads at once, as each might then move the number of the one error that is
-    recorded.
+    One stays in the module where it calls functions that are no units, or C functions of the user's.
     """
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
     made: list[Lowered] = []
-    stay = called_in(module, (ops.parallel,))
     for name in (name for component in components(module) for name in component):
         func = module.funcs[name]
-        if UNIT not in func.attrs or name in stay or not all(_is_apart(module.funcs[n], units) for n in callees(func)):
+        if UNIT not in func.attrs or not all(_is_apart(module.funcs[n], units) for n in callees(func)):
             continue
         part = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
-        lowered = lower_module(part, target, exports=[name], threads=threads, polls=True, vectors=vectors, units=units)
-        if lowered.counted or lowered.linking.names:
+        lowered = lower_module(
+            part, target, exports=[name], threads=threads, polls=True, vectors=vectors, units=units, is_unit=True
+        )
+        if lowered.linking.names:
             continue
         text = _nameless(lowered.text(whole=False), name)
         symbol = f"adc.unit.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-        units[name] = Unit(symbol, lowered.sites)
+        units[name] = Unit(symbol, lowered.sites, lowered.counted)
         texts[symbol] = text.replace(f'@"{_NAMELESS}"', f"@{quoted(symbol)}")
         made.append(lowered)
     return Units(units, texts, tuple(made))

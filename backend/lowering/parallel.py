@@ -143,6 +143,7 @@ class _Region:
         self.inside = FunctionEmitter(e.module, e.func, e.scopes, e.facts, scope)
         self.inside.at(op.loc)
         self.inside.capture = self.capture
+        self.inside.given = lambda name, kind: self.part(e.given(name, kind), kind)
         self.inside.outlined = True
         self.sources: list[tuple[str, str]] = []  # values outside that are captured, and their types
         self.places: dict[str, str] = {}

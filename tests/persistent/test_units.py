@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from adc import cpu, jit_grad
-from adc.backend import object_cache, runtime
-from adc.backend.lowering.lower_units import lower_units
+from adc.backend import object_cache, running, runtime
+from adc.backend.lowering.lower_units import Units, lower_units
+from adc.ir import ops
+from adc.ir.callgraph import called_in
+from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.loading import run_file
 from adc.passes.outlining.outline_nests import OutlineNests
@@ -35,9 +38,10 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     optimize_or_find_all = cpu.optimize_or_find_all
 
-    def noted(modules: list[str], *how: Any) -> Any:
-        texts.extend(m for m in dict.fromkeys(modules) if object_cache.find(object_cache.key(m, *how)) is None)
-        return optimize_or_find_all(modules, *how)
+    def noted(levels: dict[str, int], target: Any) -> Any:
+        keys = {text: object_cache.key(text, target, level) for text, level in levels.items()}
+        texts.extend(text for text, key in keys.items() if object_cache.find(key) is None)
+        return optimize_or_find_all(levels, target)
 
     monkeypatch.setattr(cpu, "optimize_or_find_all", noted)
     return texts
@@ -122,6 +126,70 @@ def test_two_units_of_one_text_are_called_from_two_lines(folder: Path) -> None:
         assert error.value.lineno == line
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_errors_of_units_that_units_and_threads_call(
+    folder: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies of rows with checks are functions, which nests call, in parallel loops too; each knows its place."""
+    rows = """
+for i in prange(n - 1):
+    for j in range(k[i] * k[i] // 20, k[i]):
+        z[i] = z[i] + math.FUNCTION(z[i]) * y[j]
+"""
+    body = ["from adc import prange", *(rows.replace("FUNCTION", function) for function in FUNCTIONS)]
+    function = program(folder, body, tail="return np.sum(z)")
+    source = Path(function.__code__.co_filename).read_text().splitlines()
+    in_threads: set[str] = set()
+    lower_all = cpu.lower_units
+
+    def noted(module: Module, **options: Any) -> Units:
+        made = lower_all(module, **options)
+        called = called_in(module, (ops.parallel,))
+        in_threads.update(name for name, unit in made.units.items() if name in called and unit.sites)
+        return made
+
+    monkeypatch.setattr(cpu, "lower_units", noted)
+    compiled = jit_grad(argnums=1, threads=threads)(function)
+    p = np.arange(12)
+    value, gradient = compiled.value_and_grad(X, Y, p)
+    assert value == pytest.approx(function(X, Y, p), rel=1e-13) and np.all(gradient[:10] != 0.0)
+    assert in_threads
+    p[-2] = 14
+    for call in compiled, compiled.grad:
+        with pytest.raises(IndexError, match="index 12 is out of bounds") as error:
+            call(X, Y, p)
+        assert "math.sin" in source[error.value.lineno - 1]
+
+
+def test_loops_of_units_count_their_steps(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they count for is known by other names in each unit than in what calls it."""
+    kinds = [f"for i in range(1, n):\n    z[i] = math.{f}(z[i - 1]) + x[i] * z[i]" for f in FUNCTIONS]
+    function = program(folder, [*kinds, "for i in range(2, n):\n    x[i] = x[i - 2] * z[i]"])
+    source = Path(function.__code__.co_filename).read_text().splitlines()
+    made: list[Units] = []
+    lower_all = cpu.lower_units
+
+    def noted(module: Module, **options: Any) -> Units:
+        made.append(lower_all(module, **options))
+        return made[-1]
+
+    monkeypatch.setattr(cpu, "lower_units", noted)
+    compiled = jit_grad(function)
+    compiled.value_and_grad(X, Y, 1), compiled(X, Y, 1), compiled.grad(X, Y, 1)
+    assert all(sum(len(unit.counted) for unit in each.units.values()) >= len(FUNCTIONS) for each in made)
+    running.watch(True)
+    try:
+        running.read()
+        compiled(X, Y, 1), compiled.grad(X, Y, 1)
+        value, gradient = running.read()
+    finally:
+        running.watch(False)
+    assert value.forward is not None and value.reverse is None and (value.forward.done, value.forward.total) == (10, 10)
+    assert "x[i - 2]" in source[value.forward.loop.loc.line]
+    assert gradient.reverse is not None and (gradient.reverse.done, gradient.reverse.total) == (11, 11)
+    assert "math.sin" in source[gradient.reverse.loop.loc.line]
+
+
 NEST = """
 func.func @NAME(%a: memref<?xf64>, %i: index) attributes {adc.unit = true, adc.noinline = true} {
   %c0 = arith.constant 0 : index
@@ -151,17 +219,7 @@ def test_a_text_does_not_tell_names() -> None:
     assert len(one) == 1 and one == other
 
 
-def test_what_calls_other_functions_or_is_called_by_threads_stays() -> None:
+def test_what_calls_other_functions_stays() -> None:
     helper = "func.func @g() {\n  func.return\n}\n"
     calling = NEST.replace("  func.return", "  func.call @g() : () -> ()\n  func.return")
     assert not symbols((helper + calling + CALLER).replace("NAME", "one"))
-    parallel = CALLER.replace(
-        "  func.call @NAME(%a, %i) : (memref<?xf64>, index) -> ()",
-        """  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  scf.parallel (%k) = (%c0) to (%i) step (%c1) {
-    func.call @NAME(%a, %k) : (memref<?xf64>, index) -> ()
-    scf.reduce()
-  }""",
-    )
-    assert not symbols((NEST + parallel).replace("NAME", "one"))
