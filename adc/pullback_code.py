@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from adc.backend.calls.abi import (
     Param,
     RecordParam,
     ScalarParam,
+    Signature,
     StaticOut,
     TupleOut,
     Unseen,
@@ -38,8 +39,6 @@ from adc.seeding import both_halves, clears, seeded
 from adc.selecting import everything
 from adc.specialise import Specialisation, arrange, misfit
 
-NDArray = np.ndarray[Any, Any]
-
 
 class PullbackCode(Specialisation):
     """The forward and the reverse sweep of a function, as two callables."""
@@ -56,42 +55,10 @@ class PullbackCode(Specialisation):
         module = staged.prepared(module, [forward, reverse])
         staged.keep_to_memory(module, forward, reverse, both_halves(module, forward, reverse, self.plan, self.taken))
         self.fresh = self._fresh_shadows(module)
+        self.given = [k for k in self.shadows if k not in self.fresh]  # those that the forward sweep is called with
         self.read_in_reverse = frozenset(_read(module, reverse, self.plan.kept))
-        leaf_params = binding.leaf_params(self.names, traced, read_only=False)
-        guards = binding.guard_params(self.abstracts, traced)
-        shadow_types = [module.funcs[forward].args[len(traced.leaves) + n].type for n in range(len(self.shadows))]
-        types = {k: t for k, t in zip(self.shadows, shadow_types, strict=True) if isinstance(t, MemRefType)}
-        has_record = len(module.funcs[forward].result_types) > len(self.result_types)
-        shift = len(guards)
-        threads = self.subject.options.threads or 0
-        self._owner = Owner()
-        given = [k for k in self.shadows if k not in self.fresh]
-        explicit = iter(binding.explicit_shadows(len(self.names), [t for k, t in types.items() if k in given]))
-        leaves = [ObjectOut(shift + k) for k in range(len(traced.leaves))]
-        record: Output = Out(len(self.result_types)) if has_record else StaticOut(None)
-        forward_signature = binding.signature(
-            self.names,
-            self.abstracts,
-            module,
-            forward,
-            [*guards, *leaf_params, *(next(explicit) if k in given else Unseen(t) for k, t in types.items())],
-            CallOut(with_pullback, (StaticOut(self._owner), binding.effects_output(traced), record, *leaves)),
-            disjoint=binding.disjoint_pairs(self.names, self.abstracts, traced, shift),
-            extra_arguments=len(given),
-            threads=threads,
-        )
-        reverse_signature = binding.signature(
-            (),
-            (),
-            module,
-            reverse,
-            self._reverse_params(leaf_params, shadow_types, has_record),
-            TupleOut(tuple(Out(k) for k in range(len(module.funcs[reverse].result_types)))),
-            extra_arguments=len(self.plan.kept) + len(self.shadows) + len(self.taken) + has_record,
-            threads=threads,
-        )
-        self.has_record = has_record
-        self.takes_turns = has_record or bool(given)
+        self.has_record = len(module.funcs[forward].result_types) > len(self.result_types)
+        self.takes_turns = self.has_record or bool(self.given)
         self.repeatable = self.wrapped and not self.aliased
         trees = [traced.result, *traced.changed.values()]
         self.arrays = dict(array_paths(trees, several=bool(traced.changed)))
@@ -100,23 +67,67 @@ class PullbackCode(Specialisation):
         self.keeps = [k in kept or k not in self.array_leaves for k in range(len(traced.leaves))]
         self.keeps_all = all(self.keeps)
         self.looked_at = [(k, fingerprint if k in self.read_in_reverse else shape) for k in sorted(kept)]
-        signatures = [forward_signature, reverse_signature]
-        if not given:
-            defaults = () if self.wrapped else self.subject.parameters.defaults
-            signatures += binding.with_defaults(forward_signature, self.abstracts, defaults)
-        short = None
-        if len(self.fresh) == len(self.shadows) and not self.wrapped and not imaginary(self.wanted):
-            short = direct(
-                reverse_signature, traced, leaf_params, self.plan, self.taken, self.cleared, self.wanted.positional
-            )
-        made = compile_functions(
-            staged, module, signatures if short is None else [*signatures, short], misfit if self.wrapped else miss
-        )
-        self.forward, self.reverse = made[:2]
-        self.at_once = made[-1] if short is not None and self.subject.target.resident else None
+        self._owner = Owner()
+        self._compile(module, forward, reverse, misfit if self.wrapped else miss)
         self._connect()
-        if not given:
-            self.direct = {len(s.arguments): made[n] for n, s in enumerate(signatures) if n != 1}
+
+    def _compile(self, module: Module, forward: str, reverse: str, miss: Callable[..., Any]) -> None:
+        """The forward sweep as it is called from Python, also without arguments that have defaults; the reverse sweep
+        with all that it takes, and, where the cotangents are all that is to be looked at, ``at_once``."""
+        leaf_params = binding.leaf_params(self.names, self.traced, read_only=False)
+        args = module.funcs[forward].args[len(self.traced.leaves) :]
+        types = {k: arg.type for k, arg in zip(self.shadows, args, strict=False) if isinstance(arg.type, MemRefType)}
+        calls = [self._forward_signature(module, forward, leaf_params, types)]
+        if not self.given:
+            defaults = () if self.wrapped else self.subject.parameters.defaults
+            calls += binding.with_defaults(calls[0], self.abstracts, defaults)
+        sweep = self._reverse_signature(module, reverse, leaf_params, types)
+        short = None
+        if not self.given and not self.wrapped and not imaginary(self.wanted):
+            wanted = self.wanted.positional
+            short = direct(sweep, self.traced, leaf_params, self.plan, self.taken, self.cleared, wanted)
+        signatures = [*calls, sweep] if short is None else [*calls, sweep, short]
+        made = compile_functions(self.staged, module, signatures, miss)
+        self.forward, self.reverse = made[0], made[len(calls)]
+        self.at_once = made[-1] if short is not None and self.subject.target.resident else None
+        if not self.given:
+            self.direct = {len(s.arguments): call for s, call in zip(calls, made, strict=False)}
+
+    def _forward_signature(
+        self, module: Module, forward: str, leaf_params: Sequence[Param], types: Mapping[int, MemRefType]
+    ) -> Signature:
+        guards = binding.guard_params(self.abstracts, self.traced)
+        shift, count = len(guards), len(self.traced.leaves)
+        explicit = iter(binding.explicit_shadows(len(self.names), [types[k] for k in self.given]))
+        record: Output = Out(len(self.result_types)) if self.has_record else StaticOut(None)
+        leaves = [ObjectOut(shift + k) for k in range(count)]
+        output = StaticOut(self._owner), binding.effects_output(self.traced), record, *leaves
+        return binding.signature(
+            self.names,
+            self.abstracts,
+            module,
+            forward,
+            [*guards, *leaf_params, *(next(explicit) if k in self.given else Unseen(t) for k, t in types.items())],
+            CallOut(with_pullback, output),
+            disjoint=binding.disjoint_pairs(self.names, self.abstracts, self.traced, shift),
+            extra_arguments=len(self.given),
+            threads=self.subject.options.threads or 0,
+        )
+
+    def _reverse_signature(
+        self, module: Module, reverse: str, leaf_params: Sequence[Param], types: Mapping[int, MemRefType]
+    ) -> Signature:
+        params = self._reverse_params(leaf_params, list(types.values()), self.has_record)
+        return binding.signature(
+            (),
+            (),
+            module,
+            reverse,
+            params,
+            TupleOut(tuple(Out(k) for k in range(len(module.funcs[reverse].result_types)))),
+            extra_arguments=len(params),
+            threads=self.subject.options.threads or 0,
+        )
 
     def _connect(self) -> None:
         """Let compiled code find this."""
@@ -127,7 +138,6 @@ class PullbackCode(Specialisation):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._connect()
-
 
     def _fresh_shadows(self, module: Module) -> frozenset[int]:
         """Arguments whose shadows the forward sweep does not refer to: each reverse sweep can have new ones."""
@@ -171,9 +181,8 @@ class PullbackCode(Specialisation):
         leaves = self.leaf_values(values)
         self.check_captures(leaves)
         names = {k: self.leaf_name(k) for k in range(len(leaves))}
-        given = [k for k in self.shadows if k not in self.fresh]
-        shadows = arrange(self, leaves, given, names, copy=False).shadows
-        result, back = self.forward(*values, *(as_pairs(shadows[k]) for k in given))
+        shadows = arrange(self, leaves, self.given, names, copy=False).shadows
+        result, back = self.forward(*values, *(as_pairs(shadows[k]) for k in self.given))
         back._shadows = shadows
         return result, back
 
