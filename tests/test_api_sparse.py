@@ -298,7 +298,8 @@ def test_pattern_that_is_too_small(mode: Any) -> None:
         pattern = TRUE.copy()
         pattern[row, column] = False
         jacobian = adc.sparse_jacobian(differences, pattern=pattern, mode=mode)
-        with pytest.raises(DifferentiationError, match=f"is not zero, in (row {row}|column {column}) ") as caught:
+        where = f"leaves out nonzero entries, in (row {row}|column {column}) "
+        with pytest.raises(DifferentiationError, match=where) as caught:
             jacobian(RNG.standard_normal(6))
         assert "adc finds it" in caught.value.help
 
