@@ -129,6 +129,13 @@ def steps(x, n):
     return x
 
 
+def coupled(x, y, n):
+    """Of two numbers: what depends on one has its derivative beside its value in a pullback, and no tape."""
+    for _ in range(n):
+        x, y = np.sin(x) * y, np.cos(y) * x
+    return x
+
+
 def nested(x, n, m):
     total = 0.0
     for _ in range(n):
@@ -140,11 +147,12 @@ def nested(x, n, m):
 
 @pytest.mark.parametrize("n", [10**14, 2**60, 2**61, 2**62 + 5])
 def test_tapes_that_are_too_large(n: int) -> None:
-    f = jit_grad(steps)
-    for call in (f.grad, f.value_and_grad, f.pullback):
+    f, two = jit_grad(steps), jit_grad(coupled)
+    calls = (f.grad, (0.5,)), (f.value_and_grad, (0.5,)), (two.grad, (0.5, 0.7)), (two.pullback, (0.5, 0.7))
+    for call, start in calls:
         with pytest.raises(MemoryError, match=r"cannot allocate an array of.*with memory= or checkpoint= a gradient"):
-            call(0.5, n)
-        assert call(0.5, 3) is not None
+            call(*start, n)
+        assert call(*start, 3) is not None
     g = jit_grad(nested)
     for shape in ((2**32, 2**32), (2**40, 2**40), (10**7, 10**7)):
         with pytest.raises(MemoryError, match="cannot allocate an array of"):
