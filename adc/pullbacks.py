@@ -98,10 +98,10 @@ class Pullback:
         return dump(self._code.subject, self._code.abstracts, stage, kind="pullback")
 
     def adc_call(self, cotangent: Any = None, *, final: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
-        at_once = self._code.at_once
+        at_once, changed = self._code.at_once, self._changed()
         if type(cotangent) is np.float64:
             cotangent = float(cotangent)
-        if at_once is not None and final is None and self._changed() is None and self._fits(cotangent):
+        if at_once is not None and final is None and changed is None and self._fits(cotangent):
             try:
                 if self._turn is None:
                     return self._without_given(at_once(cotangent, self._leaves, self._record))
@@ -111,6 +111,8 @@ class Pullback:
             except Misfit:
                 pass
         try:
+            if changed is not None:
+                raise self._refused(changed)
             return self._slowly(cotangent, final)
         except Exception as error:
             left = leaving(error)
@@ -139,13 +141,15 @@ class Pullback:
                 return k
         return None
 
+    def _refused(self, changed: int) -> Exception:
+        code = self._code
+        return kinds.CHANGED_ARRAY(
+            f"{code.leaf_name(changed)} was changed after the forward sweep of {code.subject.name}, which needs it",
+            help="call the pullback before changing the array, or pass a copy to the function",
+        )
+
     def _slowly(self, cotangent: Any, final: Mapping[str, Any] | None) -> tuple[Any, ...]:
         code = self._code
-        if (changed := self._changed()) is not None:
-            raise kinds.CHANGED_ARRAY(
-                f"{code.leaf_name(changed)} was changed after the forward sweep of {code.subject.name}, which needs it",
-                help="call the pullback before changing the array, or pass a copy to the function",
-            )
         seeds = Seeds(code.names, code.abstracts, code.traced)
         seeds.add_result(cotangent)
         seeds.add_final(final or {})
