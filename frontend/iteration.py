@@ -62,6 +62,14 @@ class Known:
         """The items, where their number does not depend on the run."""
         return None if self.limits else [self.item(k) for k in range(self.count)]
 
+    def has(self, k: int) -> Value:
+        """Whether there is an item ``k``, where that depends on the run."""
+        return reduce(ops.andi, [ops.cmpi(const_index(k), limit, predicate="slt") for limit in self.limits])
+
+    def after_first(self) -> Known:
+        """All but the first item, which is there."""
+        return Known(self.count - 1, lambda k: self.item(k + 1), tuple(limit - 1 for limit in self.limits))
+
 
 @dataclass(frozen=True)
 class Indexed:
@@ -76,8 +84,18 @@ class Indexed:
         """The items, where they are known."""
         return None if self.known is None else self.known.all()
 
+    def has(self, k: int) -> Value:
+        """Whether there is an item ``k``."""
+        return ops.cmpi(dim_value(self.length), const_index(k), predicate="sgt")
+
+    def after_first(self) -> Indexed:
+        """All but the first item, which is there."""
+        left = ops.subi(dim_value(self.length), const_index(1))
+        return Indexed(left, lambda k: self.item(ops.addi(k, const_index(1))))
+
 
 Items = Known | Indexed
+STRICT = "say that they are of one length: zip(..., strict=True)"  # where what is known goes with an array
 
 
 def known(items: Sequence[AbstractValue]) -> Known:
@@ -257,11 +275,12 @@ def unchanging(frame: Frame, item: Callable[[Value], AbstractValue]) -> Callable
 def unpacked(frame: Frame, v: Stream, wanted: int) -> list[AbstractValue] | None:
     """``a, b, c = stream``; None where the number of items is known, or depends on more than a length."""
     items = v.items
-    if not isinstance(items, Indexed) or items.known is not None:
+    if not counts(v) or (isinstance(items, Known) and items.count < wanted):
         return None
-    fits = ops.cmpi(dim_value(items.length), const_index(wanted), predicate="eq")
-    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {wanted} variables", dim_value(items.length))
-    return [items.item(const_index(k)) for k in range(wanted)]
+    length = dim_value(_length(items))
+    fits = ops.cmpi(length, const_index(wanted), predicate="eq")
+    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {wanted} variables", length)
+    return [items.item(k) if isinstance(items, Known) else items.item(const_index(k)) for k in range(wanted)]
 
 
 def enumerated(frame: Frame, v: AbstractValue, start: AbstractValue) -> Stream:
@@ -285,9 +304,11 @@ def enumerated(frame: Frame, v: AbstractValue, start: AbstractValue) -> Stream:
     return Stream("enumerate", found, _ahead([v]))
 
 
-def zipped(frame: Frame, values: Sequence[AbstractValue]) -> Stream:
-    """``zip(*values)``: as long as the shortest."""
+def zipped(frame: Frame, values: Sequence[AbstractValue], strict: bool = False) -> Stream:
+    """``zip(*values)``: as long as the shortest; ``strict``, as long as each of them."""
     parts = [need(frame, v, "zip") for v in values]
+    if strict:
+        parts = _of_one_length(parts)
     if all(isinstance(p, Indexed) for p in parts) and parts:
         return Stream("zip", _zip_indexed([p for p in parts if isinstance(p, Indexed)]), _ahead(values))
     count = min([_count(p) for p in parts if isinstance(p, Known) or static_dim(p.length) is not None], default=0)
@@ -303,6 +324,33 @@ def zipped(frame: Frame, values: Sequence[AbstractValue]) -> Stream:
             makers.append(p.item)
     found = Known(count, lambda k: Tuple(tuple(make(k) for make in makers)), tuple(limits))
     return Stream("zip", found, _ahead(values))
+
+
+def _of_one_length(parts: list[Items]) -> list[Items]:
+    """The arguments of ``zip(..., strict=True)``, checked ahead. Where one has a known length, so have all."""
+    lengths = [_length(p) for p in parts]
+    for n, length in enumerate(lengths[1:], 2):
+        before = "argument 1" if n == 2 else f"arguments 1-{n - 1}"
+        for predicate, differs in (("sge", "shorter"), ("sle", "longer")):
+            fits = ops.cmpi(dim_value(length), dim_value(lengths[0]), predicate=predicate)
+            trap_unless(fits, "ValueError", f"zip() argument {n} is {differs} than {before}")
+    known_ = next((size for size in map(static_dim, lengths) if size is not None), None)
+    if known_ is None:
+        return parts
+    return [_first_of(p, known_) for p in parts]
+
+
+def _first_of(p: Items, count: int) -> Items:
+    """``count`` items of ``p``, which are there."""
+    if isinstance(p, Known):
+        return Known(count, p.item, now=p.now)
+    return Indexed(count, p.item, p.known)
+
+
+def _length(p: Items) -> Dim:
+    if isinstance(p, Indexed):
+        return p.length
+    return reduce(ops.minsi, p.limits, const_index(p.count)) if p.limits else p.count
 
 
 def _count(p: Items) -> int:

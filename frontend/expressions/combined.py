@@ -12,18 +12,17 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.arrays import arrays
 from adc.frontend.control.branches import branch, trace
-from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Unbound, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.comprehensions import Walk, bind_target
 from adc.frontend.expressions.evaluation import evaluate_kept
 from adc.frontend.frame import Frame, discard
-from adc.frontend.iteration import Indexed
+from adc.frontend.iteration import Items, Known
 from adc.frontend.syntax.liveness import assigned_in
 from adc.frontend.traps import trap_unless
 from adc.frontend.truth import as_condition
-from adc.ir import kinds, ops
+from adc.ir import kinds
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 
@@ -116,18 +115,22 @@ def reduced(
     return value.value if isinstance(value, Unbound) else value
 
 
-def _all_of_them(items: Indexed) -> Indexed:
+def _all_of_them(items: Items) -> Items:
     return items
 
 
 def _first_array(
     frame: Frame, node: ast.ListComp | ast.GeneratorExp, emit: Callable[[], None]
-) -> Callable[[Indexed], Indexed]:
+) -> Callable[[Items], Items]:
     """The first item of a sum is added ahead of the loop if it is an array, for the loop to carry one."""
 
-    def start(items: Indexed) -> Indexed:
+    def start(items: Items) -> Items:
+        if isinstance(items, Known) and not items.count:
+            return items
+
         def bind() -> None:
-            bind_target(frame, node.generators[0].target, items.item(const_index(0)))
+            first = items.item(0) if isinstance(items, Known) else items.item(const_index(0))
+            bind_target(frame, node.generators[0].target, first)
 
         def one() -> AbstractValue:
             bind()
@@ -137,12 +140,10 @@ def _first_array(
         discard(traced.block)
         if traced.result is None or traced.mutates or not is_array(traced.result):
             return items
-        some = ops.cmpi(dim_value(items.length), const_index(0), predicate="sgt")
-        trap_unless(some, "ValueError", "sum() of arrays needs one of them at least")
+        trap_unless(items.has(0), "ValueError", "sum() of arrays needs one of them at least")
         bind()
         emit()
-        left = ops.subi(dim_value(items.length), const_index(1))
-        return Indexed(left, lambda k: items.item(ops.addi(k, const_index(1))))
+        return items.after_first()
 
     return start
 

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
-from adc.frontend.iteration import Indexed, Items, sequence, unpacked
+from adc.frontend.iteration import STRICT, Indexed, Items, Known, sequence, unpacked
 from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
@@ -42,6 +43,7 @@ from adc.ir.core import Value
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
 Nodes = (ast.ListComp, ast.GeneratorExp)
+IN_A_LOOP = "fill an array made with np.zeros() in a loop; sum(), min(), max(), any() and all() of it work as well"
 _ARRAYS = frozenset(
     {np.array, np.asarray, np.sum, np.min, np.max, np.prod, np.mean, np.dot, np.median, np.std, np.var, np.argmin}
     | {np.argmax, np.stack, np.vstack, np.column_stack, np.cumsum}
@@ -59,7 +61,7 @@ class Walk:
     node: Comprehension
     emit: Callable[[], None]
     carried: frozenset[str] | None = None
-    first: Callable[[Indexed], Indexed] = lambda items: items  # what is done ahead of a loop; the items that it leaves
+    first: Callable[[Items], Items] = lambda items: items  # what is done ahead of a loop; the items that it leaves
 
     @property
     def named(self) -> frozenset[str]:
@@ -86,15 +88,28 @@ class Walk:
                 self._bind(level, item)
                 self._conditions(level, 0)
             return
-        if self.carried is None or not isinstance(items, Indexed):
+        if self.carried is None:
             raise refuse(
                 self.frame.loc(self.node),
                 "the number of items must be known when the function is compiled",
-                "fill an array made with np.zeros() in a loop; sum(), min(), max(), any() and all() of it work as well",
+                STRICT if isinstance(items, Known) else IN_A_LOOP,
                 kind=kinds.NOT_CONSTANT,
             )
         items = self.first(items)
-        self.loop(level, items, lambda: self._conditions(level, 0))
+        if isinstance(items, Known):
+            self._limited(level, items, self.carried)
+        else:
+            self.loop(level, items, lambda: self._conditions(level, 0))
+
+    def _limited(self, level: int, items: Known, carried: frozenset[str]) -> None:
+        """Items that are known one by one, each of which is there if the run has so many."""
+
+        def one(k: int) -> None:
+            self._bind(level, items.item(k))
+            self._conditions(level, 0)
+
+        for k in range(items.count):
+            branch(self.frame, items.has(k), partial(one, k), lambda: None, carried | self.named)
 
     def loop(self, level: int, items: Indexed, body: Callable[[], None], counter: list[Value] | None = None) -> None:
         """A loop in the code over a run-time number of items."""

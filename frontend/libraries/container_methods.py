@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from adc.frontend import iteration
 from adc.frontend.containers import equality, indexing, making, sequences
+from adc.frontend.control.branches import branch
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View, needed_int
@@ -60,9 +62,17 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
     if isinstance(found, iteration.Indexed):
         list_changes.extend(frame, owner, dim_value(found.length), iteration.unchanging(frame, found.item))
         return
+    if isinstance(found, iteration.Known):
+        for k in range(found.count):
+            branch(frame, found.has(k), partial(_append_item, frame, owner, found, k), lambda: None)
+        return
     if items is None:
         raise refuse(current_loc(), f"a list cannot be extended by {describe_type(more)} here", kind=kinds.NOT_ITERABLE)
     heap.assign(frame, owner, [*_held(frame, owner), *items])
+
+
+def _append_item(frame: Frame, owner: Ref, items: iteration.Known, k: int) -> None:
+    growing.append(frame, owner, items.item(k))
 
 
 def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> AbstractValue:
@@ -196,7 +206,7 @@ def pairs(frame: Frame, v: AbstractValue) -> dict[object, AbstractValue]:
         raise refuse(
             current_loc(),
             f"a dict cannot be made of {describe_type(v)}: its keys must be known when the function is compiled",
-            "write the keys out: {'a': x[0], 'b': x[1]}",
+            iteration.STRICT if iteration.counts(v) else "write the keys out: {'a': x[0], 'b': x[1]}",
             kind=kinds.NOT_CONSTANT,
         )
     for pair in items:

@@ -190,11 +190,7 @@ def _enumerate(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str,
 def _zip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
     if set(kwargs) - {"strict"}:
         raise refuse(current_loc(), "zip() takes sequences and strict", kind=kinds.WRONG_CALL)
-    if "strict" in kwargs and static_of(kwargs["strict"], "strict"):
-        lists = [items_or_refuse(frame, "zip", x) for x in args]
-        if len({len(x) for x in lists}) > 1:
-            raise refuse(current_loc(), "zip() arguments have different lengths", kind=kinds.INVALID_VALUE)
-    return iteration.zipped(frame, args)
+    return iteration.zipped(frame, args, "strict" in kwargs and bool(static_of(kwargs["strict"], "strict")))
 
 
 def _every(stop: bool) -> Rule:

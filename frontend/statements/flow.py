@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 
 from adc.frontend.closures import released
 from adc.frontend.control.branches import Path, Traced, either, end_with, trace
@@ -25,7 +25,6 @@ from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.iteration import Items, Known
-from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_block
 from adc.ir.core import Value
@@ -258,8 +257,7 @@ def _unrolled(
         k = first - 1
         while (k := k + 1) < (items.count if items.now is None else items.now()):
             if items.limits:
-                more = reduce(ops.andi, [ops.cmpi(const_index(k), limit, predicate="slt") for limit in items.limits])
-                _either(frame, more, partial(_iterations_of, k), lambda: None, place.live)
+                _either(frame, items.has(k), partial(_iterations_of, k), lambda: None, place.live)
                 return
             if not iteration(k):
                 return
