@@ -219,6 +219,17 @@ def test_shapes_that_changed() -> None:
         assert back(ones)[0].shape == (3, 4)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_layouts_that_changed() -> None:
+    """The bytes of the array are what they were."""
+    for attribute, value in (("dtype", np.int64), ("strides", (0,))):
+        x = np.ones(N)
+        _, back = jit_grad(sines).pullback(x, 2.0)
+        setattr(x, attribute, value)
+        with pytest.raises(DifferentiationError, match="x has got another dtype or other strides after the forward"):
+            back(ONES)
+
+
 def test_what_is_read_by_name_is_looked_at_again() -> None:
     f = jit_grad(captured)
     for _ in range(2):
