@@ -150,9 +150,9 @@ class Pullback:
 
     def _laid_out_anew(self) -> Exception:
         code = self._code
-        names = dict.fromkeys(code.leaf_name(k) for k, _ in code.looked_at)
+        arrays = " or ".join(dict.fromkeys(code.leaf_name(k) for k, _ in code.looked_at))
         return kinds.CHANGED_ARRAY(
-            f"{' or '.join(names)} has got another dtype or other strides after the forward sweep of {code.subject.name}",
+            f"{arrays} has got another dtype or other strides after the forward sweep of {code.subject.name}",
             help="call the pullback before changing the array, or pass a view of it to the function",
         )
 
