@@ -69,6 +69,7 @@ FUNCTIONS = INSTEAD | {
     "numpy.linalg.eigvals": "of a symmetric matrix use np.linalg.eigvalsh(a)",
     "numpy.linalg.": _LINALG,
     "numpy.roots": "find the root by Newton's method in a loop: x -= np.polyval(p, x) / np.polyval(dp, x)",
+    "numpy.lib.stride_tricks.as_strided": "use slices, or np.lib.stride_tricks.sliding_window_view",
     "numpy.float16": "use np.float32",
     "numpy.half": "use np.float32",
     "numpy.real_if_close": "use a.real: which dtype there would be depends on the numbers",

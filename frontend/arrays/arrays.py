@@ -360,7 +360,7 @@ def check_writable(frame: Frame, target: Array) -> None:
         raise refuse(
             current_loc(),
             f"cannot store into this array: {reason}",
-            "pass the array as an argument, or work on a copy",
+            "pass a writable array as an argument, or work on a copy",
             kind=kinds.CAPTURED_WRITE,
         )
     snapshots.check(frame, target.roots)
@@ -382,7 +382,7 @@ def check_updated(symbol: str, target: Array | Lazy, result: AbstractValue) -> N
         raise refuse(
             current_loc(),
             f"cannot store the result of this operation, {describe_type(result)}, into {describe_type(target)}",
-            "convert the array to float first",
+            "use an array of floats: x = x.astype(float)",
             kind=kinds.CAST_NOT_SAFE,
         )
     if result.rank > target.rank:

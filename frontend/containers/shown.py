@@ -10,7 +10,7 @@ from adc.frontend.abstract import numpy_dtype
 from adc.frontend.containers import records, sequences
 from adc.frontend.data.compounds import SliceObject, Text
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Ref, Scalar, Static, Tuple, is_dict, is_list
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Ref, Scalar, Static, Tuple, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
@@ -105,5 +105,7 @@ def converted(
 
 
 def _refused(v: AbstractValue, help: str = "show numbers: elements, extents, sums") -> Exception:
+    if isinstance(v, Array | Lazy):
+        help += "; or give the array to print() by itself: print('x =', x)"
     message = f"{describe_type(v)} cannot be shown in a text here"
     return refuse(current_loc(), message, help, kind=kinds.WRONG_TYPE)
