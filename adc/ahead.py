@@ -12,6 +12,7 @@ from adc.backend.ahead.c_names import identifier
 from adc.backend.ahead.cpp_header import cpp_header
 from adc.backend.ahead.fortran_module import fortran_module
 from adc.backend.ahead.header import header
+from adc.backend.ahead.processors import check_processor
 from adc.backend.ahead.wheel import write_wheel
 from adc.backend.mlir.functions import module_text
 from adc.backend.target import Target, for_cpu
@@ -137,7 +138,9 @@ def compile_units(
 
 
 def _target(triple: str, cpu: str) -> Target:
-    return for_triple(triple, cpu) if triple else for_cpu(cpu)
+    target = for_triple(triple, cpu) if triple else for_cpu(cpu)
+    check_processor(target)
+    return target
 
 
 def _mlir(units: Sequence[Unit], output: Path, done: Output) -> Output:
