@@ -119,6 +119,7 @@ class Pullback:
         raise left
 
     __call__ = adc_call  # which is what tracebacks may show
+    __call__.__qualname__ = "pullback"  # and this what Python says of wrong arguments
     del adc_call
 
     def _without_given(self, cotangents: tuple[Any, ...]) -> tuple[Any, ...]:

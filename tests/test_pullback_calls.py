@@ -185,6 +185,12 @@ def test_wrong_cotangents(cotangent: Any) -> None:
     assert np.allclose(back(ONES)[0], 2.0 * np.cos(X), rtol=1e-14)
 
 
+def test_wrong_arguments() -> None:
+    back = jit_grad(energy).pullback(X)[1]
+    with pytest.raises(TypeError, match=r"^pullback\(\) got an unexpected keyword argument 'last'"):
+        back(1.0, last={"x": Y})
+
+
 def test_no_cotangent_is_zero() -> None:
     dx, da = jit_grad(sines).pullback(X, 2.0)[1](None)
     assert not dx.any() and da == 0.0
