@@ -12,11 +12,12 @@ from adc.ir import kinds
 from adc.ir.core import Loc
 from adc.ir.cursor import Cursor
 
-_VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
+VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _RESULT = re.compile(r"(%[\w$.-]+)(?::(\d+))?")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _KEY = re.compile(r'[\w$.]+|"(?:[^"\\]|\\.)*"')
 _BLOCK = re.compile(r"\^\w+")
+DYNAMIC = "-9223372036854775808"  # in a list of numbers, for one that is an operand
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
@@ -45,19 +46,7 @@ class Operation:
         return kinds.UNSUPPORTED_VALUE(message, self.loc, help=help)
 
 
-def parse(text: str, file: str) -> list[Operation]:
-    """The operations of the module in ``text``."""
-    reader = _Reader(text, file)
-    ops = reader.until_end()
-    if len(ops) == 1 and ops[0].name == "builtin.module":
-        (region,) = ops[0].regions
-        return region.ops
-    return ops
-
-
-class _Reader(Cursor):
-    help = "adc reads the generic form: mlir-opt --mlir-print-op-generic FILE"
-
+class GenericReader(Cursor):
     def balanced(self, stops: str) -> str:
         """Text up to one of the characters ``stops`` outside of brackets and strings."""
         start, depth = self.position, 0
@@ -75,23 +64,24 @@ class _Reader(Cursor):
             self.position += 1
         raise self.error(f"expected {' or '.join(map(repr, stops))}")
 
-    def until_end(self) -> list[Operation]:
-        found = []
-        while not self.done:
-            found.append(self.operation())
-        return found
-
     def operation(self) -> Operation:
+        return self.generic(self.results())
+
+    def results(self) -> list[str]:
+        """``%a, %b:2 =``, perhaps none."""
         results: list[str] = []
         if self.at("%"):
             results += self.result()
             while self.accept(","):
                 results += self.result()
             self.expect("=")
+        return results
+
+    def generic(self, results: list[str]) -> Operation:
         found = self.need(_STRING, "an operation in quotes")
         op = Operation(found[1], self.place(*found.span()), results, [])
         self.expect("(")
-        op.operands = self.items(lambda: self.need(_VALUE, "a value")[0], ")")
+        op.operands = self.items(lambda: self.need(VALUE, "a value")[0], ")")
         if self.at("["):
             raise op.rejected(f"{op.name} goes to another block: control flow is read as scf.for, scf.while and scf.if")
         if self.accept("<{"):
@@ -105,10 +95,18 @@ class _Reader(Cursor):
         op.operand_types = self.items(lambda: self.balanced(",)"), ")")
         self.expect("->")
         op.result_types = self.types()
+        self.location()
+        return op
+
+    def location(self) -> None:
+        """``loc(...)``, perhaps none; it is not looked at."""
         if self.accept("loc("):
             self.balanced(")")
             self.expect(")")
-        return op
+
+    def string(self) -> str:
+        """A string as it stands, in quotes."""
+        return self.need(_STRING, "a string")[0]
 
     def result(self) -> list[str]:
         name, count = self.need(_RESULT, "a value").groups()
@@ -149,6 +147,6 @@ class _Reader(Cursor):
         return Region(args, ops)
 
     def argument(self) -> tuple[str, str]:
-        name = self.need(_VALUE, "a value")[0]
+        name = self.need(VALUE, "a value")[0]
         self.expect(":")
         return name, self.balanced(",)")
