@@ -55,6 +55,8 @@ def call_value(
 
     ``call_function`` calls a Python function, when its arguments are bound.
     """
+    if isinstance(callee, Static) and _numbers_only(callee.value):
+        args = [options.there(a, f"{callee.value.__name__}() takes no None") for a in args]
     values = [callee, *args, *kwargs.values()]
     if any(isinstance(v, OneOf) for v in values):
 
@@ -230,6 +232,16 @@ def _call_library(
         if _root_package(function) == "math":
             args = special_methods.as_numbers(frame, args)
     return rule(frame, args, kwargs)
+
+
+def _numbers_only(function: Any) -> bool:
+    """Whether a library function raises TypeError where an argument is None."""
+    if isinstance(function, np.ufunc):
+        return function not in _OF_ANY_OBJECT
+    return function in (abs, float, int, round) or getattr(function, "__module__", "") in ("math", "cmath")
+
+
+_OF_ANY_OBJECT = (np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
 
 
 def _keeps(callee: AbstractValue) -> bool:

@@ -138,9 +138,15 @@ def truth(v: AbstractValue) -> bool | Value:
     if isinstance(v, Static | Scalar | Complex):
         return scalars.truth(v)
     if isinstance(v, OneOf):
-        true = [ops.cmpi(v.position, const_index(k), predicate="eq") for k, one in enumerate(v.options) if truth(one)]
+        true = [_true_option(v, k) for k, one in enumerate(v.options) if truth(one) is not False]
         return reduce(ops.ori, true) if true else False
     return True
+
+
+def _true_option(v: OneOf, k: int) -> Value:
+    """Whether a value is its alternative ``k``, and that is true."""
+    here, known = ops.cmpi(v.position, const_index(k), predicate="eq"), truth(v.options[k])
+    return here if isinstance(known, bool) else ops.andi(here, known)
 
 
 def settled(frame: Frame, v: AbstractValue) -> AbstractValue:

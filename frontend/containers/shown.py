@@ -14,6 +14,7 @@ from adc.frontend.data.values import AbstractValue, Array, Lazy, Ref, Scalar, St
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
+from adc.frontend.numeric.convert import unboxed
 from adc.frontend.objects import growing
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -38,6 +39,7 @@ def text(template: str, values: Sequence[Scalar]) -> AbstractValue:
 def formatted(frame: Frame, v: AbstractValue, conversion: str, spec: str, values: list[Scalar]) -> str:
     """The template for a value formatted as in an f-string; ``spec`` is a template itself. Numbers that it shows are
     appended to ``values``."""
+    v = v if conversion in ("r", "a") else unboxed(v)
     if isinstance(v, Scalar):
         values.append(v)
         return "{" + type_of(v) + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"

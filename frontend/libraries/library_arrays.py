@@ -120,6 +120,8 @@ def _full_like(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 def _allocate_like(
     frame: Frame, name: str, model: AbstractValue | None, dtype: AbstractValue | None, shape: AbstractValue | None
 ) -> Array:
+    if model is not None and is_numeric(model):
+        model = nests.constant_array(model)
     if not isinstance(model, Array | Lazy):
         shown = "nothing" if model is None else describe_type(model)
         raise refuse(current_loc(), f"np.{name}() takes an array, not {shown}", for_array(model), kind=kinds.WRONG_TYPE)

@@ -123,7 +123,7 @@ def on_python_floats(name: str, function: Callable[..., Any], emit: Callable[...
 
 def need_numbers(name: str, args: Sequence[AbstractValue], help: str = "") -> None:
     for a in args:
-        if not is_numeric(a):
+        if not is_numeric(a) and not (isinstance(a, Array | Lazy) and not a.rank):
             raise refuse(current_loc(), f"{name}() takes numbers, not {describe_type(a)}", help, kind=kinds.WRONG_TYPE)
 
 

@@ -12,8 +12,10 @@ from adc.frontend.abstract import value_type
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
+    Array,
     Complex,
     LargeLiteral,
+    Lazy,
     Number,
     Scalar,
     Static,
@@ -50,7 +52,16 @@ def as_scalar(v: AbstractValue) -> Scalar:
         return Scalar(const(number, value_type(dtype)), dtype, weak)
     if is_complex(v):
         raise real_needed()
+    if isinstance(number := unboxed(v), Scalar | Complex):
+        return as_scalar(number)
     raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
+
+
+def unboxed(v: AbstractValue) -> AbstractValue:
+    """An array without dimensions as the number that it holds; anything else as it is."""
+    if isinstance(v, Array) and not v.rank:
+        return load_scalar(v.memref, [], v.dtype)
+    return v.element([], False) if isinstance(v, Lazy) and not v.rank else v
 
 
 def real_needed() -> Exception:

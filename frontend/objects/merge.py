@@ -11,7 +11,18 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.compounds import OneOf, compound, slice_object
-from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, is_slice, key_of, opened
+from adc.frontend.data.described import (
+    Maybe,
+    Same,
+    Span,
+    bounds_of,
+    describe,
+    is_member,
+    is_slice,
+    key_of,
+    opened,
+    widen,
+)
 from adc.frontend.data.dims import common_dims
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
@@ -53,6 +64,8 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     if isinstance(a, Maybe) or isinstance(b, Maybe):
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
     first, second = alternatives(a), alternatives(b)
+    if _NONE in first or _NONE in second:
+        first, second = first or _beside_none(a), second or _beside_none(b)
     if first and second and not (_is_bool(a) and _is_bool(b)) and not _of_one_class(a, b):
         return _join_alternatives(first, second)
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
@@ -138,6 +151,18 @@ def alternatives(a: abstract.Abstract) -> Alternatives:
     return {key_of(a): a} if is_slice(a) or (_is_function(a) and _can_move(a)) else {}
 
 
+_NONE = abstract.Static(None)
+
+
+def _beside_none(a: abstract.Abstract) -> Alternatives:
+    """A number, an array, or a tuple of these as an alternative, which it is to None only: ``best = None`` before a
+    loop that sets it."""
+    a = widen(a)
+    leaf = isinstance(a, abstract.Scalar | abstract.Array)
+    tuples = isinstance(a, abstract.Tuple) and a.form.kind in ("tuple", "namedtuple", "complex") and _can_move(a)
+    return {key_of(a): a} if leaf or tuples else {}
+
+
 def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:
     """The constants and functions that a value may be, by what tells them apart."""
     return dict(zip(v.form.names, v.options, strict=True)) if isinstance(v, OneOf) else {key_of(describe(v)): v}
@@ -182,6 +207,8 @@ def _join_alternatives(first: Alternatives, second: Alternatives) -> abstract.Ab
     found = dict(first)
     for key, a in second.items():
         found[key] = _join_items(found[key], a) if key in found else a
+    if any(isinstance(a, abstract.Scalar) for a in found.values()) and any(map(_is_bool, found.values())):
+        raise Clash("a constant bool beside None is no number")
     if len(found) == 1:
         return next(iter(found.values()))
     result = abstract.Tuple((abstract.Scalar(i64), *found.values()), Form("choice", object, tuple(found)))
@@ -196,7 +223,7 @@ def _join_items(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract
     """The type of two alternatives that are one: constants, or functions with other values along."""
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         return replace(a, items=tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
-    return a
+    return join(a, b) if isinstance(a, abstract.Scalar | abstract.Array) else a
 
 
 def _is_bool(a: abstract.Abstract) -> bool:
@@ -284,7 +311,10 @@ def _chosen(v: AbstractValue, to: abstract.Tuple) -> OneOf:
     those of ``to``."""
     given = options_of(v)
     if not given.keys() & set(to.form.names):
-        given = options_of(slice_object(v) or v)  # a constant slice among those that were joined with it
+        if isinstance(v, Static) and slice_object(v) is None:
+            given = {key_of(widen(describe(v))): v}  # a number that is known, where others depend on the run
+        else:
+            given = options_of(slice_object(v) or v)  # a constant slice among those that were joined with it
     options = [coerce(given[key], t) if key in given else undefined(t) for key, t in alternatives(to).items()]
     places = [to.form.names.index(name) if name in to.form.names else 0 for name in given]
     position = const_index(places[0])
