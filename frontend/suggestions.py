@@ -70,8 +70,6 @@ FUNCTIONS = INSTEAD | {
     "numpy.linalg.": _LINALG,
     "numpy.roots": "find the root by Newton's method in a loop: x -= np.polyval(p, x) / np.polyval(dp, x)",
     "numpy.lib.stride_tricks.as_strided": "use slices, or np.lib.stride_tricks.sliding_window_view",
-    "numpy.float16": "use np.float32",
-    "numpy.half": "use np.float32",
     "numpy.real_if_close": "use a.real: which dtype there would be depends on the numbers",
     "numpy.histogramdd": "use np.histogram2d, or count in a loop",
     "scipy.linalg.": _LINALG,

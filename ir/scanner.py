@@ -7,21 +7,22 @@ import struct
 
 from adc.ir.core import UNKNOWN, Attr, Loc
 from adc.ir.cursor import Cursor
-from adc.ir.types import FloatType, FunctionType, IndexType, IntType, MemRefType, RecordType, Type
+from adc.ir.types import PATTERNS, FloatType, FunctionType, IndexType, IntType, MemRefType, RecordType, Type
 
 _WORD = re.compile(r"[A-Za-z_$][\w.$]*", re.ASCII)
 _VALUE = re.compile(r"%([\w.$-]+)", re.ASCII)
-_HEX = re.compile(r"0x([0-9A-Fa-f]{16}|[0-9A-Fa-f]{8})\b")
+_HEX = re.compile(r"0x([0-9A-Fa-f]{16}|[0-9A-Fa-f]{8}|[0-9A-Fa-f]{4})\b")
 _FLOAT = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?")
 _INT = re.compile(r"-?\d+(?![\w.])")
 _NATURAL = re.compile(r"\d+")
 _DIM = re.compile(r"(\?|\d+)x")
 _STRIDE = re.compile(r"\?|-?\d+")
-_SCALAR = re.compile(r"(f32|f64|u?i(?:8|16|32|64)|i1|index)\b")
+_SCALAR = re.compile(r"(f16|f32|f64|u?i(?:8|16|32|64)|i1|index)\b")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\[^\n])*)"')
 _ESCAPE = re.compile(r'\\(["\\nt]|[0-9A-Fa-f]{2})|([^\\]+)')
 
 _SCALARS: dict[str, Type] = {
+    "f16": FloatType(16),
     "f32": FloatType(32),
     "f64": FloatType(64),
     "i1": IntType(1),
@@ -80,7 +81,7 @@ class Scanner(Cursor):
         if found is None:
             return None
         pattern = bytes.fromhex(found.group(1))
-        return struct.unpack(">d" if len(pattern) == 8 else ">f", pattern)[0], 8 * len(pattern)
+        return struct.unpack(f">{PATTERNS[8 * len(pattern)]}", pattern)[0], 8 * len(pattern)
 
     def number(self) -> float | int | None:
         if (found := self.read(_FLOAT)) is not None:

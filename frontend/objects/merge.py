@@ -45,7 +45,7 @@ from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind, l
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.core import Value
-from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f32, f64, i1, i64
+from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16, f32, f64, i1, i64
 
 
 class Clash(Exception):
@@ -251,7 +251,7 @@ def _join_scalars(
     if x.type == y.type:
         return abstract.Scalar(x.type, x.weak and y.weak)
     for narrow, other, wide in ((x, b, y), (y, a, x)):
-        if is_narrow(narrow.type) and (kind(wide.type) >= kind(narrow.type) or narrow.type == f32):
+        if is_narrow(narrow.type) and (kind(wide.type) >= kind(narrow.type) or narrow.type in (f16, f32)):
             # A literal such as 0.0 before a loop over float32 becomes float32, as it does when the two first meet.
             if isinstance(other, abstract.Static) and _fits(other.value, narrow.type):
                 return narrow
@@ -262,16 +262,16 @@ def _join_scalars(
 
 
 def _fits(value: float, dtype: Type) -> bool:
-    if dtype == f32:
+    if dtype in (f16, f32):
         with np.errstate(over="ignore"):
-            return float(np.float32(value)) == value
+            return float((np.float32 if dtype == f32 else np.float16)(value)) == value
     least, most = limits(dtype)
     return isinstance(value, int | np.integer) and least <= value <= most
 
 
 def is_narrow(t: Type) -> bool:
     """Whether it is a type that Python has no number of: beside these it matters whose a number is."""
-    return t == f32 or (isinstance(t, IntType) and t not in (i1, i64))
+    return t in (f16, f32) or (isinstance(t, IntType) and t not in (i1, i64))
 
 
 def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:

@@ -19,7 +19,7 @@ def last_above(x, bound):  # type: ignore[no-untyped-def]
     found = None
     for i in range(len(x)):
         if x[i] > bound:
-            found = x[i]
+            found = {"value": x[i]}
     return found
 
 
@@ -33,7 +33,7 @@ def last_above_or_zero(x, bound):  # type: ignore[no-untyped-def]
 
 def no_else(x, bound):  # type: ignore[no-untyped-def]
     if bound > 0.0:
-        return np.sum(x)
+        return {"sum": np.sum(x)}
 
 
 def middle(x, bound):  # type: ignore[no-untyped-def]
@@ -90,7 +90,7 @@ def not_installed(x, bound):  # type: ignore[no-untyped-def]
 
 MISTAKES: dict[str, tuple[Callable[..., Any], Any, str, str]] = {
     "None before the loop": (last_above, 1.5, "None on another", "a value of its final type in place of None"),
-    "a path without return": (no_else, 1.5, "the result is float", "end every path with a return"),
+    "a path without return": (no_else, 1.5, "the result is dict", "end every path with a return"),
     "an index that is a float": (middle, 1.5, "must be an integer, not a float", "use // to divide integers"),
     "a method that is not called": (uncalled, 1.5, "takes an array, not method copy", "call the method: .copy()"),
     "None for an array": (of_none, None, "None has no attribute 'sum'", "test for None first"),
@@ -171,4 +171,4 @@ def test_the_place_of_an_error_is_shown_once() -> None:
     with pytest.raises(AdcError) as caught:
         jit_grad(last_above)(X, 1.5)
     assert "assigned here" not in str(caught.value)
-    assert str(caught.value).count("found = x[i]") == 1
+    assert str(caught.value).count("found = {\"value\": x[i]}") == 1

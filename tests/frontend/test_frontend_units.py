@@ -65,7 +65,7 @@ def test_abstract_values():
     assert Static(1) != Static(1.0)
     assert Static("a") == Static("a")
     assert len({Static([]), Static([])}) == 2
-    for wrong in (np.zeros(2, np.clongdouble), np.zeros(2, ">f8"), np.zeros(2, object), np.float16(1)):
+    for wrong in (np.zeros(2, np.clongdouble), np.zeros(2, ">f8"), np.zeros(2, object), np.longdouble(1)):
         with pytest.raises(TypeError):
             abstract_of(wrong)
 
