@@ -3,7 +3,7 @@ values and built up again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
 
@@ -40,8 +40,21 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
-from adc.frontend.forms import BOUND, COMPLEX, Form
+from adc.frontend.forms import COMPLEX, Form
 from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind, limits
+from adc.frontend.objects.alternatives import (
+    MOST_NESTED,
+    NONE_TYPE,
+    Alternatives,
+    alternatives,
+    beside_none,
+    is_bool,
+    is_complex_type,
+    is_function,
+    nesting,
+    of_one_class,
+    options_of,
+)
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.core import Value
@@ -64,9 +77,9 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     if isinstance(a, Maybe) or isinstance(b, Maybe):
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
     first, second = alternatives(a), alternatives(b)
-    if _NONE in first or _NONE in second:
-        first, second = first or _beside_none(a), second or _beside_none(b)
-    if first and second and not (_is_bool(a) and _is_bool(b)) and not _of_one_class(a, b):
+    if NONE_TYPE in first or NONE_TYPE in second:
+        first, second = first or beside_none(a), second or beside_none(b)
+    if first and second and not (is_bool(a) and is_bool(b)) and not of_one_class(a, b):
         return _join_alternatives(first, second)
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         if a.form != b.form or len(a.items) != len(b.items):
@@ -103,12 +116,6 @@ def _join_complex(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstra
     return abstract.complex_number(np.complex64 if part.type == f32 else complex if part.weak else np.complex128)
 
 
-def is_complex_type(a: abstract.Abstract) -> bool:
-    if isinstance(a, abstract.Static):
-        return type(a.value) in COMPLEX
-    return isinstance(a, abstract.Tuple) and a.form.kind == "complex"
-
-
 def _part_of(a: abstract.Abstract) -> abstract.Abstract | None:
     """The type that a number's real part has in a complex number; None if it is no number. Known numbers stay so, as
     far as both parts are exact in float32."""
@@ -136,83 +143,16 @@ def _number(a: abstract.Abstract) -> abstract.Abstract:
     return a
 
 
-Alternatives = dict[Hashable, abstract.Abstract]
-MOST_NESTED = 8  # functions in functions among alternatives, as a loop makes that wraps a function in each iteration
-
-
-def alternatives(a: abstract.Abstract) -> Alternatives:
-    """The constants and functions that a value of type ``a`` may be, by what tells them apart; none if it is another
-    value. Numbers are none, they have types of their own, but for members of enums, and True and False beside other
-    constants."""
-    if isinstance(a, abstract.Static):
-        return {} if is_complex_type(a) or (is_number(a.value) and not _is_bool(a) and not is_member(a)) else {a: a}
-    if isinstance(a, abstract.Tuple) and a.form.kind == "choice":
-        return dict(zip(a.form.names, a.items[1:], strict=True))
-    return {key_of(a): a} if is_slice(a) or (_is_function(a) and _can_move(a)) else {}
-
-
-_NONE = abstract.Static(None)
-
-
-def _beside_none(a: abstract.Abstract) -> Alternatives:
-    """A number, an array, or a tuple of these as an alternative, which it is to None only: ``best = None`` before a
-    loop that sets it."""
-    a = widen(a)
-    leaf = isinstance(a, abstract.Scalar | abstract.Array)
-    tuples = isinstance(a, abstract.Tuple) and a.form.kind in ("tuple", "namedtuple", "complex") and _can_move(a)
-    return {key_of(a): a} if leaf or tuples else {}
-
-
-def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:
-    """The constants and functions that a value may be, by what tells them apart."""
-    return dict(zip(v.form.names, v.options, strict=True)) if isinstance(v, OneOf) else {key_of(describe(v)): v}
-
-
-def _is_function(a: abstract.Abstract) -> bool:
-    """Whether values of type ``a`` are functions, or objects that can be called."""
-    bound = isinstance(a, abstract.Tuple) and (a.form.kind == "function" or a.form == BOUND)
-    return bound or hasattr(_class_of(a), "__call__")  # noqa: B004
-
-
-def _class_of(a: abstract.Abstract) -> type | None:
-    """The class of an object, which may be a frozen dataclass; None of other values."""
-    if isinstance(a, Same) and isinstance(a.value, Ref) and a.value.kind == "object":
-        return a.value.cls
-    return a.form.cls if isinstance(a, abstract.Tuple) and a.form.kind == "record" and a.form != BOUND else None
-
-
-def _of_one_class(a: abstract.Abstract, b: abstract.Abstract) -> bool:
-    """Whether objects are joined field by field: those of one class, and slices of which the same parts are None."""
-    if is_slice(a) and is_slice(b):
-        return key_of(a) == key_of(b)
-    return _class_of(a) is not None and _class_of(a) is _class_of(b)
-
-
-def _can_move(a: abstract.Abstract) -> bool:
-    """Whether a value, once it is taken apart, can be built up anywhere: not one that is tied to its place."""
-    if isinstance(a, Same):
-        return isinstance(a.value, Ref)
-    if isinstance(a, Maybe):
-        return _can_move(a.item)
-    return not isinstance(a, abstract.Tuple) or all(map(_can_move, a.items))
-
-
-def _nesting(a: abstract.Abstract) -> int:
-    if not isinstance(a, abstract.Tuple):
-        return 0
-    return (a.form.kind == "function") + max(map(_nesting, a.items), default=0)
-
-
 def _join_alternatives(first: Alternatives, second: Alternatives) -> abstract.Abstract:
     found = dict(first)
     for key, a in second.items():
         found[key] = _join_items(found[key], a) if key in found else a
-    if any(isinstance(a, abstract.Scalar) for a in found.values()) and any(map(_is_bool, found.values())):
+    if any(isinstance(a, abstract.Scalar) for a in found.values()) and any(map(is_bool, found.values())):
         raise Clash("a constant bool beside None is no number")
     if len(found) == 1:
         return next(iter(found.values()))
     result = abstract.Tuple((abstract.Scalar(i64), *found.values()), Form("choice", object, tuple(found)))
-    if _nesting(result) > MOST_NESTED:
+    if nesting(result) > MOST_NESTED:
         raise Clash(
             "they are made of one another, to a depth that is not known when the function is compiled"
         )
@@ -226,15 +166,11 @@ def _join_items(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract
     return join(a, b) if isinstance(a, abstract.Scalar | abstract.Array) else a
 
 
-def _is_bool(a: abstract.Abstract) -> bool:
-    return isinstance(a, abstract.Static) and isinstance(a.value, bool)
-
-
 def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
     """Why two containers do not go together."""
     if not isinstance(a, abstract.Tuple) or not isinstance(b, abstract.Tuple):
         return "they have no common type"
-    if _is_function(a) and _is_function(b):
+    if is_function(a) and is_function(b):
         return "they are different functions, and one uses what cannot be handed on, such as a method of an array"
     if a.form.cls is not b.form.cls:
         return f"they are of the classes {a.form} and {b.form}"
