@@ -165,7 +165,7 @@ class PrettyReader(GenericReader):
         op.result_types = [self.type()]
 
     def conversion(self, op: Operation) -> None:
-        """``%a, %b : T`` or ``: T to U``; of what has no result, nobody asks for its type."""
+        """``%a, %b : T`` or ``: T to U``. Only a type after ``to`` is asked for: that of an extent is known."""
         op.operands = self.values()
         self.attributes(op)
         self.expect(":")
@@ -183,7 +183,7 @@ class PrettyReader(GenericReader):
         op.operands = [self.value()]
         for name in ("static_offsets", "static_sizes", "static_strides"):
             self.numbers(op, name)
-        self._viewed(op)
+        self.viewed(op)
 
     def reinterpret_cast(self, op: Operation) -> None:
         op.operands = [self.value()]
@@ -194,9 +194,9 @@ class PrettyReader(GenericReader):
             self.expect(word)
             self.expect(":")
             self.numbers(op, f"static_{word.removesuffix('s')}s")
-        self._viewed(op)
+        self.viewed(op)
 
-    def _viewed(self, op: Operation) -> None:
+    def viewed(self, op: Operation) -> None:
         self.attributes(op)
         self.expect(":")
         op.operand_types = [self.type()]
@@ -212,7 +212,7 @@ class PrettyReader(GenericReader):
 
     def module(self, op: Operation) -> None:
         self.read(_SYMBOL)
-        self._named_attributes(op)
+        self.named_attributes()
         op.regions = [self.region()]
 
     def func(self, op: Operation) -> None:
@@ -222,9 +222,9 @@ class PrettyReader(GenericReader):
         op.attrs["sym_name"] = self.need(_SYMBOL, "a symbol (@name)")[0]
         self.expect("(")
         args = self.items(self.parameter, ")")
-        results = [] if not self.accept("->") else self.result_list()
+        results = self.result_list() if self.accept("->") else []
         op.attrs["function_type"] = f"({', '.join(t for _, t in args)}) -> ({', '.join(results)})"
-        self._named_attributes(op)
+        self.named_attributes()
         op.regions = [self.body(args, "") if self.at("{") else Region([], [])]
 
     def parameter(self) -> tuple[str, str]:
@@ -245,7 +245,8 @@ class PrettyReader(GenericReader):
     def result_list(self) -> list[str]:
         return self.items(self.annotated, ")") if self.accept("(") else [self.type()]
 
-    def _named_attributes(self, op: Operation) -> None:
+    def named_attributes(self) -> None:
+        """``attributes {...}``, perhaps none; they are not looked at."""
         if self.accept("attributes"):
             self.expect("{")
             self.dictionary({}, "}")
