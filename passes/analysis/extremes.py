@@ -8,7 +8,7 @@ happens each time that the nest is come to, so long as arrays are not much longe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
@@ -17,6 +17,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type, index
+from adc.passes.analysis.counting import Counting
 from adc.passes.analysis.effects import Memory
 from adc.passes.analysis.kinds import COUNTED, LOOPS
 from adc.passes.building import parallel_extreme
@@ -36,7 +37,7 @@ def limits_of(value: Value, extremes: Extremes | None, *, least: bool) -> tuple[
     Of what is loaded ``extremes`` knows that. The result of a parallel loop may be an extreme: of its start, and of
     what there is in each iteration. What a loop carries may be a running extreme of what is loaded.
     """
-    bound = extremes.of(value, least=least) if extremes is not None else None
+    bound = extremes.loaded(value, least=least) if extremes is not None else None
     if bound is not None:
         return (bound,)
     op, wanted = value.op, "min" if least else "max"
@@ -56,7 +57,7 @@ def limits_of(value: Value, extremes: Extremes | None, *, least: bool) -> tuple[
     if _RUNNING[following.opdef] != wanted:
         return (start,)
     other = next((v for v in following.operands if v is not argument), None)
-    bound = extremes.of(other, least=least) if extremes is not None and other is not None else None
+    bound = extremes.loaded(other, least=least) if extremes is not None and other is not None else None
     return () if bound is None else (start, bound)
 
 
@@ -89,9 +90,30 @@ class Extremes:
         self.origins = origins
         self.pending = Block()
         self._found: dict[_Key, Value] = {}
+        self._counted: dict[tuple[object, bool], Value | None] = {}
         self._most: Value | None = None  # elements that may be gone through
 
+    def counted(
+        self, key: object, values: Sequence[Value], point: Block, body: Callable[[Mapping], Value], *, least: bool
+    ) -> Value | None:
+        """The extreme of what ``body`` builds of ``values`` at the end of ``point``, if it follows from what is
+        counted; it is found once for each ``key``."""
+        if (key, least) not in self._counted:
+            counting = Counting(self.loop, values, point)
+            self._counted[key, least] = None
+            if counting.found:
+                with insert_at(self.pending, self.loop.loc):
+                    self._counted[key, least] = counting.extreme(body, least=least)
+        return self._counted[key, least]
+
     def of(self, value: Value, *, least: bool) -> Value | None:
+        """A bound of ``value`` in all iterations, if it is loaded or counted."""
+        loaded = self.loaded(value, least=least)
+        if loaded is not None or value.type != index or not inside(value, self.loop) or value.block is None:
+            return loaded
+        return self.counted(value, [value], value.block, lambda mapping: mapping[value], least=least)
+
+    def loaded(self, value: Value, *, least: bool) -> Value | None:
         """A bound of ``value`` in all iterations, if it is loaded from memory that they do not change."""
         op = value.op
         if op is not None and op.opdef in (ops.extsi, ops.index_cast):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from adc.ir.core import Block, Op
 from adc.ir.nesting import enclosing
 from adc.passes.analysis.affine import Form, Forms
+from adc.passes.analysis.form_conditions import TRUE
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.ranges import Ranges
 from adc.passes.analysis.running import running
 
 

@@ -7,86 +7,27 @@ minimum by both. What is left is a combination by "and" and "or" of forms that m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Set
 
 from adc.ir import ops
-from adc.ir.arith import const, const_index, constant_of
+from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.opdef import OpDef
-from adc.ir.types import i1, index
 from adc.passes.analysis.affine import Form, Forms, Symbol
 from adc.passes.analysis.carried import carried_from, picked_from
 from adc.passes.analysis.division import quotient, remainder
 from adc.passes.analysis.extremes import Extremes, limits_of
+from adc.passes.analysis.form_conditions import FALSE, TRUE, Condition, EmitterAt, both, either
 
 MAX_STEPS = 64  # symbols eliminated for one question
 LIMITS = (1 << 40, 1 << 30)  # of the size of symbols, tried in turn where sums and products might wrap around
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A Boolean combination: "true", "false", "form" (form >= 0), "value" (an i1), "and", "or"."""
-
-    kind: str
-    parts: tuple[Condition, ...] = ()
-    form: Form | None = None
-    value: Value | None = None
-
-    def __str__(self) -> str:
-        if self.kind == "form":
-            return f"{self.form} >= 0"
-        if self.kind == "value":
-            return repr(self.value)
-        if self.kind in ("and", "or"):
-            return "(" + f" {self.kind} ".join(map(str, self.parts)) + ")"
-        return self.kind
-
-
-TRUE, FALSE = Condition("true"), Condition("false")
-
-
-def both(conditions: Iterable[Condition]) -> Condition:
-    """All of them hold. Of forms that differ by a constant only the least is kept."""
-    parts: dict[Condition, None] = {}
-    least: dict[Form, int] = {}
-    for c in conditions:
-        for part in c.parts if c.kind == "and" else (c,):
-            if part.kind == "false":
-                return FALSE
-            if part.kind == "form" and part.form is not None:
-                rest = part.form - part.form.constant
-                least[rest] = min(least.get(rest, part.form.constant), part.form.constant)
-            elif part.kind != "true":
-                parts[part] = None
-    for rest, constant in least.items():
-        parts[Condition("form", form=rest + constant)] = None
-    if not parts:
-        return TRUE
-    return next(iter(parts)) if len(parts) == 1 else Condition("and", tuple(parts))
-
-
-def either(a: Condition, b: Condition) -> Condition:
-    if "true" in (a.kind, b.kind):
-        return TRUE
-    if a.kind == "false" or a == b:
-        return b
-    return a if b.kind == "false" else Condition("or", (a, b))
-
-
-def leaves(condition: Condition) -> Iterator[Form]:
-    """The forms that a condition compares with zero."""
-    if condition.form is not None:
-        yield condition.form
-    for part in condition.parts:
-        yield from leaves(part)
-
-
 class Ranges:
     """Questions about forms. ``available`` says of which values the answer may speak: none of them for a proof.
 
-    ``facts``: forms that are known not to be negative. ``extremes`` gives bounds of values that are loaded.
+    ``facts``: forms that are known not to be negative. ``extremes`` gives bounds of values that are loaded or
+    counted.
     """
 
     def __init__(
@@ -131,7 +72,32 @@ class Ranges:
                 return Condition("form", form=form)
         if not candidates:
             return None
-        return self._eliminate(form, max(candidates, key=_innermost))
+        symbol = max(candidates, key=_innermost)
+        if any(_carried(s) and s.value.block is symbol.value.block for s in candidates):
+            counted = self._counted(form, symbol, candidates)
+            return counted if counted is not None else self._eliminate(form, symbol)
+        found = self._eliminate(form, symbol)
+        return found if found is not None else self._counted(form, symbol, candidates)
+
+    def _counted(self, form: Form, innermost: Symbol, candidates: list[Symbol]) -> Condition | None:
+        """Where ``form`` follows from integers that are counted: that the least that it comes to is not negative.
+        (Taken one by one, integers would be at bounds that do not go together.)"""
+        point = innermost.value.block
+        if self.extremes is None or point is None or all(s.loop is not None for s in candidates):
+            return None
+        if any(s.later is not None or (s.dim is not None and not self._known(s)) for s in form.symbols()):
+            return None
+        values = [s.value for s in candidates]
+        key = values[0] if form == Form.symbol(candidates[0]) else form
+        least = self.extremes.counted(key, values, point, lambda m: EmitterAt(self.forms, m).value(form), least=True)
+        if least is None:
+            return None
+        if not self.forms.is_exact(form):
+            self.note_inexact(form)
+        return Condition("form", form=Form.symbol(self.forms.symbol(least)))
+
+    def _known(self, symbol: Symbol) -> bool:
+        return self.available is not None and self.available(symbol.value)
 
     def _follows(self, form: Form, symbols: Set[Symbol]) -> bool:
         for fact in self.facts:
@@ -286,104 +252,12 @@ _CHOICES = frozenset({ops.maxsi, ops.minsi, ops.select})
 _ELIMINATED = _CHOICES | {ops.remsi, ops.floordivsi}
 
 
-def _innermost(symbol: Symbol) -> tuple[int, bool, int]:
+def _innermost(symbol: Symbol) -> tuple[int, bool, bool, int]:
+    """What is computed from a counter comes before it."""
     depth = sum(1 for _ in enclosing(symbol.value.block))
-    return depth, symbol.later is not None, symbol.number
+    return depth, symbol.later is not None, symbol.loop is None, symbol.number
 
 
-# Conditions as code ---------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Emitter:
-    """Appends the test of a condition at the insertion point."""
-
-    forms: Forms
-    limit: int | None = None
-    _values: dict[Form, Value] = field(default_factory=dict)
-
-    def emit(self, condition: Condition, small: Iterable[Symbol] = ()) -> Value:
-        """The condition, and that each symbol of ``small`` lies within the limit, as an i1."""
-        tests = []
-        for symbol in sorted(small, key=lambda s: s.number):
-            tests += self._within_limit(symbol)
-        if condition.kind != "true" or not tests:
-            tests.append(self._emit(condition))
-        return _join(ops.andi, tests)
-
-    def _within_limit(self, symbol: Symbol) -> list[Value]:
-        assert self.limit is not None
-        low, high = self.forms.interval_of(symbol)
-        value = self.value(Form.symbol(symbol))
-        tests = []
-        if low < -self.limit:
-            tests.append(ops.cmpi(const_index(-self.limit), value, predicate="sle"))
-        if high > self.limit:
-            tests.append(ops.cmpi(value, const_index(self.limit), predicate="sle"))
-        return tests
-
-    def _emit(self, condition: Condition) -> Value:
-        if condition.kind in ("true", "false"):
-            return const(condition.kind == "true", i1)
-        if condition.kind == "value":
-            assert condition.value is not None
-            return condition.value
-        if condition.kind == "form":
-            assert condition.form is not None
-            left, right, strict = sides(self.forms, condition.form)
-            return ops.cmpi(self.value(left), self.value(right), predicate="slt" if strict else "sle")
-        return _join(ops.andi if condition.kind == "and" else ops.ori, [self._emit(p) for p in condition.parts])
-
-    def value(self, form: Form) -> Value:
-        """A form as a value, modulo 2**64."""
-        known = self._values.get(form)
-        if known is not None:
-            return known
-        total: Value | None = None
-        negative = []
-        for monomial, c in sorted(form.terms.items(), key=lambda t: (-len(t[0]), [s.number for s in t[0]])):
-            if not monomial or abs(c) != 1:
-                part = const_index(abs(c) if monomial or c < 0 else c)
-            else:
-                part = None
-            for symbol in monomial:
-                factor = self._symbol(symbol)
-                part = factor if part is None else ops.muli(factor, part)
-            assert part is not None
-            if c < 0:
-                negative.append(part)
-            else:
-                total = part if total is None else ops.addi(total, part)
-        total = const_index(0) if total is None else total
-        for part in negative:
-            total = ops.subi(total, part)
-        self._values[form] = total
-        return total
-
-    def _symbol(self, symbol: Symbol) -> Value:
-        value = symbol.value
-        if symbol.dim is not None:
-            return ops.dim(value, dim=symbol.dim)
-        return value if value.type == index else ops.index_cast(value, type=index)
-
-
-def sides(forms: Forms, form: Form) -> tuple[Form, Form, bool]:
-    """``(left, right, strict)``, no negative terms: ``left <= right``, or ``left < right``, means ``form >= 0``.
-
-    The constant goes to the side that it does not make wrap around.
-    """
-    right = Form({m: c for m, c in form.terms.items() if m and c > 0})
-    left = Form({m: -c for m, c in form.terms.items() if m and c < 0})
-    constant = form.constant
-    if constant == -1 and left.terms:
-        return left, right, True
-    if left.terms and (not right.terms or not forms.is_exact(right + constant)) and forms.is_exact(left - constant):
-        return (left - constant, right, False) if right.terms else (left, Form.number(constant), False)
-    return (left, right + constant, False) if left.terms else (Form.number(-constant), right, False)
-
-
-def _join(opdef: OpDef, tests: list[Value]) -> Value:
-    result = tests[0]
-    for test in tests[1:]:
-        result = opdef(result, test)
-    return result
+def _carried(symbol: Symbol) -> bool:
+    """Whether a symbol is what a loop carries beside its counter."""
+    return symbol.dim is None and symbol.value.op is None and symbol.loop is None

@@ -28,9 +28,10 @@ from adc.passes.analysis.cold import COLD, walk_warm, warm_regions
 from adc.passes.analysis.conditions import is_wide
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extremes import Extremes, Origins
+from adc.passes.analysis.form_conditions import FALSE, TRUE, Condition, Emitter, both, leaves, sides
 from adc.passes.analysis.integers import SmallIntegers
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.analysis.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, sides
+from adc.passes.analysis.ranges import LIMITS, Ranges
 from adc.passes.analysis.running import running
 from adc.passes.bounds.ways import clamp, computed_alike, ways_of
 from adc.passes.rewrite import replace_op
@@ -296,7 +297,7 @@ class _Question:
                 return "assert", test
         elif op.opdef is ops.select and (clamped := clamp(op)) is not None:
             subscript, extent = map(self.forms.of, clamped)
-            if self.extremes.of(clamped[0], least=True) is not None:
+            if self.extremes.loaded(clamped[0], least=True) is not None:
                 ranges = self._ranges()
                 test = self._test([ranges.nonnegative(form) for form in (subscript, extent - subscript)], ranges)
                 if test is not None:

@@ -28,8 +28,8 @@ from adc.ir.nesting import inside
 from adc.ir.types import index
 from adc.passes.analysis.affine import Form, Forms, nest_around
 from adc.passes.analysis.cold import warm_regions
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.machine import machine
-from adc.passes.analysis.ranges import Emitter
 from adc.passes.cache.tiling import Level, Nest, Part, Whole, find_nest
 from adc.passes.plans import NestPlan
 from adc.passes.rewrite import put_before, put_instead

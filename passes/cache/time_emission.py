@@ -24,7 +24,7 @@ from adc.ir.rewrite import Mapping, clone_block, clone_op
 from adc.ir.steps import GROUPED
 from adc.ir.types import MemRefType, Type, i1, index
 from adc.passes.analysis.affine import Forms
-from adc.passes.analysis.ranges import Emitter
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.cache.time_parts import without
 from adc.passes.cache.time_sizes import STEEP, Measures, Sizes
 from adc.passes.cache.time_slopes import Slopes

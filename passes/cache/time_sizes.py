@@ -9,8 +9,8 @@ from adc.ir.arith import const_index
 from adc.ir.core import Value
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import Form
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.machine import machine
-from adc.passes.analysis.ranges import Emitter
 from adc.passes.cache.time_slopes import Slopes
 from adc.passes.cache.time_steps import NO_AXIS, Statement, Steps
 

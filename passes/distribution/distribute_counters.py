@@ -25,14 +25,14 @@ from adc.ir import ops
 from adc.ir.arith import constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
-from adc.ir.nesting import enclosing, inside
+from adc.ir.nesting import enclosing, holds, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of_block
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Memory, Summaries
-from adc.passes.analysis.kinds import DIVISIONS, LOOPS, PURE
+from adc.passes.analysis.kinds import COUNTED, DIVISIONS, LOOPS, PURE
 from adc.passes.distribution.carried_sums import is_sum
 from adc.passes.rewrite import put_before
 from adc.passes.threads.parallelise import integer_reduction
@@ -76,18 +76,20 @@ class _Distribution:
         self.memory = memory
         self.module = module
 
-    def block(self, block: Block) -> None:
-        """Change the outermost loops that can be, outside of parallel ones."""
+    def block(self, block: Block, parallel: Op | None = None) -> None:
+        """Change the outermost loops that can be; inside of ``parallel``, an outermost parallel loop, those whose
+        counters can be found in front of it."""
         for op in list(block.ops):
             if op.opdef is ops.for_ and (counters := _counters(op)) and self._pays(op) and self._is_free(op):
                 slice_ = self._slice(op, counters)
                 if slice_ is not None:
-                    _distribute(op, counters, slice_, self._outermost(op, slice_))
-                    continue
-            if op.opdef is not ops.parallel:
-                for region in warm_regions(op):
-                    with self.analysis.inside(region):
-                        self.block(region)
+                    place = self._outermost(op, slice_)
+                    if parallel is None or not holds(parallel.regions[0], place):
+                        _distribute(op, counters, slice_, place)
+                        continue
+            for region in warm_regions(op):
+                with self.analysis.inside(region):
+                    self.block(region, parallel or (op if op.opdef is ops.parallel else None))
 
     def _pays(self, loop: Op) -> bool:
         lower, upper, step = (constant_of(v) for v in loop.operands[:3])
@@ -134,7 +136,7 @@ class _Distribution:
         used = [*loop.operands, *(v for op in slice_ for v in op.operands)]
         while True:
             around = place.parent.parent_op if place.parent is not None else None
-            if around is None or around.opdef is not ops.for_ or any(inside(v, around) for v in _outer(used, loop)):
+            if around is None or around.opdef not in COUNTED or any(inside(v, around) for v in _outer(used, loop)):
                 return place
             loads = [op for op in slice_ if op.opdef is ops.load]
             if any(self.memory.may_write(around, op.operands[0]) for op in loads):

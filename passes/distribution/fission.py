@@ -18,8 +18,9 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.affine import never_zero
 from adc.passes.analysis.dependence import Access, Analysis
+from adc.passes.analysis.form_conditions import TRUE
 from adc.passes.analysis.kinds import COUNTED, TERMINATORS
-from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.ranges import Ranges
 
 Accumulations = Sequence[Op]
 

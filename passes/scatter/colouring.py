@@ -27,8 +27,8 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, i1, i64, index
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.effects import Memory
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.kinds import STRUCTURED, TERMINATORS
-from adc.passes.analysis.ranges import Emitter
 from adc.passes.building import strip
 from adc.passes.distribution.distribute_terms import terms_are_apart, terms_first
 from adc.passes.distribution.fission import Fission

@@ -18,8 +18,9 @@ from adc.ir.nesting import enclosing
 from adc.ir.types import MemRefType
 from adc.passes.analysis.dependence import Access, Analysis
 from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.form_conditions import TRUE
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.ranges import Ranges
 from adc.passes.analysis.running import running
 
 _MOVABLE = frozenset({ops.constant, ops.addi, ops.subi, ops.muli, ops.minsi, ops.maxsi, ops.index_cast, ops.dim})

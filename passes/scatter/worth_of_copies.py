@@ -14,8 +14,9 @@ from adc.ir.core import Block, Op
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.costs import cost_of
 from adc.passes.analysis.dependence import Analysis
+from adc.passes.analysis.form_conditions import TRUE
 from adc.passes.analysis.kinds import COUNTED, LOOPS
-from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.ranges import Ranges
 
 Dims = frozenset[int]
 

@@ -20,9 +20,9 @@ from adc.ir.nesting import enclosing
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.cold import is_cold
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.kinds import ELEMENT
 from adc.passes.analysis.machine import machine
-from adc.passes.analysis.ranges import Emitter
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
 

@@ -30,7 +30,7 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import i1, index
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.conflicts import Group, has_accumulate
-from adc.passes.analysis.ranges import Emitter
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.building import choose
 from adc.passes.distribution.fission import Fission
 from adc.passes.rewrite import put_instead, to_sequential

@@ -23,7 +23,7 @@ from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.cold import COLD
-from adc.passes.analysis.ranges import Emitter
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.building import choose, parallel_loop, sum_of
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.stencils import Stencil

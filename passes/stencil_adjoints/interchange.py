@@ -17,8 +17,8 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.analysis.ranges import Emitter
 from adc.passes.building import choose
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.gather import both

@@ -18,8 +18,8 @@ from adc.ir.types import Type, index
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.dependence import Analysis
+from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.kinds import COUNTED, STRUCTURED
-from adc.passes.analysis.ranges import Emitter
 from adc.passes.checkpointing.conventions import is_over_steps
 from adc.passes.plans import ShadowPlan
 from adc.passes.sums.touched import Touched

@@ -23,9 +23,10 @@ from adc.ir.rewrite import clone_func, inline_block
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.dependence import Access, Analysis
 from adc.passes.analysis.effects import Summaries
+from adc.passes.analysis.form_conditions import TRUE
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.ranges import Ranges
 from adc.passes.analysis.records import names_arguments
 from adc.passes.analysis.running import running
 from adc.passes.threads.array_sums import Update, accumulate, meets_everywhere, updated
