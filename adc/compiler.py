@@ -38,7 +38,6 @@ from adc.passes.checkpointing.calls import expand_calls
 from adc.passes.checkpointing.footprint import Unsized
 from adc.passes.checkpointing.outline_steps import OutlineSteps, StepsPlan, without_schedules
 from adc.passes.differentiation import differentiate, forward, ranks
-from adc.passes.differentiation.adjoints import Adjoint
 from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.inner import define_derivatives, takes_derivatives
@@ -235,6 +234,8 @@ class Staged:
         if self.subject.options.shared is not None:
             passes = pipelines.without_rows(passes)
             unite_extents(traced.module, self.subject.options.shared)
+        if self.subject.options.checkpoint is not None:
+            passes = pipelines.in_steps(passes)
         if self.subject.options.debug:
             passes = (*passes, MarkForward())
         return self.subject.remembered.simplified(traced.module, lambda m: self._run(m, passes, "simplify"))
@@ -256,7 +257,7 @@ class Staged:
     def gradient(
         self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False, steps: bool = True,
         last: bool = True,
-    ) -> tuple[Module, Adjoint]:
+    ) -> tuple[Module, differentiate.Adjoint]:
         """A module with the gradient, before what is done to lower it.
 
         ``clears``: shadows may hold anything when it is called; else, and where arguments overlap, they must be zero.
@@ -285,7 +286,7 @@ class Staged:
         with self.measure("differentiate"):
             return module, forward.jvp(module, traced.entry, wrt, final, algebra)
 
-    def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, Adjoint, CallPlan]:
+    def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""
         ranks.check_pullback(traced.module, traced.entry)
         module = self._in_steps(self._simplified_for_last(traced))

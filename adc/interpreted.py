@@ -34,8 +34,7 @@ from adc.cpu import Cpu
 from adc.frontend.abstract import numpy_dtype
 from adc.ir import interpreter
 from adc.ir.core import Module
-from adc.ir.memory import dtype_of
-from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f64, i1
+from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f32, i1
 from adc.loadable import Builtin, Loadable
 from adc.options import Options
 
@@ -111,7 +110,7 @@ def _fetch(source: Source, args: tuple[Any, ...]) -> Any:
 
 def _scalar(value: Any, type: Type) -> Any:
     if isinstance(type, FloatType):
-        return float(value) if type == f64 else dtype_of(type).type(value)
+        return np.float32(value) if type == f32 else float(value)
     return bool(value) if type == i1 else int(value)
 
 

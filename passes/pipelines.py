@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat, Step
@@ -20,6 +21,7 @@ from adc.passes.distribution.share_arrays import ShareArrays
 from adc.passes.fusion.fuse_loops import FuseLoops
 from adc.passes.fusion.fuse_rows import FuseRows
 from adc.passes.fusion.fuse_sweeps import FuseSweeps
+from adc.passes.fusion.interchange_loops import InterchangeLoops
 from adc.passes.fusion.join_versions import JoinVersions
 from adc.passes.fusion.unswitch_loops import UnswitchLoops
 from adc.passes.outlining.outline_cold import OutlineCold
@@ -92,6 +94,9 @@ SMALL_ARRAYS: Pipeline = (
 )
 """Arrays of few elements are values, also where functions take and return them."""
 
+CONTRACT: Pipeline = (ReplaceSmallArrays(), *TIDY, DeadStores(), DCE())
+"""After loops over elements have become the outermost: arrays of one element are numbers."""
+
 PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     *SIMPLIFY,
@@ -116,24 +121,34 @@ PREPARE: Pipeline = (
     IfChanged(ForwardElements(is_product), TIDY),
     IfChanged(RenewOverwritten(), TIDY),
     IfChanged(UpdateInPlace(), TIDY),
+    IfChanged(InterchangeLoops(), CONTRACT),
     IfChanged(FirstWrites(), TIDY),
     IfChanged(AlternateBuffers(), TIDY),
 )
 """From traced code to the primal that is differentiated, or lowered."""
 
-_across = (UpdateInPlace.name, FuseLoops.name, FuseSweeps.name, FuseRows.name)
+_across = (UpdateInPlace.name, InterchangeLoops.name, FuseLoops.name, FuseSweeps.name, FuseRows.name)
 
 
 def without_rows(pipeline: Pipeline) -> Pipeline:
     """Without what lets a loop read what others of its iterations, or of its inner loops, have computed: where arrays
     are shared out among ranks that is fetched between loops."""
+    return _without(pipeline, _across)
+
+
+def in_steps(pipeline: Pipeline) -> Pipeline:
+    """Without what takes a loop over steps apart: where these are what is run again."""
+    return _without(pipeline, (InterchangeLoops.name,))
+
+
+def _without(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
     kept: list[Step] = []
     for step in pipeline:
         if isinstance(step, Repeat | OnPart):
-            step = replace(step, steps=without_rows(step.steps))
+            step = replace(step, steps=_without(step.steps, names))
             if step.steps:
                 kept.append(step)
-        elif (step.step if isinstance(step, IfChanged) else step).name not in _across:
+        elif (step.step if isinstance(step, IfChanged) else step).name not in names:
             kept.append(step)
     return tuple(kept)
 
@@ -168,6 +183,7 @@ SHARE: Pipeline = (
 LOWER: Pipeline = (
     *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ForwardCopies(), CSE()),
     IfChanged(MatchProducts(), (Canonicalize(), CSE())),
+    IfChanged(InterchangeLoops(extremes=True), CONTRACT),
     *(*SHARE, *TIDY, DeadStores()),
     IfChanged(OwnerComputes(), (FoldViews(), *TIDY)),
     *(*WIDEN, *FREE, *OUTLINE),

@@ -138,15 +138,9 @@ def truth(v: AbstractValue) -> bool | Value:
     if isinstance(v, Static | Scalar | Complex):
         return scalars.truth(v)
     if isinstance(v, OneOf):
-        true = [_true_option(v, k) for k, one in enumerate(v.options) if truth(one) is not False]
+        true = [ops.cmpi(v.position, const_index(k), predicate="eq") for k, one in enumerate(v.options) if truth(one)]
         return reduce(ops.ori, true) if true else False
     return True
-
-
-def _true_option(v: OneOf, k: int) -> Value:
-    """Whether a value is its alternative ``k``, and that is true."""
-    here, known = ops.cmpi(v.position, const_index(k), predicate="eq"), truth(v.options[k])
-    return here if isinstance(known, bool) else ops.andi(here, known)
 
 
 def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
@@ -366,7 +360,7 @@ def check_writable(frame: Frame, target: Array) -> None:
         raise refuse(
             current_loc(),
             f"cannot store into this array: {reason}",
-            "pass a writable array as an argument, or work on a copy",
+            "pass the array as an argument, or work on a copy",
             kind=kinds.CAPTURED_WRITE,
         )
     snapshots.check(frame, target.roots)
@@ -388,7 +382,7 @@ def check_updated(symbol: str, target: Array | Lazy, result: AbstractValue) -> N
         raise refuse(
             current_loc(),
             f"cannot store the result of this operation, {describe_type(result)}, into {describe_type(target)}",
-            "use an array of floats: x = x.astype(float)",
+            "convert the array to float first",
             kind=kinds.CAST_NOT_SAFE,
         )
     if result.rank > target.rank:

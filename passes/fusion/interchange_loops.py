@@ -1,0 +1,243 @@
+"""Loop interchange and array contraction: loops over steps around statements on whole arrays, element by element.
+
+    for c in range(k):                              parallel p:
+        s = np.zeros(n)                                 for c in range(k):
+        for j in range(d):                                  s = 0.0
+            s += (x[:, j] - y[c, j]) ** 2                   for j in range(d):
+        least = np.minimum(least, s)                            s += (x[p, j] - y[c, j]) ** 2
+                                                            least[p] = min(least[p], s)
+
+Each statement goes through all elements before the next one begins, so that arrays between them go through memory in
+each step; and a reverse sweep keeps them. If no element depends on another one, the loop over elements may be the
+outermost: what was an array is a number, and ``vectorise-outer`` lets many elements go through the steps side by side.
+
+It is done where a step has several loops over elements: of one alone, the array goes through memory once. What is
+written is an array of one dimension, which all loops in the nest subscript by the element alone; what is read beside
+that is changed by nothing in the nest.
+
+Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 5.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.arith import const_index, constant_of
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import enclosing, inside
+from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.schedules import SCHEDULE
+from adc.ir.types import MemRefType, index
+from adc.passes.analysis.cold import warm_regions
+from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.kinds import DIVISIONS, PURE, STRUCTURED, TERMINATORS
+from adc.passes.rewrite import put_instead
+
+_EXTREMES = {ops.minimumf, ops.maximumf, ops.minnumf, ops.maxnumf}
+_IN_NESTS = STRUCTURED | TERMINATORS | {ops.load, ops.store}
+
+FEWEST = 2  # loops over elements in a step, fills of arrays among them
+
+
+@dataclass(frozen=True)
+class InterchangeLoops:
+    """Let loops over elements be outside of loops over steps, where no element depends on another one. ``extremes``:
+    also where the least or greatest of arrays is taken, which is for code that is not differentiated any more: equal
+    elements share the derivative, so that both are kept, for each element and step."""
+
+    extremes: bool = False
+    name: ClassVar[str] = "interchange-loops"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            if any(op.opdef is ops.for_ and not op.results for op in func.walk()):
+                _block(func.body, func, module, self.extremes)
+        return module
+
+
+def _block(block: Block, func: Func, module: Module, extremes: bool) -> None:
+    for op in list(block.ops):
+        if op.opdef is ops.for_ and not op.results and SCHEDULE not in op.attrs:
+            steps = _Steps(op)
+            if (extremes or not _takes_extremes(op)) and steps.can_be_interchanged(Aliasing.asked(func, module)):
+                steps.interchange()
+                continue
+        if op.opdef is not ops.parallel:
+            for region in warm_regions(op):
+                _block(region, func, module, extremes)
+
+
+@dataclass(eq=False)
+class _Steps:
+    """A loop over steps, the ``nests`` and ``fills`` in it that go over elements, and arrays."""
+
+    loop: Op
+    nests: list[Op] = field(default_factory=list)
+    fills: list[Op] = field(default_factory=list)
+    written: dict[Value, None] = field(default_factory=dict)
+    read: dict[Value, None] = field(default_factory=dict)
+    made: dict[Value, Op] = field(default_factory=dict)  # arrays that live in a step
+    extents: Extents = field(default_factory=Extents)
+
+    # Whether it can be done ------------------------------------------------------------------------------------------
+
+    def can_be_interchanged(self, alias: Aliasing) -> bool:
+        """Whether all in the loop goes over the same elements, or says the same for all of them, and it pays."""
+        if not self._known(self.loop.regions[0]) or len(self.nests) + len(self.fills) < FEWEST:
+            return False
+        return self._by_element() and self._are_apart(alias)
+
+    def _known(self, block: Block) -> bool:
+        for op in block.ops[:-1]:
+            if op.opdef is ops.parallel:
+                if op.results or not self._goes_over(op) or not all(map(self._in_nest, op.regions[0].walk())):
+                    return False
+                self.nests.append(op)
+            elif op.opdef is ops.fill:
+                self.fills.append(op)
+                self.written[op.operands[1]] = None
+            elif op.opdef is ops.alloc:
+                self.made[op.result] = op
+            elif op.opdef is ops.load:
+                self.read[op.operands[0]] = None
+            elif op.opdef in (ops.for_, ops.if_):
+                if any(isinstance(r.type, MemRefType) for r in op.results) or SCHEDULE in op.attrs:
+                    return False
+                if not all(map(self._known, op.regions)):
+                    return False
+            elif op.opdef not in PURE or op.opdef in DIVISIONS or _gives_memory(op):
+                return False
+        return True
+
+    def _in_nest(self, op: Op) -> bool:
+        if op.opdef is ops.load:
+            self.read[op.operands[0]] = None
+        elif op.opdef is ops.store:
+            self.written[op.operands[1]] = None
+        elif op.opdef in PURE:
+            return not _gives_memory(op)
+        return op.opdef in _IN_NESTS
+
+    def _goes_over(self, nest: Op) -> bool:
+        lower, upper, step = nest.operands[:3]
+        if constant_of(lower) != 0 or constant_of(step) != 1 or inside(upper, self.loop):
+            return False
+        return not self.nests or self._is_extent(upper)
+
+    def _is_extent(self, known: Value) -> bool:
+        """Whether an integer, or the extent of an array, is how many elements the first nest goes over."""
+        extents = self.extents
+        extent = extents.shape(known)[0] if isinstance(known.type, MemRefType) else extents.extent(known)
+        return extents.equal_at((extent,), (extents.extent(self.nests[0].operands[1]),), self.loop)
+
+    def _by_element(self) -> bool:
+        """Whether each array that is written has as many elements as the loops go over, and is subscripted by them."""
+        if not self.nests or not self.written.keys() >= self.made.keys():
+            return False
+        for memref in self.written:
+            t = memref.type
+            assert isinstance(t, MemRefType)
+            if t.rank != 1 or isinstance(t.element, MemRefType) or not self._is_extent(memref):
+                return False
+            if memref not in self.made and inside(memref, self.loop):
+                return False
+            for user, k in memref.uses:
+                if not self._is_inside(user):
+                    if memref in self.made:
+                        return False
+                elif user.opdef not in (ops.load, ops.store, ops.fill, ops.dim) or not self._at_element(user, k):
+                    return False
+        return True
+
+    def _is_inside(self, op: Op) -> bool:
+        return any(around is self.loop for around in enclosing(op.parent))
+
+    def _at_element(self, user: Op, operand: int) -> bool:
+        if user.opdef is ops.fill or user.opdef is ops.dim:
+            return user.opdef is ops.dim or operand == 1
+        nest = next((op for op in enclosing(user.parent) if op in self.nests), None)
+        return nest is not None and user.operands[operand + 1] is nest.regions[0].args[0]
+
+    def _are_apart(self, alias: Aliasing) -> bool:
+        """Whether what is written is known by no other name in the nest."""
+        others = [*self.read, *self.written]
+        return not any(a is not b and alias.may_overlap(a, b) for a in self.written for b in others)
+
+    # How it is done --------------------------------------------------------------------------------------------------
+
+    def interchange(self) -> None:
+        loop = self.loop
+        body = Block([index], [self.nests[0].regions[0].args[0].hint])
+        element = body.args[0]
+        mapping: Mapping = {}
+        outer = [memref for memref in self.written if memref not in self.made]
+        with insert_at(body, loop.loc):
+            zero = const_index(0)
+            for memref in outer:
+                mapping[memref] = _number_like(memref)
+                build(ops.store, [ops.load(memref, element), mapping[memref], zero])
+            self._copy(loop, mapping, element, zero)
+            for memref in outer:
+                build(ops.store, [ops.load(mapping[memref], zero), memref, element])
+            build(ops.reduce, [], {"kinds": ()})
+        with insert_at(Block(), loop.loc) as before:
+            bounds = [const_index(0), self.nests[0].operands[1], const_index(1)]
+            build(ops.parallel, bounds, {"threads": True}, [], [body])
+        put_instead(loop, before.ops)
+        loop.drop()
+
+    def _copy(self, op: Op, mapping: Mapping, element: Value, zero: Value) -> None:
+        """Append what an operation does for one element."""
+        if op in self.nests:
+            mapping[op.regions[0].args[0]] = element
+            for inner in op.regions[0].ops[:-1]:
+                self._copy(inner, mapping, element, zero)
+        elif op.opdef is ops.alloc:
+            mapping[op.result] = _number_like(op.result)
+        elif op.opdef is ops.fill:
+            build(ops.store, [mapping.get(op.operands[0], op.operands[0]), mapping[op.operands[1]], zero])
+        elif op.opdef is ops.load and op.operands[0] in self.written:
+            mapping[op.result] = ops.load(mapping[op.operands[0]], zero)
+            mapping[op.result].hint = op.result.hint
+        elif op.opdef is ops.store:
+            build(ops.store, [mapping.get(op.operands[0], op.operands[0]), mapping[op.operands[1]], zero])
+        elif op.opdef is ops.dim and op.operands[0] in self.made:
+            mapping[op.result] = self.nests[0].operands[1]
+        elif op.opdef is ops.dim:
+            mapping[op.result] = ops.dim(op.operands[0], dim=op.attrs["dim"])
+        elif op.regions:
+            regions = []
+            for region in op.regions:
+                made = Block([a.type for a in region.args], [a.hint for a in region.args])
+                mapping.update(zip(region.args, made.args, strict=True))
+                with insert_at(made):
+                    for inner in region.ops:
+                        self._copy(inner, mapping, element, zero)
+                regions.append(made)
+            operands = [mapping.get(v, v) for v in op.operands]
+            copy = build(op.opdef, operands, dict(op.attrs), [r.type for r in op.results], regions)
+            for old, new in zip(op.results, copy.results, strict=True):
+                mapping[old] = new
+                new.hint = old.hint
+        else:
+            clone_op(op, mapping)
+
+
+def _takes_extremes(loop: Op) -> bool:
+    return any(op.opdef in _EXTREMES for op in loop.regions[0].walk())
+
+
+def _gives_memory(op: Op) -> bool:
+    return any(isinstance(r.type, MemRefType) for r in op.results)
+
+
+def _number_like(memref: Value) -> Value:
+    """Append an array of one element like those of ``memref``."""
+    assert isinstance(memref.type, MemRefType)
+    made = ops.alloc(type=MemRefType((1,), memref.type.element))
+    made.hint = memref.hint
+    return made
