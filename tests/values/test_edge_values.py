@@ -139,24 +139,24 @@ def _same(want: Any, got: Any, ulps: float) -> bool:
 
 def _accepted(
     entries: Sequence[Entry], args: tuple[Any, ...], bools: bool, parameters: str = "x, y"
-) -> tuple[list[Entry], Any]:
-    """The entries that adc compiles for these types, in one function; that others are refused is known."""
+) -> tuple[list[Entry], Any, Any]:
+    """The entries that adc compiles for these types, in one function, and its results; that others are refused is
+    known."""
     entries = list(entries)
     while True:
         compiled = jit_grad(table.function(entries, parameters))
         try:
-            compiled(*args)
-            return entries, compiled
+            return entries, compiled, compiled(*args)
         except AdcError as error:
             place = re.search(r"--> <table -?\d+>:(\d+)", str(error))
             if place is None or isinstance(error, ArithmeticError | ValueError):
                 if len(entries) == 1:
-                    return entries, compiled
+                    return entries, compiled, None
                 raise
             assert REFUSED.search(str(error)) or (bools and REFUSED_OF_BOOLS.search(str(error))), str(error)
             del entries[int(place[1]) - 3]
             if not entries:
-                return [], None
+                return [], None, ()
 
 
 def _exception(error: Exception) -> str:
@@ -175,8 +175,8 @@ def arrays(a: str, b: str, entries: Sequence[Entry]) -> Iterator[Difference]:
     pairs = list(itertools.product(VALUES[a], VALUES[b]))
     x, y = (np.array([p[k] for p in pairs], DTYPES[t]) for k, t in enumerate((a, b)))
     wanted = {e: _outcome(table.function([e]), x, y) for e in entries}
-    entries, compiled = _accepted([e for e in entries if not isinstance(wanted[e], str)], (x, y), "bool" in (a, b))
-    for entry, got in zip(entries, compiled(x, y), strict=True):
+    entries, _, found = _accepted([e for e in entries if not isinstance(wanted[e], str)], (x, y), "bool" in (a, b))
+    for entry, got in zip(entries, found, strict=True):
         (want,) = wanted[entry]
         if not isinstance(want, np.ndarray) or want.dtype != got.dtype:
             yield Difference("arrays", str(entry), (a, b), want, got)
@@ -193,7 +193,7 @@ def numbers(form: str, a: str, b: str, entries: Sequence[Entry]) -> Iterator[Dif
     alone = [[e] for e in entries if str(e) in table.MAY_RAISE or (raising and "np." not in str(e))]
     together = [e for e in entries if [e] not in alone]
     for group in (together, *alone):
-        group, compiled = _accepted(group, (xs[1], ys[1]), "bool" in (a, b))
+        group, compiled, _ = _accepted(group, (xs[1], ys[1]), "bool" in (a, b))
         singles = [table.function([e]) for e in group]
         binary = any(e.binary for e in group)
         for pair in itertools.product(xs, ys if binary else ys[:1]):
@@ -235,7 +235,7 @@ def reductions(dtype: str) -> Iterator[Difference]:
         *((group, vectors) for group in (table.SHAPED, table.VECTORS, table.EXTREMES)),
         *((group, matrices) for group in (table.ALONG, *table.EXTREMES_ALONG)),
     ):
-        entries, compiled = _accepted(entries, (operands[-1],), dtype == "bool", parameters="x")
+        entries, compiled, _ = _accepted(entries, (operands[-1],), dtype == "bool", parameters="x")
         singles = [table.function([e], "x") for e in entries]
         for x in operands:
             got = _outcome(compiled, x) if entries else ()
