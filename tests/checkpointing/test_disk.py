@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,12 @@ def files_open() -> int:
 on_linux = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="asks the system which files are open")
 
 
-@pytest.mark.parametrize("name", ["heat", "wave", "bodies", "recurrent", "two_loops"])
+PULLED = dict(zip(["heat", "wave", "bodies", "recurrent", "two_loops"], itertools.cycle(ON_DISK), strict=False))
+
+
+@pytest.mark.parametrize("name", PULLED)
 def test_the_bits_of_storing_all(name: str) -> None:
+    """By each schedule; pullbacks by one of them, another for each program."""
     function, _, argnums = PROGRAMS[name]
     args = arguments(name)
     stored = jit_grad(function, argnums=argnums, checkpoint="store-all")
@@ -36,10 +41,11 @@ def test_the_bits_of_storing_all(name: str) -> None:
         for n in (0, 1, 2, 9):
             expected = stored.value_and_grad(*copied(args), n)
             assert bits(*compiled.value_and_grad(*copied(args), n)) == bits(*expected), (schedule, n)
-            value, back = compiled.pullback(*copied(args), n)
-            for _ in range(2):
-                pulled = back(1.0)
-                assert bits(value, [pulled[k] for k in argnums]) == bits(*expected), (schedule, n)
+            if schedule == PULLED[name]:
+                value, back = compiled.pullback(*copied(args), n)
+                for _ in range(2):
+                    pulled = back(1.0)
+                    assert bits(value, [pulled[k] for k in argnums]) == bits(*expected), (schedule, n)
 
 
 def test_second_derivatives() -> None:

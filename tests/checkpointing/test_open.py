@@ -81,9 +81,10 @@ def test_the_bits_do_not_depend_on_the_snapshots(function: Any) -> None:
         bits = [f.tobytes() for f in found]
         first = first or bits
         assert bits == first
-        again, back = compiled.pullback(y0, k, limit)
-        for _ in range(2):
-            assert [b.tobytes() for b in back(1.0)[:2]] == first
+        if snapshots in (1, 3, 1000):
+            again, back = compiled.pullback(y0, k, limit)
+            for _ in range(2):
+                assert [b.tobytes() for b in back(1.0)[:2]] == first
 
 
 @pytest.mark.parametrize("function", PROGRAMS)
@@ -171,7 +172,8 @@ def test_a_schedule_of_its_own() -> None:
                 break
         return x
 
+    compiled = jit_grad(steps_of)
     for n in (0, 1, 5, 100):
-        assert jit_grad(steps_of).grad(0.9, n) == pytest.approx(
+        assert compiled.grad(0.9, n) == pytest.approx(
             (steps_of(0.9 + 1e-7, n) - steps_of(0.9 - 1e-7, n)) / 2e-7, rel=1e-5
         )
