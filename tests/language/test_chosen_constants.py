@@ -374,11 +374,12 @@ def test_raised_with_the_chosen_text() -> None:
             raise ValueError(f"{name}: {x}", name)
         return x
 
+    compiled = jit_grad(f)
     for x in (0.5, 2.0):
         with pytest.raises(ValueError) as expected:
             f(x)
         with pytest.raises(ValueError) as found:
-            jit_grad(f)(x)
+            compiled(x)
         assert found.value.args == expected.value.args
 
 

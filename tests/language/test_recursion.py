@@ -437,10 +437,11 @@ def many(a: np.ndarray, out: np.ndarray, n: int) -> float:
 def test_threads_of_a_parallel_loop() -> None:
     a = rng().uniform(0, 0.1, 64)
     check(many, (a, np.zeros(64), 20), pullback=True)
+    compiled = jit_grad(many)
     for threads in (1, 2, 4):
         with on_threads(threads):
-            assert np.isclose(jit_grad(many)(a, np.zeros(64), 2000), sum(unrolled(2000, x) for x in a))
-            for f in (jit_grad(many), adc.grad(many)):
+            assert np.isclose(compiled(a, np.zeros(64), 2000), sum(unrolled(2000, x) for x in a))
+            for f in (compiled, compiled.grad):
                 with pytest.raises(RecursionError):
                     f(a, np.zeros(64), 50_000_000)
 

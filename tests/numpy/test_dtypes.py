@@ -154,9 +154,10 @@ def test_what_does_not_fit_raises() -> None:
     a = np.zeros(3, np.uint8)
     for body in ("return a + n", "a[0] = n\nreturn a", "return np.maximum(a, n)"):
         plain = function_of(body, "a", "n")
+        compiled = adc.jit_grad(plain)
         for n in (300, -1):
             with pytest.raises(OverflowError, match=f"Python integer {n} out of bounds for uint8"):
-                adc.jit_grad(plain)(a.copy(), n)
+                compiled(a.copy(), n)
             with pytest.raises(OverflowError, match=f"Python integer {n} out of bounds for uint8"):
                 plain(a.copy(), n)
     with pytest.raises(OverflowError, match="too large to convert"):

@@ -44,8 +44,9 @@ def test_gradient(extents: tuple[int, int]) -> None:
 
 
 def test_an_empty_axis_divides_nothing() -> None:
+    compiled = jit_grad(laplacian)
     for extents in ((0, 3), (3, 0)):
-        assert jit_grad(laplacian).value_and_grad(np.zeros(extents), np.zeros(extents))[0] == 0.0
+        assert compiled.value_and_grad(np.zeros(extents), np.zeros(extents))[0] == 0.0
 
 
 def far(x, n):

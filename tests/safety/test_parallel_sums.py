@@ -209,10 +209,10 @@ def test_the_same_bits_on_any_number_of_threads(fn: Any) -> None:
 
     length = 300 if fn in (of_a_row, in_a_nest) else 40 if fn is by_inner_loops_of_unknown_length else 20_000
     x = np.random.default_rng(1).random(length)
-    found = []
+    found, value_of, gradient_of = [], jit_grad(fn), adc.grad(weighed)
     for threads in (1, 2, 3):
         with on_threads(threads):
-            found.append((jit_grad(fn)(x), adc.grad(weighed)(x)))
+            found.append((value_of(x), gradient_of(x)))
     for value, gradient in found[1:]:
         assert np.array_equal(value, found[0][0]) and np.array_equal(gradient, found[0][1])
     assert np.allclose(found[0][0], fn(x), rtol=1e-10)
