@@ -23,8 +23,9 @@ A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
 B = np.array([1.0, -2.0, 0.5])
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache of its own, in which nothing is."""
     runtime.address("adc_default_threads")
     monkeypatch.setenv("ADC_CACHE", "1")
     monkeypatch.setenv("ADC_CACHE_DIR", str(tmp_path / "kept"))
@@ -33,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def compiled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kernels that were compiled, without what tells their types."""
     made: list[str] = []
     original = kernels.KernelLibrary._compiled
