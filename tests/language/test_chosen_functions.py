@@ -330,9 +330,9 @@ def test_mapped_and_differentiated(c: float) -> None:
     assert np.isclose(jit_grad(differentiated)(0.7, c), differentiated.python(0.7, c))
 
 
-def object_made_in_the_loop(x, c):
+def object_made_in_the_loop(x, c, n=4.0):
     f = math.sin
-    for i in range(4):
+    for i in range(int(n)):
         x = f(x)
         if i > c:
             f = Quadratic(x).value
@@ -364,6 +364,21 @@ def test_refused_with_a_way_out(fn: Any) -> None:
     with pytest.raises(CompileError) as caught:
         jit_grad(fn)(0.7, 1.0)
     assert caught.value.help
+
+
+def test_an_object_made_in_a_loop_of_few_trips() -> None:
+    def f(x, c):
+        method = math.sin
+        for i in range(4):
+            x = method(x)
+            if i > c:
+                method = Quadratic(x).value
+        return x
+
+    for c in (0.0, 1.0, 9.0):
+        assert jit_grad(f)(0.7, c) == f(0.7, c)
+        step = (f(0.7 + 1e-6, c) - f(0.7 - 1e-6, c)) / 2e-6
+        assert jit_grad(f).grad(0.7, c) == pytest.approx(step, rel=1e-8)
 
 
 def test_types_of_all_forms_are_shown() -> None:
