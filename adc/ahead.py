@@ -12,6 +12,7 @@ from adc.backend.ahead.c_names import identifier
 from adc.backend.ahead.cpp_header import cpp_header
 from adc.backend.ahead.fortran_module import fortran_module
 from adc.backend.ahead.header import header
+from adc.backend.ahead.processors import check_processor
 from adc.backend.ahead.wheel import write_wheel
 from adc.backend.mlir.functions import module_text
 from adc.backend.target import Target, for_cpu
@@ -102,15 +103,15 @@ def compile_units(
     parts = [part for unit in units for part in _parts(unit, done)]
     _check_names([f.name for part in parts for f in part.functions])
     prefix = units[0].c_name if len(units) == 1 else identifier(output.stem)
-    threads, cpus = units[0].subject.options.parallel, cpu.split(",")
+    options, cpus = units[0].subject.options, cpu.split(",")
     if len(cpus) > 1 and triple:
         raise kinds.INVALID_OPTION("code for several processors is for this system", help="leave out --target")
     if emit == "wheel" and triple:
         raise kinds.INVALID_OPTION("a wheel is for this system", help="leave out --target, or --emit obj")
     if len(cpus) > 1:
-        built = levels.build(parts, prefix, cpus, threads=threads)
+        built = levels.build(parts, prefix, cpus, level=options.level, threads=options.parallel)
     else:
-        built = aot.build(parts, prefix, _target(triple, cpu), threads=threads)
+        built = aot.build(parts, prefix, _target(triple, cpu), level=options.level, threads=options.parallel)
     if emit == "wheel":
         package, folder = identifier(output.name), output.parent
         public = [unit.c_name for unit in units]
@@ -137,7 +138,9 @@ def compile_units(
 
 
 def _target(triple: str, cpu: str) -> Target:
-    return for_triple(triple, cpu) if triple else for_cpu(cpu)
+    target = for_triple(triple, cpu) if triple else for_cpu(cpu)
+    check_processor(target)
+    return target
 
 
 def _mlir(units: Sequence[Unit], output: Path, done: Output) -> Output:

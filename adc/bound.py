@@ -94,7 +94,7 @@ class Bound(functools.partial[Any]):
         return Bound(made, *self.args, **self.keywords)
 
     @public
-    def pullback(self, *args: Any, **kwargs: Any) -> Any:
+    def pullback(self, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a call, and the pullback of its cotangents: one for each argument that was not given."""
         result, back = self.func.pullback(*self.args, *args, **{**self.keywords, **kwargs})
         return result, back.without(len(self.args))
@@ -123,12 +123,12 @@ class Bound(functools.partial[Any]):
         return list(bound.args), [*along, *(None for _ in bound.args[len(along) :])]
 
     @public
-    def forecast(self, *args: Any, **kwargs: Any) -> Any:
+    def forecast(self, /, *args: Any, **kwargs: Any) -> Any:
         """What a call with these arguments will take; see ``GradientFunction.forecast``."""
         return self.func.forecast(*self.args, *args, **{**self.keywords, **kwargs})
 
     @public
-    def colouring(self, *args: Any, **kwargs: Any) -> Any:
+    def colouring(self, /, *args: Any, **kwargs: Any) -> Any:
         """The pattern of a sparse Jacobian for these arguments; see ``SparseFunction.colouring``."""
         return self.func.colouring(*self.args, *args, **{**self.keywords, **kwargs})
 

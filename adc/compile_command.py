@@ -71,7 +71,7 @@ def add(commands: Any) -> None:
         dest="language",
         choices=("python", "mlir"),
         default="python",
-        help="what the files are: Python, or MLIR in the generic form, such as --emit mlir writes (default: python)",
+        help="what the files are: Python, or MLIR, such as --emit mlir writes (default: python)",
     )
     parser.add_argument("--cpp", action="store_true", help="also write a C++20 header, with std::span and overloads")
     parser.add_argument("--fortran", action="store_true", help="also write a Fortran module, with iso_c_binding")

@@ -38,6 +38,7 @@ from adc.passes.checkpointing.calls import expand_calls
 from adc.passes.checkpointing.footprint import Unsized
 from adc.passes.checkpointing.outline_steps import OutlineSteps, StepsPlan, without_schedules
 from adc.passes.differentiation import differentiate, forward, ranks
+from adc.passes.differentiation.adjoints import Adjoint
 from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.inner import define_derivatives, takes_derivatives
@@ -257,7 +258,7 @@ class Staged:
     def gradient(
         self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False, steps: bool = True,
         last: bool = True,
-    ) -> tuple[Module, differentiate.Adjoint]:
+    ) -> tuple[Module, Adjoint]:
         """A module with the gradient, before what is done to lower it.
 
         ``clears``: shadows may hold anything when it is called; else, and where arguments overlap, they must be zero.
@@ -286,7 +287,7 @@ class Staged:
         with self.measure("differentiate"):
             return module, forward.jvp(module, traced.entry, wrt, final, algebra)
 
-    def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
+    def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""
         ranks.check_pullback(traced.module, traced.entry)
         module = self._in_steps(self._simplified_for_last(traced))

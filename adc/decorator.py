@@ -187,7 +187,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
 
     if TYPE_CHECKING:
 
-        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+        def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
 
 made_of(JitFunction, JitFunction._made_of)

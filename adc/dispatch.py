@@ -134,7 +134,7 @@ class Dispatcher(NativeCallable):
         """As an attribute of a class, a method."""
         return self if instance is None else Bound(self, instance)
 
-    def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
+    def _dispatch(self, /, *args: Any, **kwargs: Any) -> Any:
         borrowed = Borrowed()
         version = RULES.version
         try:

@@ -92,8 +92,8 @@ def _check_float_result(name: str, traced: Traced) -> None:
     raise kinds.NOT_SCALAR(
         f"{name} returns {_described(traced)}; a gradient needs a function that returns one float",
         traced.module.funcs[traced.entry].loc,
-        help="return a float, or use pullback, which takes a cotangent for each result; of a pair of a float and more, "
-        "has_aux=True differentiates the float",
+        help="return one float; or a pair of a float and other results, with has_aux=True; or use pullback, which "
+        "takes a cotangent for each result",
     )
 
 

@@ -113,7 +113,7 @@ class GradientFunction(Checkpointing):
         return self._gradients[key]
 
     @public
-    def forecast(self, *args: Any, **kwargs: Any) -> Forecast:
+    def forecast(self, /, *args: Any, **kwargs: Any) -> Forecast:
         """What a call with these arguments will take: peak memory, snapshots, steps that are run again; and what more
         or less memory would buy. Nothing is run. It prints as a table."""
         from adc.forecast import forecast

@@ -34,7 +34,8 @@ from adc.cpu import Cpu
 from adc.frontend.abstract import numpy_dtype
 from adc.ir import interpreter
 from adc.ir.core import Module
-from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f32, i1
+from adc.ir.memory import dtype_of
+from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f64, i1
 from adc.loadable import Builtin, Loadable
 from adc.options import Options
 
@@ -110,7 +111,7 @@ def _fetch(source: Source, args: tuple[Any, ...]) -> Any:
 
 def _scalar(value: Any, type: Type) -> Any:
     if isinstance(type, FloatType):
-        return np.float32(value) if type == f32 else float(value)
+        return float(value) if type == f64 else dtype_of(type).type(value)
     return bool(value) if type == i1 else int(value)
 
 

@@ -96,7 +96,7 @@ class JacobianFunction(Dispatcher):
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         return writable(abstracts)
 
-    def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
+    def _dispatch(self, /, *args: Any, **kwargs: Any) -> Any:
         quick = self._quick
         if quick is not None and not kwargs and quick[1] == [np.shape(a) for a in args]:
             with contextlib.suppress(Misfit):

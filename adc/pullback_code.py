@@ -130,8 +130,10 @@ class PullbackCode(Specialisation):
         )
 
     def _connect(self) -> None:
-        """Let compiled code find this."""
+        """Let compiled code find this. What does not take its arguments is not tried again as a forward sweep."""
         self._owner.code = self
+        if self.subject.target.resident:
+            set_miss(self.reverse, misfit)
         if self.at_once is not None:
             set_miss(self.at_once, misfit)
 

@@ -119,6 +119,7 @@ class Pullback:
         raise left
 
     __call__ = adc_call  # which is what tracebacks may show
+    __call__.__qualname__ = "pullback"  # and this what Python says of wrong arguments
     del adc_call
 
     def _without_given(self, cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -148,6 +149,14 @@ class Pullback:
             help="call the pullback before changing the array, or pass a copy to the function",
         )
 
+    def _laid_out_anew(self) -> Exception:
+        code = self._code
+        arrays = " or ".join(dict.fromkeys(code.leaf_name(k) for k, _ in code.looked_at))
+        return kinds.CHANGED_ARRAY(
+            f"{arrays} has got another dtype or other strides after the forward sweep of {code.subject.name}",
+            help="call the pullback before changing the array, or pass a view of it to the function",
+        )
+
     def _slowly(self, cotangent: Any, final: Mapping[str, Any] | None) -> tuple[Any, ...]:
         code = self._code
         seeds = Seeds(code.names, code.abstracts, code.traced)
@@ -174,7 +183,10 @@ class Pullback:
             cotangents = [self._seed(k, seeds.results.get(k)) for k in code.taken]
             record = [self._record] if code.has_record else []
             ordered = [as_pairs(shadows[k]) for k in code.shadows]
-            results = code.reverse(*(self._leaves[k] for k in code.plan.kept), *ordered, *cotangents, *record)
+            try:
+                results = code.reverse(*(self._leaves[k] for k in code.plan.kept), *ordered, *cotangents, *record)
+            except Misfit:
+                raise self._laid_out_anew() from None
             return self._cotangents(results, shadows, rest)
 
     def _like(self, position: int) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -16,7 +16,7 @@ from adc.ir.core import Module
 from adc.ir.excerpts import in_library
 from adc.options import Derivative
 from adc.passes.checkpointing.outline_steps import StepsPlan
-from adc.passes.differentiation.differentiate import Adjoint
+from adc.passes.differentiation.adjoints import Adjoint
 from adc.passes.plans import LoopPlan, ParallelPlan, ShadowPlan
 from adc.selecting import everything
 from adc.summary import Measured, Stored, advice, measure, stored, summary

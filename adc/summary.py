@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from adc.passes.plans import LoopPlan
@@ -140,11 +141,22 @@ def _threads(loops: Sequence[LoopPlan]) -> str:
     """Of the loops of the gradient, the outermost ones of each nest that runs on threads."""
     if not loops:
         return "threads: there are no loops"
-    on = {p.loc.line for p in loops if p.kind == "threads"}
+    on = {p.loc.line for p in loops if p.kind == "threads"} - _in_order(loops)
     outer = {p.loc.line: p.reason for p in loops if p.depth == 0 and p.kind == "sequential" and p.loc.line not in on}
     text = f"threads: loops of {_lines(on)}" if on else "threads: no loop runs on threads"
     why = next((reason for reason in outer.values() if reason and "carries a" not in reason), "")
     return text + (f"; in order: {_lines(outer)}{f' ({why})' if why else ''}" if outer else "")
+
+
+def _in_order(loops: Sequence[LoopPlan]) -> set[int]:
+    """Lines of sequential loops around others. What else runs there, such as a search for the largest subscript, is no
+    loop of the program."""
+    found = set()
+    for k, p in enumerate(loops):
+        inner = list(takewhile(lambda q: q.depth > 0, loops[k + 1 :])) if p.depth == 0 else []
+        if p.kind == "sequential" and inner and all(q.loc.line != p.loc.line for q in inner):
+            found.add(p.loc.line)
+    return found
 
 
 def _simd(report: Report) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import granted, support, support_libraries, support_products, support_sorts, target
+from adc.backend import granted, support, support_libraries, support_products, support_sorts, support_team, target
 from adc.backend.library import (
     array_memory,
     callable_slots,
@@ -57,6 +57,7 @@ EXPORTS = (
     *support_products.DECLARATIONS,
     *support_libraries.DECLARATIONS,
     *support_libraries.GLOBALS,
+    *support_team.DECLARATIONS,
     "adc_capsule_destroy",
     "adc_rt_capsule",
 )
@@ -87,7 +88,9 @@ def _load() -> dict[str, int]:
         support_libraries.LIBRARIES_IR,
         support_products.products_ir(target.host()),
     )
-    text = "\n".join((own, signals, *parts))
+    openmp = target.openmp() or {}
+    teams = support_team.team_ir(polls=True) if openmp else ""
+    text = "\n".join((own, signals, *parts, teams))
     declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS
     externals = [name for name in (*declarations, *python_abi.OBJECTS, "PyArray_Type") if f"@{name}" in text]
     declared = "\n".join(declarations.get(n, f"@{n} = external global i8") for n in externals)
@@ -97,13 +100,16 @@ def _load() -> dict[str, int]:
     for name in externals:
         abi = numpy_abi if name in (*numpy_abi.DECLARATIONS, "PyArray_Type") else python_abi
         builder.import_symbol(name, abi.address(name))
-    for name in EXPORTS:
+    for name, place in openmp.items():
+        builder.import_symbol(name, place)
+    exports = [name for name in EXPORTS if openmp or name not in support_team.DECLARATIONS]
+    for name in exports:
         builder.export_symbol(name)
     jit = llvm.create_lljit_compiler(target.host().machine(level=0))
     library = builder.link(jit, "adc_runtime")
     for kept in (jit, library):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    addresses = {name: library[name] for name in EXPORTS}
+    addresses = {name: library[name] for name in exports}
     ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = threads_asked()
     ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.main_thread().ident or 0
     handler = ctypes.pythonapi.PyCapsule_New

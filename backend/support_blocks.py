@@ -5,7 +5,7 @@ The names in capitals are numbers there.
 
 from __future__ import annotations
 
-BLOCKS = r"""
+_TEXT = r"""
 %adc.context = type { i32, i32, i32, i32, i64, i64, i64, i64, i64, i64, i64, ptr, ptr, ptr, [160 x ptr], [14 x i64],
   [11 x i64], ptr, ptr, i64, i64, ptr, ptr, i64, [SMALL_CLASSES x ptr], i64 }
 ;  0 threads  1 error  2 site  3 lock  4 a  5 b  6 epoch  7 live  8 live bytes  9 peak bytes  10 held bytes
@@ -48,33 +48,6 @@ done:
 
 define internal void @adc_rt_unlock(ptr %lock) {
   store atomic i32 0, ptr %lock release, align 4
-  ret void
-}
-
-; Around what changes the lists of small blocks: the lock of the context, unless one thread alone runs code with it.
-define internal void @adc_rt_enter(ptr %ctx) {
-  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
-  %alone = load i64, ptr %alone.p
-  %shared = icmp eq i64 %alone, 0
-  br i1 %shared, label %wait, label %done
-wait:
-  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
-  call void @adc_rt_lock(ptr %lock)
-  br label %done
-done:
-  ret void
-}
-
-define internal void @adc_rt_exit(ptr %ctx) {
-  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
-  %alone = load i64, ptr %alone.p
-  %shared = icmp eq i64 %alone, 0
-  br i1 %shared, label %leave, label %done
-leave:
-  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
-  call void @adc_rt_unlock(ptr %lock)
-  br label %done
-done:
   ret void
 }
 
@@ -276,3 +249,21 @@ place:
   ret ptr %data
 }
 """
+_UNLESS_ALONE = r"""
+; Around what changes the lists of small blocks: the lock of the context, unless one thread alone runs code with it.
+define internal void @adc_rt_NAME(ptr %ctx) {
+  %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
+  %alone = load i64, ptr %alone.p
+  %shared = icmp eq i64 %alone, 0
+  br i1 %shared, label %several, label %done
+several:
+  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
+  call void @adc_rt_DO(ptr %lock)
+  br label %done
+done:
+  ret void
+}
+"""
+
+_AROUND = {"enter": "lock", "exit": "unlock"}
+BLOCKS = _TEXT + "".join(_UNLESS_ALONE.replace("NAME", name).replace("DO", do) for name, do in _AROUND.items())

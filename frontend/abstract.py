@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adc.frontend.forms import COMPLEX, TUPLE, Form, Unsuitable, build, form_of, items_of
-from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f32, f64, i1, i64, index
+from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16, f32, f64, i1, i64, index
 
 Layout = Literal["C", "inner", "any"]
 
@@ -183,6 +183,7 @@ _UNSIGNED = {np.dtype(f"u{n}"): IntType(8 * n, unsigned=True) for n in (8, 4, 2,
 DTYPES: dict[np.dtype[Any], Type] = {
     np.dtype(np.float64): f64,
     np.dtype(np.float32): f32,
+    np.dtype(np.float16): f16,
     np.dtype(np.complex128): c128,
     np.dtype(np.complex64): c64,
     **_SIGNED,
@@ -280,7 +281,7 @@ def complex_number(cls: type) -> Tuple:
     return Tuple((part, part), COMPLEX[cls])
 
 
-_SUPPORTED = "supported are float64, float32, complex128, complex64, integers of 8 to 64 bits and bool"
+_SUPPORTED = "supported are float64, float32, float16, complex128, complex64, integers of 8 to 64 bits and bool"
 
 
 def _abstract_array(value: np.ndarray[Any, Any]) -> Array:

@@ -55,6 +55,8 @@ def call_value(
 
     ``call_function`` calls a Python function, when its arguments are bound.
     """
+    if isinstance(callee, Static) and _numbers_only(callee.value):
+        args = [options.there(a, f"{callee.value.__name__}() takes no None") for a in args]
     values = [callee, *args, *kwargs.values()]
     if any(isinstance(v, OneOf) for v in values):
 
@@ -232,6 +234,16 @@ def _call_library(
     return rule(frame, args, kwargs)
 
 
+def _numbers_only(function: Any) -> bool:
+    """Whether a library function raises TypeError where an argument is None."""
+    if isinstance(function, np.ufunc):
+        return function not in _OF_ANY_OBJECT
+    return function in (abs, float, int, round) or getattr(function, "__module__", "") in ("math", "cmath")
+
+
+_OF_ANY_OBJECT = (np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
+
+
 def _keeps(callee: AbstractValue) -> bool:
     """Whether what is called may keep its arguments in an object, so that no array expression must be pending."""
     if isinstance(callee, Method):
@@ -282,12 +294,16 @@ def _refuse_own(obj: Any) -> None:
     """Refuse adc's public functions: they work on functions, outside compiled code."""
     name = getattr(obj, "__name__", None)
     if name is not None and obj is getattr(sys.modules.get("adc"), name, None):
-        help = f"call adc.{name}() outside, and pass in what it gives"
-        if name in _OF_KNOWN:
-            help = f"call adc.{name}() of a function that is defined outside, or outside, and pass in what it gives"
-        raise refuse(
-            current_loc(), f"adc.{name}() cannot be called in a compiled function", help, kind=kinds.OUTSIDE_ONLY
-        )
+        help = f"call adc.{name}() of a function that is defined outside, or " if name in _OF_KNOWN else ""
+        raise _outside_only(f"adc.{name}()", help)
+    if isinstance(obj, types.FunctionType) and obj.__code__.co_name == "adc_call":
+        raise _outside_only(f"the method {name}()", "call adc.jvp() here, or " if name == "jvp" else "")
+
+
+def _outside_only(shown: str, instead: str = "") -> Exception:
+    message = f"{shown} cannot be called in a compiled function"
+    help = f"{instead}call it outside, and pass in what it gives"
+    return refuse(current_loc(), message, help, kind=kinds.OUTSIDE_ONLY)
 
 
 def constant_call(
@@ -351,6 +367,8 @@ def _call_closure(
 
 
 def _not_supported(obj: Any) -> Exception:
+    if _root_package(type(obj)) == "adc":
+        return _outside_only(f"{obj.__name__}()" if hasattr(obj, "__name__") else f"a {type(obj).__name__.lower()}")
     shown = full_name(obj)
     message = f"{shown} is not supported"
     return refuse(current_loc(), message, for_function(obj, shown), kind=kinds.UNKNOWN_FUNCTION)

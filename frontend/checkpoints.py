@@ -94,7 +94,7 @@ class Checkpointed(Generic[P, R]):
         functools.update_wrapper(self, fn, updated=())
         self.function = fn
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

@@ -25,7 +25,7 @@ class _Call:
 
     __name__ = "checkpoint"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("is for compiled code")
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from adc.ir.core import Attr
 from adc.ir.special import polygamma as _polygamma
-from adc.ir.types import FloatType, IntType, Type, index
+from adc.ir.types import FloatType, IntType, Type, f32, f64, index
 
 Attrs = Mapping[str, Attr]
 Evaluate = Callable[..., Any]
@@ -47,15 +47,18 @@ def wrap(value: int, width: int) -> int:
 def normal(value: Any, t: Type) -> Any:
     """``value`` as this module represents values of type ``t``."""
     if isinstance(t, FloatType):
-        return float(value) if t.width == 64 else _to_f32(float(value))
+        return _rounded(float(value), t)
     if isinstance(t, IntType) and t.width == 1:
         return bool(value)
     return integer(int(value), t) if t.is_integer else value
 
 
-def _to_f32(value: float) -> np.float32:
+def _rounded(value: float, t: Type) -> Any:
+    """The float of type ``t`` that is nearest to a double."""
+    if t == f64:
+        return value
     with np.errstate(all="ignore"):
-        return np.float32(value)
+        return (np.float32 if t == f32 else np.float16)(value)
 
 
 def signed(value: int) -> int:
@@ -85,7 +88,7 @@ def on_floats(compute: Callable[..., float]) -> Evaluate:
     @functools.wraps(compute)
     def evaluate(attrs: Attrs, t: Type, *values: float) -> Any:
         result = compute(*map(float, values))
-        return result if t.width == 64 else _to_f32(result)  # type: ignore[attr-defined]
+        return _rounded(result, t)
 
     return evaluate
 
@@ -226,7 +229,7 @@ def round_fraction(exact: Fraction, t: Type) -> Any:
         mantissa = Fraction(result) / Fraction(math.ulp(result))
         if mantissa.numerator % 2 == 0:
             result = math.nextafter(result, math.inf if error > 0 else -math.inf)
-    return _to_f32(result)
+    return _rounded(result, t)
 
 
 # Rounding -------------------------------------------------------------------------------------------------------------

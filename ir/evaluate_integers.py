@@ -159,7 +159,7 @@ def fptosi(attrs: Attrs, t: Type, x: float) -> Any:
     return integer(math.trunc(x), t)
 
 
-_FORMATS: dict[int, tuple[str, str]] = {32: ("<i", "<f"), 64: ("<q", "<d")}
+_FORMATS: dict[int, tuple[str, str]] = {16: ("<h", "<e"), 32: ("<i", "<f"), 64: ("<q", "<d")}
 
 
 def bitcast(attrs: Attrs, t: Type, x: Any) -> Any:

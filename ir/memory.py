@@ -35,7 +35,7 @@ UNDEF = _Undefined()
 def dtype_of(element: Type) -> np.dtype[Any]:
     """The NumPy type of a memref's elements; memrefs and records are objects."""
     if isinstance(element, FloatType):
-        return np.dtype(np.float64 if element.width == 64 else np.float32)
+        return np.dtype(f"f{element.width // 8}")
     if isinstance(element, IntType):
         return np.dtype(np.bool_ if element.width == 1 else f"{'u' if element.unsigned else 'i'}{element.width // 8}")
     return np.dtype(np.int64) if element.is_integer else np.dtype(object)

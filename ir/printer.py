@@ -15,7 +15,7 @@ from adc.ir import ops
 from adc.ir.assembly import pieces, written
 from adc.ir.core import UNKNOWN, Attr, Block, Func, Loc, Module, Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.types import FloatType, IndexType, IntType, Type
+from adc.ir.types import PATTERNS, FloatType, IndexType, IntType, Type
 
 Annotate = Callable[[Op], str | None]
 
@@ -71,7 +71,7 @@ def attr_text(value: Attr) -> str:
 def float_text(value: float, width: int) -> str:
     """The shortest decimal that reads back to the same float; infinities and NaN by their bits."""
     if not math.isfinite(value):
-        pattern = struct.pack(">d" if width == 64 else ">f", value)
+        pattern = struct.pack(f">{PATTERNS[width]}", value)
         return f"0x{pattern.hex().upper()}"
     text = repr(float(value))
     if "." not in text:

@@ -31,6 +31,7 @@ TYPES: dict[str, Any] = {
     "bool": bool,
     "float64": np.float64,
     "float32": np.float32,
+    "float16": np.float16,
     **{f"int{n}": np.dtype(f"int{n}").type for n in (8, 16, 32, 64)},
     **{f"uint{n}": np.dtype(f"uint{n}").type for n in (8, 16, 32)},
     "uint64": lambda n: np.uint64(n & (1 << 64) - 1),  # given as the integer with a sign of the same bits

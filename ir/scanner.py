@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import re
 import struct
-from bisect import bisect_right
-from collections.abc import Callable
-from typing import TypeVar
 
-from adc.ir import kinds
 from adc.ir.core import UNKNOWN, Attr, Loc
-from adc.ir.diagnostics import AdcError
-from adc.ir.types import FloatType, FunctionType, IndexType, IntType, MemRefType, RecordType, Type
+from adc.ir.cursor import Cursor
+from adc.ir.types import PATTERNS, FloatType, FunctionType, IndexType, IntType, MemRefType, RecordType, Type
 
-T = TypeVar("T")
-
-_SKIP = re.compile(r"(?:\s+|//[^\n]*)*")
 _WORD = re.compile(r"[A-Za-z_$][\w.$]*", re.ASCII)
 _VALUE = re.compile(r"%([\w.$-]+)", re.ASCII)
-_HEX = re.compile(r"0x([0-9A-Fa-f]{16}|[0-9A-Fa-f]{8})\b")
+_HEX = re.compile(r"0x([0-9A-Fa-f]{16}|[0-9A-Fa-f]{8}|[0-9A-Fa-f]{4})\b")
 _FLOAT = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?")
 _INT = re.compile(r"-?\d+(?![\w.])")
 _NATURAL = re.compile(r"\d+")
 _DIM = re.compile(r"(\?|\d+)x")
 _STRIDE = re.compile(r"\?|-?\d+")
-_SCALAR = re.compile(r"(f32|f64|u?i(?:8|16|32|64)|i1|index)\b")
+_SCALAR = re.compile(r"(f16|f32|f64|u?i(?:8|16|32|64)|i1|index)\b")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\[^\n])*)"')
 _ESCAPE = re.compile(r'\\(["\\nt]|[0-9A-Fa-f]{2})|([^\\]+)')
 
 _SCALARS: dict[str, Type] = {
+    "f16": FloatType(16),
     "f32": FloatType(32),
     "f64": FloatType(64),
     "i1": IntType(1),
@@ -38,77 +32,8 @@ _SCALARS: dict[str, Type] = {
 }
 
 
-class Scanner:
-    """A position in the text; what it reads it moves past, together with white space and comments after it."""
-
-    def __init__(self, text: str, file: str) -> None:
-        self.text = text
-        self.file = file
-        self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
-        self.position = 0
-        self._skip()
-
-    def _skip(self) -> None:
-        found = _SKIP.match(self.text, self.position)
-        assert found is not None
-        self.position = found.end()
-
-    def error(self, message: str, start: int | None = None) -> AdcError:
-        """The error at ``start`` (default: here), to be raised by the caller."""
-        start = self.position if start is None else start
-        row = bisect_right(self._line_starts, start) - 1
-        column = start - self._line_starts[row]
-        word = re.compile(r"[\w.%@$]+|.?").match(self.text, start)
-        end = column + max(1, len(word.group()) if word else 1)
-        return kinds.INVALID_SOURCE(message, Loc(self.file, row + 1, column, row + 1, end), source=self.text)
-
-    def read(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Move past ``pattern``; None, without moving, if it is not here."""
-        found = pattern.match(self.text, self.position)
-        if found is not None:
-            self.position = found.end()
-            self._skip()
-        return found
-
-    def need(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
-        found = self.read(pattern)
-        if found is None:
-            raise self.error(f"expected {what}")
-        return found
-
-    def at(self, literal: str) -> bool:
-        end = self.position + len(literal)
-        if not self.text.startswith(literal, self.position):
-            return False
-        after = self.text[end : end + 1]
-        return not (literal[-1].isalnum() and (after.isalnum() or after == "_"))
-
-    def accept(self, literal: str) -> bool:
-        if not self.at(literal):
-            return False
-        self.position += len(literal)
-        self._skip()
-        return True
-
-    def expect(self, literal: str) -> None:
-        if not self.accept(literal):
-            raise self.error(f"expected '{literal}'")
-
-    @property
-    def done(self) -> bool:
-        return self.position == len(self.text)
-
-    def items(self, item: Callable[[], T], close: str) -> list[T]:
-        """``item, item, ... close``, perhaps empty; the opening bracket was read."""
-        out: list[T] = []
-        if self.accept(close):
-            return out
-        while True:
-            out.append(item())
-            if self.accept(close):
-                return out
-            if not self.accept(","):
-                raise self.error(f"expected ',' or '{close}'")
+class Scanner(Cursor):
+    """Reads the parts of a text of IR."""
 
     # Names and literals -----------------------------------------------------------------------------------------------
 
@@ -156,7 +81,7 @@ class Scanner:
         if found is None:
             return None
         pattern = bytes.fromhex(found.group(1))
-        return struct.unpack(">d" if len(pattern) == 8 else ">f", pattern)[0], 8 * len(pattern)
+        return struct.unpack(f">{PATTERNS[8 * len(pattern)]}", pattern)[0], 8 * len(pattern)
 
     def number(self) -> float | int | None:
         if (found := self.read(_FLOAT)) is not None:

@@ -20,7 +20,7 @@ class Type:
 
 @dataclass(frozen=True)
 class FloatType(Type):
-    """An IEEE binary float of ``width`` bits (32 or 64)."""
+    """An IEEE binary float of ``width`` bits (16, 32 or 64)."""
 
     is_float: ClassVar[bool] = True
     width: int
@@ -120,8 +120,10 @@ def _dim(extent: int | None) -> str:
     return "?" if extent is None else str(extent)
 
 
+f16 = FloatType(16)
 f32 = FloatType(32)
 f64 = FloatType(64)
+PATTERNS = {16: "e", 32: "f", 64: "d"}  # of floats of so many bits, as the module struct names them
 c64 = ComplexType(64)
 c128 = ComplexType(128)
 i1 = IntType(1)

@@ -424,6 +424,11 @@ def test_tile(folder: Path) -> None:
 def test_cpu(folder: Path) -> None:
     assert adc(folder, "compile", "one.py", "--cpu", "x86-64-v3", "--emit", "asm").returncode == 0
     assert "zmm" not in (folder / "only.s").read_text()
+    run = adc(folder, "compile", "one.py", "--cpu", "znver44")
+    assert run.returncode == 1 and "did you mean znver4" in run.stderr
+    assert "'znver44' is not a processor of x86_64 that LLVM knows" in run.stderr
+    run = adc(folder, "compile", "one.py", "--target", "aarch64-linux-gnu", "--cpu", "znver4")
+    assert run.returncode == 1 and "not a processor of aarch64 that LLVM knows" in run.stderr
 
 
 @pytest.mark.parametrize("stage", ["traced", "simplified", "plan", "adjoint", "tangent", "lowered", "llvm", "asm"])

@@ -117,3 +117,18 @@ def test_a_rule_that_is_given_meanwhile() -> None:
     assert [f.grad(3.0, y=2.0) for _ in range(2)] == [12.0, 12.0]
     adc.rrule(inner)(lambda x: (inner(x), lambda g: g * 10.0))
     assert [f.grad(3.0, y=2.0) for _ in range(2)] == [20.0, 20.0]
+
+
+def named_as_methods_are(self, x, f=1.0):  # type: ignore[no-untyped-def]
+    return self * x * f
+
+
+def test_parameters_of_any_name() -> None:
+    f = jit_grad(named_as_methods_are)
+    for _ in range(2):
+        assert f(self=2.0, x=3.0, f=4.0) == 24.0
+        assert f.grad(self=2.0, x=3.0) == 3.0
+        assert f.pullback(self=2.0, x=3.0)[1](1.0) == (3.0, 2.0, 6.0)
+        assert adc.pullback(named_as_methods_are, self=2.0, x=3.0, f=1.0)[0] == 6.0
+    assert adc.jacobian(named_as_methods_are)(self=2.0, x=3.0) == 3.0
+    assert "peak" in str(f.grad.forecast(self=2.0, x=3.0))

@@ -185,6 +185,12 @@ def test_wrong_cotangents(cotangent: Any) -> None:
     assert np.allclose(back(ONES)[0], 2.0 * np.cos(X), rtol=1e-14)
 
 
+def test_wrong_arguments() -> None:
+    back = jit_grad(energy).pullback(X)[1]
+    with pytest.raises(TypeError, match=r"^pullback\(\) got an unexpected keyword argument 'last'"):
+        back(1.0, last={"x": Y})
+
+
 def test_no_cotangent_is_zero() -> None:
     dx, da = jit_grad(sines).pullback(X, 2.0)[1](None)
     assert not dx.any() and da == 0.0
@@ -217,6 +223,17 @@ def test_shapes_that_changed() -> None:
             back(ones)
         a.shape = (3, 4)
         assert back(ones)[0].shape == (3, 4)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_layouts_that_changed() -> None:
+    """The bytes of the array are what they were."""
+    for attribute, value in (("dtype", np.int64), ("strides", (0,))):
+        x = np.ones(N)
+        _, back = jit_grad(sines).pullback(x, 2.0)
+        setattr(x, attribute, value)
+        with pytest.raises(DifferentiationError, match="x has got another dtype or other strides after the forward"):
+            back(ONES)
 
 
 def test_what_is_read_by_name_is_looked_at_again() -> None:

@@ -42,6 +42,24 @@ def test_the_report_begins_with_a_summary() -> None:
     assert "SIMD" not in report.summary()
 
 
+@jit_grad
+def looked_up(u: Any, where: Any, n: Any) -> Any:
+    v = u.copy()
+    total = 0.0
+    for _ in range(n):  # in front of which the largest subscript is looked for, on threads
+        for i in range(len(v)):
+            v[i] = np.sin(v[i])
+        for k in where:
+            total += v[k] ** 2
+    return total
+
+
+def test_a_loop_in_order_is_not_said_to_be_on_threads() -> None:
+    first = looked_up._subject.fn.__code__.co_firstlineno
+    told = looked_up.report("f64[::1], i64[::1], i64").summary()
+    assert f"threads: loops of lines {first + 2}, {first + 5}, {first + 7}; in order: line {first + 4}" in told
+
+
 def test_a_run_is_measured() -> None:
     report = logistic.report(call=(0.3, 1000))
     assert report.measured is not None

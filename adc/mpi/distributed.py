@@ -117,7 +117,7 @@ class Distributed:
         functools.update_wrapper(self, unwrapped(f), updated=())
 
     @public
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         f, given = self._prepared(args, kwargs)
         with self.grid._used() as partition:
             result = self._results(f(*given.values))
@@ -127,14 +127,14 @@ class Distributed:
             return result
 
     @public
-    def grad(self, *args: Any, **kwargs: Any) -> Any:
+    def grad(self, /, *args: Any, **kwargs: Any) -> Any:
         """The gradient: of arguments that are shared out it is, too."""
         f, given = self._prepared(args, kwargs)
         with self.grid._used():
             return self._gradients(given, f.grad(*given.values))
 
     @public
-    def value_and_grad(self, *args: Any, **kwargs: Any) -> Any:
+    def value_and_grad(self, /, *args: Any, **kwargs: Any) -> Any:
         """The value, and the gradient."""
         f, given = self._prepared(args, kwargs)
         with self.grid._used():

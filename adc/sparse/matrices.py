@@ -74,7 +74,7 @@ class SparseFunction(JacobianFunction):
         return None  # the plans, by shapes and integers, are most of it
 
     @public
-    def colouring(self, *args: Any, **kwargs: Any) -> Colouring:
+    def colouring(self, /, *args: Any, **kwargs: Any) -> Colouring:
         """The pattern for these arguments, and what is found together; ``print`` says how many sweeps it takes."""
         found: Colouring = self._for(args, kwargs, lambda spec, values: spec.plan(values).colouring)
         return found

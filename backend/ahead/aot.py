@@ -20,7 +20,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from adc.backend import llvm_text, support, support_products, support_sorts
+from adc.backend import llvm_text, support, support_products, support_sorts, support_team
 from adc.backend.ahead.aot_status import failure_ir, shared_ir
 from adc.backend.ahead.aot_wrappers import wrapper_ir
 from adc.backend.ahead.c_names import LIBRARY
@@ -102,6 +102,8 @@ def build(
     texts = [*own, *(_part_text(part, target, threads, debug, linking) for part in parts)]
     if any(f"@{name}(" in text for text in texts for name in support_products.DECLARATIONS):
         texts[0] = "\n".join((texts[0], support_products.products_ir(target)))
+    if any(f"@{name}(" in text for text in texts for name in support_team.DECLARATIONS):
+        texts[0] = "\n".join((texts[0], support_team.team_ir(polls=False)))
     sorts = [name for name in support_sorts.NAMES if any(f"@{name}(" in text for text in texts)]
     if sorts:
         texts.append(support_sorts.sorts_ir(target, sorts))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from adc.backend import support
 from adc.backend.llvm_text import Fragment, c_string
+from adc.backend.lowering.lower_types import register_type
 from adc.ir import raising
-from adc.ir.types import Type, f64
+from adc.ir.types import Type
 
 if TYPE_CHECKING:
     from adc.backend.sites import Site
@@ -168,8 +169,8 @@ def failure_ir(sites: Sequence[Site]) -> Fragment:
             value = f"%v{kinds}.{k}"
             lines.append(f"  {value}.p = getelementptr i8, ptr %ctx, i64 {offset}")
             lines.append(f"  {value} = load {kind}, ptr {value}.p")
-            if kind == "float":  # variadic functions take doubles
-                lines.append(f"  {value}.d = fpext float {value} to double")
+            if kind in ("half", "float"):  # variadic functions take doubles
+                lines.append(f"  {value}.d = fpext {kind} {value} to double")
                 kind, value = "double", f"{value}.d"
             arguments += f", {kind} {value}"
         say = f"@snprintf(ptr @adc_aot_text, i64 {MESSAGE_BYTES}, ptr %text{arguments})"
@@ -206,7 +207,7 @@ said:
 
 
 def _kind(t: Type) -> str:
-    return "i64" if not t.is_float else "double" if t == f64 else "float"
+    return register_type(t) if t.is_float else "i64"
 
 
 def _format(site: Site) -> str:

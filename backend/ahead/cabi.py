@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from adc.backend.ahead.c_names import identifier
+from adc.ir import kinds
 from adc.ir.core import Func, Module
-from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, i1, index
+from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f16, i1, index
 
 # in: read; inout: read and written; gradient: overwritten with a gradient; cotangent: read, and replaced.
 Role = Literal["in", "inout", "gradient", "cotangent"]  # a tangent is read, or read and written, as its argument is
@@ -274,12 +275,19 @@ def _results(names: Names, types: Iterable[Type]) -> list[CResult]:
 def c_type(t: Type) -> str:
     """The C type of a scalar or of an array's element."""
     if isinstance(t, FloatType):
-        return "double" if t.width == 64 else "float"
+        return {16: "_Float16", 32: "float", 64: "double"}[t.width]
     if t == i1:
         return "bool"
     if isinstance(t, IntType):
         return f"{'u' if t.unsigned else ''}int{t.width}_t"
     return "int64_t"
+
+
+def portable_type(t: Type, language: str) -> str:
+    """As ``c_type``, for a language that has no half precision."""
+    if t == f16:
+        raise kinds.INVALID_OPTION(f"{language} has no float16", help="take float32: x.astype(np.float16)")
+    return c_type(t)
 
 
 def dynamic_strides(t: MemRefType) -> list[int]:

@@ -7,7 +7,7 @@ dimensions (m, n). Results that are arrays, and handles, are of ``type(c_ptr)``.
 from __future__ import annotations
 
 from adc.backend.ahead.aot import Built
-from adc.backend.ahead.cabi import CFunction, CParam, CResult, c_type, dynamic_strides
+from adc.backend.ahead.cabi import CFunction, CParam, CResult, dynamic_strides, portable_type
 from adc.ir.types import MemRefType, RecordType, Type
 
 _TYPES = {
@@ -101,7 +101,7 @@ def _result(r: CResult) -> list[tuple[str, str, str]]:
 
 
 def _fortran(t: Type) -> str:
-    name = c_type(t)
+    name = portable_type(t, "Fortran")
     return _TYPES.get(name) or _TYPES[name.removeprefix("u")]  # Fortran has no unsigned integers: the same bits
 
 

@@ -89,15 +89,18 @@ class Linked(Optimized):
         return llvm.parse_assembly(self._linked, llvm.create_context())
 
 
-def build(parts: Sequence[aot.Part], prefix: str, cpus: Sequence[str], *, threads: bool = True) -> aot.Built:
-    """Compile the parts for several levels of x86-64; the lowest is what every processor is taken to have."""
+def build(
+    parts: Sequence[aot.Part], prefix: str, cpus: Sequence[str], *, level: int = 3, threads: bool = True
+) -> aot.Built:
+    """Compile the parts for several levels of x86-64; the lowest is what every processor is taken to have. ``level``:
+    how much LLVM optimises."""
     wanted = sorted(set(cpus))
     for cpu in wanted:
         if cpu not in ORDER:
             raise kinds.INVALID_OPTION(
                 f"code for several processors is for levels of x86-64, not {cpu!r}", help="--cpu v2,v3,v4"
             )
-    built = [aot.build(parts, prefix, for_cpu(cpu), threads=threads) for cpu in wanted]
+    built = [aot.build(parts, prefix, for_cpu(cpu), level=level, threads=threads) for cpu in wanted]
     base = for_cpu(wanted[0])
     if not base.is_x86 or not base.is_linux:
         raise kinds.INVALID_OPTION("code for several levels is for x86-64 and Linux", help="give one --cpu")

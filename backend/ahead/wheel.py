@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adc.backend.ahead.aot import Built
-from adc.backend.ahead.cabi import CFunction, CParam, CResult, c_type, dynamic_strides
+from adc.backend.ahead.cabi import CFunction, CParam, CResult, dynamic_strides, portable_type
 from adc.backend.ahead.header import header
 from adc.ir.types import MemRefType
 
@@ -74,9 +74,9 @@ def _spec(f: CFunction) -> dict[str, Any]:
 def _parameter(p: CParam) -> dict[str, Any]:
     t = p.type
     if not isinstance(t, MemRefType):
-        return {"name": p.name, "type": c_type(t), "rank": None, "role": p.role}
+        return {"name": p.name, "type": portable_type(t, "ctypes"), "rank": None, "role": p.role}
     return {
-        "name": p.name, "type": c_type(t.element), "rank": t.rank, "role": p.role, "like": p.like,
+        "name": p.name, "type": portable_type(t.element, "ctypes"), "rank": t.rank, "role": p.role, "like": p.like,
         "strides": dynamic_strides(t),
     }  # fmt: skip
 
@@ -85,6 +85,6 @@ def _result(r: CResult) -> dict[str, Any]:
     t = r.type
     return {
         "name": r.name,
-        "type": c_type(t.element if isinstance(t, MemRefType) else t),
+        "type": portable_type(t.element if isinstance(t, MemRefType) else t, "ctypes"),
         "rank": t.rank if isinstance(t, MemRefType) else None,
     }

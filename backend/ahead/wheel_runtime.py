@@ -43,12 +43,12 @@ class Function:
         gradient = _SPEC["functions"].get(f"{name}_grad")
         self._gradient = None if gradient is None else _Call(gradient)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The result; a tuple if there are several."""
         _, results = self._value(args, kwargs)
         return results[0] if len(results) == 1 else tuple(results) or None
 
-    def value_and_grad(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def value_and_grad(self, /, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and its gradient: a number or an array, or a tuple by the arguments that were chosen when it was
         compiled. Arguments keep what they hold."""
         if self._gradient is None:
@@ -59,7 +59,7 @@ class Function:
         gradients = [found[name] for name in wanted if name in found]
         return value, gradients[0] if len(gradients) == 1 else tuple(gradients)
 
-    def grad(self, *args: Any, **kwargs: Any) -> Any:
+    def grad(self, /, *args: Any, **kwargs: Any) -> Any:
         """The gradient alone; see ``value_and_grad``."""
         return self.value_and_grad(*args, **kwargs)[1]
 

@@ -189,7 +189,7 @@ class Signature:
 def register_type(t: Type) -> str:
     """The LLVM type of a scalar, or of the first word of a memref."""
     if isinstance(t, FloatType):
-        return "double" if t.width == 64 else "float"
+        return {16: "half", 32: "float", 64: "double"}[t.width]
     if isinstance(t, IntType):
         return f"i{t.width}"
     return "i64" if t == index else "ptr"

@@ -97,10 +97,10 @@ if TYPE_CHECKING:
         def _set_target(self, target: object) -> None:
             """Call ``target`` (a ``METH_FASTCALL`` built-in function, or None) from now on."""
 
-        def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        def _dispatch(self, /, *args: Any, **kwargs: Any) -> Any:
             """Keyword calls, and all calls while there is no target; subclasses define it."""
 
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
             """Run the target."""
 
 else:

@@ -49,7 +49,7 @@ from adc.backend.sites import NO_MEMORY
 from adc.ir.core import Module
 from adc.ir.diagnostics import runtime_error
 from adc.ir.raising import exception
-from adc.ir.types import Type, f64, i1
+from adc.ir.types import PATTERNS, FloatType, Type, f64, i1
 
 if TYPE_CHECKING:
     from adc.backend.sites import Site
@@ -164,9 +164,9 @@ def errors_of(sites: Sequence[Site]) -> ErrorCallback:
 
 def _operand(bits: int, t: Type) -> object:
     """What a 64-bit pattern says as a value of type ``t``."""
-    if t.is_float:
+    if isinstance(t, FloatType):
         raw = struct.pack("<q", bits)
-        return struct.unpack("<d", raw)[0] if t == f64 else struct.unpack("<f", raw[:4])[0]
+        return struct.unpack(f"<{PATTERNS[t.width]}", raw[: t.width // 8])[0]
     return bool(bits & 1) if t == i1 else bits
 
 

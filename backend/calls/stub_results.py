@@ -170,7 +170,7 @@ class Results:
         value = w.let(f"load {register}, ptr {slot}")
         if t.is_float:
             if t != f64:
-                value = w.let(f"fpext float {value} to double")
+                value = w.let(f"fpext {register} {value} to double")
             return w.call("PyFloat_FromDouble", f"double {value}")
         if register != "i64":
             value = w.let(f"sext {register} {value} to i64")

@@ -45,13 +45,14 @@ DECLARATIONS = {
 DTYPES: dict[t.Type, np.dtype[Any]] = {
     t.f64: np.dtype(np.float64),
     t.f32: np.dtype(np.float32),
+    t.f16: np.dtype(np.float16),
     t.c128: np.dtype(np.complex128),
     t.c64: np.dtype(np.complex64),
     **{t.IntType(8 * n): np.dtype(f"i{n}") for n in (1, 2, 4, 8)},
     **{t.IntType(8 * n, unsigned=True): np.dtype(f"u{n}") for n in (1, 2, 4, 8)},
     t.i1: np.dtype(np.bool_),
 }
-_CODES = "?bhilqBHILQfdFD"  # of C's types, some of which are one type of the IR
+_CODES = "?bhilqBHILQefdFD"  # of C's types, some of which are one type of the IR
 
 # dtype objects, and the types of NumPy's scalars, by the name that compiled code knows them by.
 OBJECTS: dict[str, object] = {
@@ -64,7 +65,7 @@ OBJECTS: dict[str, object] = {
 def _memory(dtype: np.dtype[Any]) -> str:
     """LLVM's type of a number in memory."""
     if dtype.kind == "f":
-        return "double" if dtype.itemsize == 8 else "float"
+        return {2: "half", 4: "float", 8: "double"}[dtype.itemsize]
     return f"i{8 * dtype.itemsize}"
 
 

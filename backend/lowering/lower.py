@@ -8,8 +8,7 @@ values, with such an interface before those that are exported.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from adc.backend import support
@@ -46,8 +45,7 @@ class Lowered:
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
     ``repeats``: some of it may run more than once in a call, as there are loops, or functions that call themselves.
     ``linking`` has the C functions of the user's that it calls. ``places``: file and line of loops, by their numbers.
-    ``elsewhere`` are the symbols of functions that are compiled by themselves, ``common`` the functions that are the
-    same in each module: text and declaration.
+    ``elsewhere`` are the symbols of functions that are compiled by themselves.
     """
 
     target: Target
@@ -61,31 +59,18 @@ class Lowered:
     linking: Linking = field(default_factory=Linking)
     places: tuple[tuple[str, int], ...] = ()
     elsewhere: tuple[str, ...] = ()
-    common: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def text(self, definitions: str = "", defined: Collection[str] = (), *, whole: bool = True) -> str:
+    def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with further ``definitions`` that provide the symbols ``defined``.
 
         These must bring their own declarations, except of what is in ``declarations``, and write attributes in place.
-        ``whole``: with the functions that are common to modules, which are only declared otherwise.
         """
         declared = [text for name, text in self.declarations.items() if name not in defined]
         head = f'target triple = "{self.target.triple}"'
-        common = [text if whole else declaration for text, declaration in self.common.values()]
-        return "\n".join([head, *declared, definitions, *common, self.functions, self.trailer])
+        return "\n".join([head, *declared, definitions, self.functions, self.trailer])
 
     def __str__(self) -> str:
         return self.text()
-
-
-def common_text(modules: Sequence[Lowered]) -> str:
-    """A module of the functions that are common to modules; empty if there are none."""
-    common = {name: text for each in modules for name, (text, _) in each.common.items()}
-    defined = "\n".join(common.values())
-    for name in common:
-        defined = re.sub(rf"^define internal (\w+ @{re.escape(name)}\()", r"define \1", defined, flags=re.MULTILINE)
-    used = {name: text for each in modules for name, text in each.declarations.items() if f"@{name}" in defined}
-    return "\n".join([f'target triple = "{modules[0].target.triple}"', *used.values(), defined]) if defined else ""
 
 
 def lower_module(
@@ -141,7 +126,6 @@ def lower_module(
         repeats=emitter.repeats or bool(depth.circular),
         linking=emitter.linking,
         elsewhere=tuple(emitter.elsewhere),
-        common=emitter.common,
         places=tuple(emitter.places),
     )
 

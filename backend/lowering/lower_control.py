@@ -276,8 +276,9 @@ def _bits(e: FunctionEmitter, value: str, t: Type) -> str:
     kind = register_type(t)
     if kind == "double":
         return e.let(f"bitcast double {value} to i64")
-    if kind == "float":
-        return e.let(f"zext i32 {e.let(f'bitcast float {value} to i32')} to i64")
+    if kind in ("float", "half"):
+        whole = "i32" if kind == "float" else "i16"
+        return e.let(f"zext {whole} {e.let(f'bitcast {kind} {value} to {whole}')} to i64")
     if kind == "i64":
         return value
     return e.let(f"{'zext' if kind == 'i1' else 'sext'} {kind} {value} to i64")

@@ -85,7 +85,6 @@ class ModuleEmitter:
     firsts: dict[str, tuple[int, int]] = field(default_factory=dict)  # of such a function: first site and loop here
     vectors: bool = True  # functions have variants for the vectors that loops may become
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
-    common: dict[str, tuple[str, str]] = field(default_factory=dict)  # the same in all: text, declaration
     elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled by themselves
     repeats: bool = False  # whether there are loops in it, or functions that call themselves
     _metadata: list[str] = field(default_factory=list)

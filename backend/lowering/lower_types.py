@@ -5,7 +5,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from adc.ir.types import FloatType, IndexType, IntType, MemRefType, Type, f32, f64, scalar_bytes
+import numpy as np
+
+from adc.ir.types import FloatType, IndexType, IntType, MemRefType, Type, f16, f32, f64, scalar_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +22,13 @@ class Descriptor:
     strides: tuple[str, ...]
 
 
+FLOATS = {16: "half", 32: "float", 64: "double"}
+
+
 def register_type(t: Type) -> str:
     """The LLVM type of a scalar in a register (a memref's is its pointer's)."""
     if isinstance(t, FloatType):
-        return "double" if t.width == 64 else "float"
+        return FLOATS[t.width]
     if isinstance(t, IntType):
         return f"i{t.width}"
     return "i64" if isinstance(t, IndexType) else "ptr"
@@ -44,6 +49,8 @@ def literal(value: float, t: Type) -> str:
         return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
     if t == f32:
         return f"0x{struct.unpack('<Q', struct.pack('<d', to_f32(value)))[0]:016X}"
+    if t == f16:
+        return f"0xH{np.float16(value).view(np.uint16):04X}"
     if t == IntType(1):
         return "true" if value else "false"
     assert isinstance(t, IntType | IndexType), f"no literals of type {t}"

@@ -49,7 +49,7 @@ def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target 
         )
         if lowered.linking.names:
             continue
-        text = _nameless(lowered.text(whole=False), name)
+        text = _nameless(lowered.text(), name)
         symbol = f"adc.unit.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         units[name] = Unit(symbol, lowered.sites, lowered.counted)
         texts[symbol] = text.replace(f'@"{_NAMELESS}"', f"@{quoted(symbol)}")

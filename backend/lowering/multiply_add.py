@@ -32,6 +32,9 @@ def multiply_add(e: FunctionEmitter, product: Value, addend: str, *, negated: bo
     return e.let(f"call {kind} @{name}({kind} {a}, {kind} {b}, {kind} {addend})")
 
 
+FUSED = {"half": "f16", "float": "f32", "double": "f64"}
+
+
 def _intrinsic(kind: str) -> tuple[str, str]:
-    name = f"llvm.fma.{'f64' if kind == 'double' else 'f32'}"
+    name = f"llvm.fma.{FUSED[kind]}"
     return name, f"declare {kind} @{name}({kind}, {kind}, {kind})"

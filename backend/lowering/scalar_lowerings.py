@@ -26,7 +26,7 @@ from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.ir import ops
 from adc.ir.core import Op
 from adc.ir.opdef import OpDef
-from adc.ir.types import FloatType, IntType, f64
+from adc.ir.types import FloatType, IntType, f16, f32, f64
 
 
 def _kind(op: Op) -> str:
@@ -146,6 +146,23 @@ def _strong(compute: Lowering) -> Lowering:
     return lower
 
 
+def _truncf(e: FunctionEmitter, op: Op, x: str) -> str:
+    """To half precision by way of single, rounded to odd, so that rounding a second time cannot go wrong: few
+    processors have an instruction for it."""
+    narrow = e.let
+    if op.operands[0].type != f64 or op.result.type != f16 or e.module.target.has("avx512fp16"):
+        return narrow(f"fptrunc {register_type(op.operands[0].type)} {x} to {_kind(op)}")
+    single = narrow(f"fptrunc double {x} to float")
+    back = narrow(f"fpext float {single} to double")
+    magnitudes = [narrow(f"and i64 {narrow(f'bitcast double {v} to i64')}, {2**63 - 1}") for v in (back, x)]
+    above = narrow(f"sext i1 {narrow('icmp ugt i64 {}, {}'.format(*magnitudes))} to i32")
+    inexact = narrow(f"zext i1 {narrow(f'fcmp one double {back}, {x}')} to i32")
+    down = narrow(f"add i32 {narrow(f'bitcast float {single} to i32')}, {above}")
+    odd = narrow(f"bitcast i32 {narrow(f'or i32 {down}, {inexact}')} to float")
+    exact = narrow(f"fcmp ueq double {back}, {x}")
+    return narrow(f"fptrunc float {narrow(f'select i1 {exact}, float {single}, float {odd}')} to half")
+
+
 _LEAST_INT64, _BEYOND_INT64 = "0xC3E0000000000000", "0x43E0000000000000"
 
 
@@ -154,6 +171,8 @@ def _fptosi(e: FunctionEmitter, op: Op, x: str) -> str:
     choose, or the nearest integer."""
     source, target = op.operands[0].type, _kind(op)
     assert isinstance(source, FloatType)
+    if source == f16:
+        source, x = f32, e.let(f"fpext half {x} to float")
     if target == "i64":
         t = register_type(source)
         above, below = e.let(f"fcmp oge {t} {x}, {_LEAST_INT64}"), e.let(f"fcmp olt {t} {x}, {_BEYOND_INT64}")
@@ -304,7 +323,7 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.fits: _fits,
     # arith: casts
     ops.extf: _cast("fpext"),
-    ops.truncf: _cast("fptrunc"),
+    ops.truncf: _truncf,
     ops.sitofp: _cast("sitofp"),
     ops.uitofp: _cast("uitofp"),
     ops.fptosi: _fptosi,

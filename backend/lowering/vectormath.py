@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from adc.backend.lowering import elementary, sincos
 from adc.backend.lowering.lower_types import register_type
 from adc.backend.target import Target, libmvec_exports
-from adc.ir.types import FloatType, Type
+from adc.ir.types import FloatType, Type, f16, f32
 
 if TYPE_CHECKING:
     from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
@@ -28,6 +28,9 @@ _PURE = "nounwind willreturn memory(none)"
 def call(emitter: FunctionEmitter, name: str, t: Type, operands: Sequence[str]) -> str:
     """Call a function of libm, named as for doubles, on values of type ``t``."""
     assert isinstance(t, FloatType)
+    if t == f16:  # NumPy computes it in single precision
+        wide = [emitter.let(f"fpext half {x} to float") for x in operands]
+        return emitter.let(f"fptrunc float {call(emitter, name, f32, wide)} to half")
     kind = register_type(t)
     if has_own(emitter, name):
         return _own(emitter, name, t, operands[0])

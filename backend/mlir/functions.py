@@ -18,7 +18,7 @@ from adc.ir import kinds, ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.printer import string_text, symbol_text
-from adc.ir.types import FloatType, IntType, Type
+from adc.ir.types import PATTERNS, FloatType, IntType, Type
 
 # Functions of C's library that the dialect math has not; the other names of math are MLIR's.
 IN_C = {"adc.hypot": "hypot", "adc.lgamma": "lgamma", "adc.tgamma": "tgamma", "adc.remainder": "remainder"}
@@ -137,7 +137,7 @@ def literal(value: object, t: Type) -> str:
     if isinstance(t, FloatType):
         number = float(value)  # type: ignore[arg-type]
         if not math.isfinite(number):
-            return f"0x{struct.pack('>d' if t.width == 64 else '>f', number).hex().upper()}"
+            return f"0x{struct.pack(f'>{PATTERNS[t.width]}', number).hex().upper()}"
         text = repr(number)
         return text if "." in text or "e" not in text else text.replace("e", ".0e")
     if t == IntType(1):

@@ -9,33 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adc.backend.mlir.functions import IN_C, ORDERS, PREDICATES
-from adc.backend.mlir.generic import Operation, Region, parse
+from adc.backend.mlir.generic import Operation, Region
+from adc.backend.mlir.pretty import parse
 from adc.backend.mlir.types import Types, number
 from adc.backend.mlir.views import Views
+from adc.backend.mlir.wide_integers import WideIntegers
 from adc.ir import ops
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Attr, Block, Func, Module, Value
+from adc.ir.diagnostics import AdcError
 from adc.ir.raising import class_of
 from adc.ir.types import IntType, Type, f32, i1, index
 
 _FASTMATH = re.compile(r"#arith\.fastmath<([\w,]+)>")
 _RAISED = re.compile(r"(\w+) at line \d+(?:: (.*))?", re.DOTALL)
 _C_NAMES = {c: name for name, c in IN_C.items()}
-_KINDS = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
-_PLAIN = {"add": ops.addi, "sub": ops.subi, "mul": ops.muli}
-
-
-@dataclass(eq=False)
-class Wide:
-    """An integer of 128 bits: what computes it, and the value of 64 bits that it is if nothing does."""
-
-    kind: str
-    values: tuple[Value, ...]
-    whole: Value | None = None
 
 
 def read_module(path: Path) -> Module:
@@ -82,8 +73,7 @@ class Reader:
     def __init__(self, module: Module, declared: set[str]) -> None:
         self.module, self.declared = module, declared
         self.values: dict[str, Value] = {}
-        self.wide: dict[str, Wide] = {}
-        self.lows: dict[Value, Wide] = {}  # what of them is left in 64 bits
+        self.wide = WideIntegers(self)
         self.unsigned: dict[Value, tuple[str, list[Value]]] = {}  # comparisons
         self.views = Views(self)
 
@@ -106,9 +96,22 @@ class Reader:
             with insert_at(current_block(), op.loc):
                 self.op(op)
 
+    def forget(self, names: Sequence[str]) -> None:
+        """Names that are defined now: regions beside each other may give one name to several values."""
+        for name in names:
+            self.views.parts.pop(name, None)
+            self.wide.known.pop(name, None)
+
+    def define(self, names: Sequence[str], values: Sequence[Value]) -> None:
+        self.forget(names)
+        self.values.update(zip(names, values, strict=True))
+
     def op(self, op: Operation) -> None:
+        self.forget(op.results)
         try:
             found = self._read(op)
+        except AdcError:
+            raise
         except KeyError as missing:
             if str(missing.args[0]).startswith("%"):
                 raise op.rejected(f"{missing.args[0]} is not a value that can be used here") from None
@@ -124,7 +127,7 @@ class Reader:
             op.results = []
             return []
         if "i128" in (*op.operand_types, *op.result_types):
-            return self._in_128_bits(op)
+            return self.wide.read(op)
         rule = _RULES.get(op.name)
         if rule is not None:
             return rule(self, op)
@@ -140,30 +143,6 @@ class Reader:
 
     def operands(self, op: Operation) -> list[Value]:
         return [self.values[name] for name in op.operands]
-
-    def _in_128_bits(self, op: Operation) -> Sequence[Value]:
-        """Whether a result is within 64 bits, computed with twice as many: ``adc.fits``."""
-        given = [self.wide.get(name) for name in op.operands]
-        if op.name == "arith.extsi":
-            value = self.values[op.operands[0]]
-            self.wide[op.results[0]] = Wide("value", (self.as_index(value),), value)
-        elif op.name in _KINDS and all(w is not None and w.kind == "value" for w in given):
-            self.wide[op.results[0]] = Wide(_KINDS[op.name], tuple(w.values[0] for w in given if w))
-        elif op.name == "arith.trunci" and given[0] is not None and given[0].kind in _KINDS.values():
-            low = build(_PLAIN[given[0].kind], given[0].values).results[0]
-            low = build(ops.index_cast, [low], {"type": IntType(64)}).results[0]
-            self.lows[low] = given[0]
-            return [low]
-        elif op.name == "arith.cmpi" and op.attrs.get("predicate", "").split()[0] == "0":
-            exact, short = given
-            same = short is not None and short.whole is not None and self.lows.get(short.whole) is exact
-            if exact is None or not same:
-                raise op.rejected("integers of 128 bits are read only where they tell whether a result fits")
-            return build(ops.fits, exact.values, {"kind": exact.kind}).results
-        else:
-            raise op.rejected("integers of 128 bits are read only where they tell whether a result fits")
-        op.results = []
-        return []
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------
@@ -284,7 +263,7 @@ def _bound(r: Reader, inside: Value) -> Value | None:
 
 def _body(r: Reader, region: Region, types: Sequence[Type]) -> Block:
     block = Block(types)
-    r.values.update(zip((name for name, _ in region.args), block.args, strict=True))
+    r.define([name for name, _ in region.args], block.args)
     with insert_at(block):
         r.block(region)
     return block
@@ -312,7 +291,7 @@ def _parallel(r: Reader, op: Operation) -> Sequence[Value]:
     lower, upper, step = (operands[k * count : (k + 1) * count] for k in range(3))
     blocks = [Block([index]) for _ in range(count)]
     names = [name for name, _ in op.regions[0].args]
-    r.values.update(zip(names, (b.args[0] for b in blocks), strict=True))
+    r.define(names, [b.args[0] for b in blocks])
     with insert_at(blocks[-1]):
         r.block(op.regions[0])
     if count > 1:

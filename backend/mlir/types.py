@@ -6,7 +6,7 @@ import re
 import struct
 
 from adc.backend.mlir.generic import Operation
-from adc.ir.types import FloatType, IntType, MemRefType, Type, f32, f64, i1, index
+from adc.ir.types import PATTERNS, FloatType, IntType, MemRefType, Type, f16, f32, f64, i1, index
 
 _MEMREF = re.compile(r"memref<((?:(?:\?|\d+)x)*)(.*)>", re.DOTALL)
 _STRIDED = re.compile(r"(.*),\s*strided<\[([^\]]*)\](?:,\s*offset:\s*(\?|-?\d+))?>", re.DOTALL)
@@ -20,8 +20,8 @@ class Types:
 
     def of(self, text: str) -> Type:
         text = text.strip()
-        if text in ("f32", "f64", "index"):
-            return {"f32": f32, "f64": f64, "index": index}[text]
+        if text in ("f16", "f32", "f64", "index"):
+            return {"f16": f16, "f32": f32, "f64": f64, "index": index}[text]
         if re.fullmatch("i(1|8|16|32|64)", text):
             return IntType(int(text[1:]))
         found = _MEMREF.fullmatch(text)
@@ -58,6 +58,6 @@ def number(text: str, t: Type) -> float | int | bool:
         return text == "true"
     if isinstance(t, FloatType):
         if text.startswith("0x"):
-            return float(struct.unpack(">d" if t.width == 64 else ">f", bytes.fromhex(text[2:]))[0])
+            return float(struct.unpack(f">{PATTERNS[t.width]}", bytes.fromhex(text[2:]))[0])
         return float(text)
     return bool(int(text)) if t == i1 else int(text)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from adc.backend.mlir.generic import Operation
+from adc.backend.mlir.generic import DYNAMIC, Operation
 from adc.backend.mlir.memory import contiguous
+from adc.backend.mlir.types import Types
 from adc.ir import ops
 from adc.ir.builder import build
 from adc.ir.core import Value
@@ -20,7 +21,6 @@ from adc.ir.types import MemRefType
 if TYPE_CHECKING:
     from adc.backend.mlir.reading import Reader
 
-_DYNAMIC = "-9223372036854775808"
 _STATIC = "static_offsets", "static_sizes", "static_strides"
 
 
@@ -63,6 +63,8 @@ class Views:
             self._metadata(op)
         elif op.name == "memref.reinterpret_cast":
             self.reader.values[op.results[0]] = self._view(op)
+        elif op.name == "memref.subview":
+            self.reader.values[op.results[0]] = self._subview(op)
         elif any(name in self.parts for name in op.operands):
             self._arithmetic(op)
         else:
@@ -137,6 +139,22 @@ class Views:
             "this view is not supported", "views are windows, permutations of dimensions, or of contiguous memory"
         )
 
+    def _subview(self, op: Operation) -> Value:
+        source, *operands = op.operands
+        memref = self.reader[source]
+        assert isinstance(memref.type, MemRefType)
+        given = [self._static(op.attrs[name]) for name in _STATIC]
+        starts, sizes, steps = ([self._value(operands.pop(0) if n is None else n) for n in listed] for listed in given)
+        made = Types(op).of(op.result_types[0])
+        assert isinstance(made, MemRefType)
+        ones = tuple(k for k, n in enumerate(given[1]) if n == 1)
+        dropped = ones if memref.type.rank > made.rank else ()
+        if memref.type.rank - len(dropped) != made.rank:
+            help = "keep all dimensions, or leave out all whose extent is 1"
+            raise op.rejected("which dimensions this view leaves out is not known", help)
+        attrs = {"static_steps": tuple(given[2]), "dropped": dropped}
+        return build(ops.subview, [memref, *starts, *sizes, *steps], attrs).results[0]
+
     def _along(
         self, source: Value, followed: list[_Part | None], strides: list[str | int]
     ) -> list[_Stride] | None:
@@ -172,7 +190,7 @@ class Views:
     def _static(self, text: str) -> list[int | None]:
         """The numbers of an attribute; None where an operand is meant."""
         numbers = text.strip()[len("array<i64") : -1].lstrip(":").split(",")
-        return [None if n.strip() == _DYNAMIC else int(n) for n in numbers if n.strip()]
+        return [None if n.strip() == DYNAMIC else int(n) for n in numbers if n.strip()]
 
     def _value(self, number: str | int) -> Value:
         return self.reader.constant(number) if isinstance(number, int) else self.reader[number]

@@ -138,9 +138,15 @@ def truth(v: AbstractValue) -> bool | Value:
     if isinstance(v, Static | Scalar | Complex):
         return scalars.truth(v)
     if isinstance(v, OneOf):
-        true = [ops.cmpi(v.position, const_index(k), predicate="eq") for k, one in enumerate(v.options) if truth(one)]
+        true = [_true_option(v, k) for k, one in enumerate(v.options) if truth(one) is not False]
         return reduce(ops.ori, true) if true else False
     return True
+
+
+def _true_option(v: OneOf, k: int) -> Value:
+    """Whether a value is its alternative ``k``, and that is true."""
+    here, known = ops.cmpi(v.position, const_index(k), predicate="eq"), truth(v.options[k])
+    return here if isinstance(known, bool) else ops.andi(here, known)
 
 
 def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
@@ -360,7 +366,7 @@ def check_writable(frame: Frame, target: Array) -> None:
         raise refuse(
             current_loc(),
             f"cannot store into this array: {reason}",
-            "pass the array as an argument, or work on a copy",
+            "pass a writable array as an argument, or work on a copy",
             kind=kinds.CAPTURED_WRITE,
         )
     snapshots.check(frame, target.roots)
@@ -382,7 +388,7 @@ def check_updated(symbol: str, target: Array | Lazy, result: AbstractValue) -> N
         raise refuse(
             current_loc(),
             f"cannot store the result of this operation, {describe_type(result)}, into {describe_type(target)}",
-            "convert the array to float first",
+            "use an array of floats: x = x.astype(float)",
             kind=kinds.CAST_NOT_SAFE,
         )
     if result.rank > target.rank:

@@ -14,14 +14,14 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.complex_functions import parts
-from adc.frontend.numeric.convert import as_complex, complex_of, convert, kind, promote_types, store_scalar
+from adc.frontend.numeric.convert import accumulator, as_complex, complex_of, convert, kind, promote_types, store_scalar
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import contractible, current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, i1
+from adc.ir.types import Type, f32, i1
 
 Labels = tuple[Hashable, ...]
 
@@ -68,7 +68,7 @@ def contract(
     def total(place: dict[Hashable, Value]) -> Number:
         def term(inner: list[Value]) -> Number:
             at = place | dict(zip(summed, inner, strict=True))
-            elements = [_element(operand, at, extents) for operand in operands]
+            elements = [_wide(_element(operand, at, extents)) for operand in operands]
             found = elements[0]
             for other in elements[1:]:
                 found = product(found, other)
@@ -78,7 +78,9 @@ def contract(
         if kind(dtype) == 3:
             pairs = complex_reductions.total(dims, lambda inner: parts(as_complex(term(inner), dtype)), dtype)
             return complex_of(*pairs)
-        return Scalar(nested(dims, [], lambda inner: convert(term(inner), dtype), SUM, dtype), dtype, weak=False)
+        wide = accumulator(dtype)
+        found = Scalar(nested(dims, [], lambda inner: convert(term(inner), wide), SUM, wide), wide, weak=False)
+        return Scalar(convert(found, dtype), dtype, weak=False)
 
     if not out:
         return total({})
@@ -89,6 +91,11 @@ def contract(
 
     nest(result.dims, assign)
     return result
+
+
+def _wide(s: Number) -> Number:
+    """An element as it is multiplied: of half precision in single."""
+    return s if accumulator(s.dtype) == s.dtype else Scalar(convert(s, f32), f32, weak=False)
 
 
 def product(a: AbstractValue, b: AbstractValue) -> Number:

@@ -18,7 +18,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST, TUPLE
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import nests
-from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind
+from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind, unboxed
 from adc.frontend.numeric.selections import Mask, Selected
 from adc.frontend.numeric.slices import Item, Slice, is_none
 from adc.frontend.traps import trap_unless
@@ -128,6 +128,8 @@ def items_of(frame: Frame, v: AbstractValue, loc: Loc, *, alone: bool) -> list[I
     """A value between the brackets of an array. ``alone``: a tuple there is a subscript for each of its items; beside
     others it is an index array, as lists are everywhere."""
     v = _unpacked(sequences.snapshot(frame, v))
+    if isinstance(v, Array | Lazy) and kind(v.dtype) == 1:
+        v = unboxed(v)
     if isinstance(v, Tuple) and alone and v.form.kind != "list":
         return [one for item in v.items for one in items_of(frame, item, loc, alone=False)]
     if (part := slice_object(v)) is not None:

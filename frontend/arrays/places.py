@@ -10,6 +10,7 @@ from adc.frontend.arrays.gathers import Indexed, Masked
 from adc.frontend.arrays.nested import array_of
 from adc.frontend.arrays.subscripts import Element
 from adc.frontend.containers import sequences
+from adc.frontend.control import options
 from adc.frontend.data.dims import SHAPE_ERROR, dim_value
 from adc.frontend.data.roots import overlap
 from adc.frontend.data.type_names import describe_type
@@ -63,6 +64,7 @@ def current(place: Place) -> AbstractValue:
 
 def store(frame: Frame, place: Place, value: AbstractValue) -> None:
     """``place = value``; a list or tuple of numbers is stored as the array of them."""
+    value = options.there(value, "cannot store None into an array")
     if not isinstance(place, Element) and isinstance(value := sequences.snapshot(frame, value), Tuple):
         value = array_of(frame, value, None)
     if isinstance(place, Array):

@@ -15,7 +15,17 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import unsigned
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind, load_scalar, nonzero, store_scalar, wrap
+from adc.frontend.numeric.convert import (
+    INT64,
+    accumulator,
+    as_scalar,
+    convert,
+    kind,
+    load_scalar,
+    nonzero,
+    store_scalar,
+    wrap,
+)
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, serial, versioned
 from adc.frontend.numeric.selections import Selected
 from adc.frontend.traps import trap_unless
@@ -109,6 +119,8 @@ def reduce(
     """The elements of an array reduced to a number, or to an array of the other axes, in ``dtype``."""
     lazy = lazy_of(value)
     dtype = dtype or r.accumulator(lazy.dtype)
+    if r.kind in ("add", "mul") and accumulator(dtype) != dtype:
+        return _narrowed(frame, reduce(frame, r, lazy, over, accumulator(dtype)), dtype)
     if kind(dtype) == 3:
         return complex_reductions.reduce(frame, r.name, lazy, over.of(lazy.rank), over.result_dims(lazy.plain))
     if r.empty:
@@ -125,6 +137,20 @@ def reduce(
     found = versioned(lazy, lambda: total(lazy.plain, False), lambda: total(lazy.dims, True))
     assert found is not None
     return Scalar(_from_operand(r, found, dtype), dtype, weak=False)
+
+
+def _narrowed(frame: Frame, v: AbstractValue, dtype: Type) -> AbstractValue:
+    """A result in the dtype that it has in NumPy, which is not that of its accumulator."""
+
+    def narrow(s: Number) -> Number:
+        return Scalar(convert(s, dtype), dtype, weak=False)
+
+    if isinstance(v, Scalar):
+        return narrow(v)
+    assert isinstance(v, Array)
+    lazy = lazy_of(v)
+    found = Lazy(lazy.dims, lazy.plain, dtype, lambda i, general: narrow(lazy.element(i, general)), lazy.reads)
+    return materialise(frame, found)
 
 
 def _under_mask(r: Reduction, value: Selected, axes: Sequence[int], dtype: Type) -> tuple[Lazy, Over]:

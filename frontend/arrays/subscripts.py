@@ -145,13 +145,14 @@ class Element:
 
 
 def locate(owner: Array, items: list[Item]) -> Element | Array:
-    """The element or the view that ``owner[items]`` names."""
+    """The element or the view that ``owner[items]`` names: with an ellipsis, a view always."""
+    ellipsis = any(isinstance(item.value, Static) and item.value.value is ... for item in items)
     items = expand(owner.rank, items)
     if any(is_newaxis(item) for item in items):
         kept = [item for item in items if not is_newaxis(item)]
         new = [is_newaxis(item) for item in items if is_newaxis(item) or isinstance(item.value, Slice)]
         return views.with_new_axes(view(owner, kept), new)
-    if all(not isinstance(item.value, Slice) for item in items):
+    if not ellipsis and all(not isinstance(item.value, Slice) for item in items):
         return Element(owner, tuple(bound(item, d) for item, d in zip(items, owner.dims, strict=True)))
     return view(owner, items)
 

@@ -10,10 +10,11 @@ from adc.frontend.abstract import numpy_dtype
 from adc.frontend.containers import records, sequences
 from adc.frontend.data.compounds import SliceObject, Text
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Ref, Scalar, Static, Tuple, is_dict, is_list
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Ref, Scalar, Static, Tuple, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
+from adc.frontend.numeric.convert import unboxed
 from adc.frontend.objects import growing
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -38,6 +39,7 @@ def text(template: str, values: Sequence[Scalar]) -> AbstractValue:
 def formatted(frame: Frame, v: AbstractValue, conversion: str, spec: str, values: list[Scalar]) -> str:
     """The template for a value formatted as in an f-string; ``spec`` is a template itself. Numbers that it shows are
     appended to ``values``."""
+    v = v if conversion in ("r", "a") else unboxed(v)
     if isinstance(v, Scalar):
         values.append(v)
         return "{" + type_of(v) + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"
@@ -105,5 +107,7 @@ def converted(
 
 
 def _refused(v: AbstractValue, help: str = "show numbers: elements, extents, sums") -> Exception:
+    if isinstance(v, Array | Lazy):
+        help += "; or give the array to print() by itself: print('x =', x)"
     message = f"{describe_type(v)} cannot be shown in a text here"
     return refuse(current_loc(), message, help, kind=kinds.WRONG_TYPE)

@@ -15,8 +15,9 @@ from adc.frontend.data.described import Maybe, Same, describe, widen
 from adc.frontend.data.values import AbstractValue, Array, Compound, Poison, Ref, Static, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.objects import heap
+from adc.frontend.objects.alternatives import alternatives, options_of
 from adc.frontend.objects.joining import identical
-from adc.frontend.objects.merge import Clash, alternatives, array_count, arrays, differing, join, options_of
+from adc.frontend.objects.merge import Clash, array_count, arrays, differing, join
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

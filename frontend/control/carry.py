@@ -271,6 +271,8 @@ class Carry:
                 self.before[name] = array
                 return widen(describe(array))
             narrow(self.frame, name, spec, found)
+            if self.appends.few:
+                heap.unroll(self.frame, [self])
             before = "unset" if start is None else describe_type(start)
             raise refuse(
                 self.frame.assigned_at.get(name, current_loc()),

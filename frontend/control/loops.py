@@ -16,7 +16,7 @@ from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Stati
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined, discard
 from adc.frontend.numeric.bits import logical_not
-from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.objects.merge import Clash, clash_message, coerce, flatten, join, rebuild
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
@@ -33,6 +33,7 @@ def make_range(args: Sequence[AbstractValue], parallel: bool = False) -> Range:
     """``range(*args)`` or ``prange(*args)``."""
     if not 1 <= len(args) <= 3:
         raise refuse(current_loc(), f"range() takes 1 to 3 arguments, got {len(args)}", kind=kinds.WRONG_CALL)
+    args = [unboxed(a) for a in args]
     for a in args:
         if not is_numeric(a) or kind(as_scalar(a).dtype) == 2:
             raise refuse(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adc.frontend.control.branches import branch
+from adc.frontend.control.branches import branch, trace
 from adc.frontend.data.compounds import OneOf
-from adc.frontend.data.values import AbstractValue, Choice
-from adc.frontend.frame import Frame
-from adc.ir import ops
+from adc.frontend.data.values import NONE, AbstractValue, Choice, Static
+from adc.frontend.frame import Frame, discard
+from adc.frontend.traps import trap_unless
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index
+from adc.ir.builder import current_loc
+from adc.ir.diagnostics import AdcError
 
 
 def split(frame: Frame, owner: AbstractValue, use: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
@@ -18,17 +21,65 @@ def split(frame: Frame, owner: AbstractValue, use: Callable[[AbstractValue], Abs
         return use(owner)
     options: Sequence[AbstractValue] = owner.refs if isinstance(owner, Choice) else owner.options
     at = owner.position
+    left = _with_use(frame, owner, use) if isinstance(owner, OneOf) else list(range(len(options)))
 
     def between(low: int, high: int) -> AbstractValue:
         if high - low == 1:
-            return use(options[low])
+            return use(options[left[low]])
         middle = (low + high) // 2
-        first = ops.cmpi(at, const_index(middle), predicate="slt")
+        first = ops.cmpi(at, const_index(left[middle]), predicate="slt")
         result = branch(frame, first, lambda: between(low, middle), lambda: between(middle, high))
         assert result is not None
         return result
 
-    return between(0, len(options))
+    return between(0, len(left))
+
+
+TEST_FIRST = "test first whether it is None, or say that it is not: assert x is not None"
+_OF_NONE = {
+    kinds.UNSUPPORTED_OPERAND.name: "TypeError",
+    kinds.NOT_SUBSCRIPTABLE.name: "TypeError",
+    kinds.UNKNOWN_ATTRIBUTE.name: "AttributeError",
+}
+
+
+def _with_use(frame: Frame, owner: OneOf, use: Callable[[AbstractValue], AbstractValue]) -> list[int]:
+    """The alternatives that something is to be done with. If it cannot be done with None, which stands for a value that
+    is not there yet, that is Python's error at run time."""
+    left = list(range(len(owner.options)))
+    none = _place_of_none(owner)
+    if none is None:
+        return left
+    try:
+        discard(trace(frame, lambda: use(NONE)).block)
+    except AdcError as refusal:
+        error = _OF_NONE.get(refusal.kind)
+        if refusal.loc != current_loc() or error is None:
+            raise refusal.helped(TEST_FIRST) from None
+        left.remove(none)
+        _trap_none(owner, none, error, refusal.message)
+    return left
+
+
+def _place_of_none(v: AbstractValue) -> int | None:
+    """Where None is among the alternatives of a value, if others are values of the run."""
+    if not isinstance(v, OneOf) or all(isinstance(one, Static) for one in v.options):
+        return None
+    return next((k for k, one in enumerate(v.options) if isinstance(one, Static) and one.value is None), None)
+
+
+def _trap_none(v: OneOf, none: int, error: str, message: str) -> None:
+    there = ops.cmpi(v.position, const_index(none), predicate="ne")
+    trap_unless(there, error, message.replace("{", "{{").replace("}", "}}"))
+
+
+def there(v: AbstractValue, message: str) -> AbstractValue:
+    """The value that is None or another one, for what takes the other only: TypeError at run time if it is None."""
+    none = _place_of_none(v)
+    if none is None or not isinstance(v, OneOf) or len(v.options) > 2:
+        return v
+    _trap_none(v, none, "TypeError", message)
+    return v.options[1 - none]
 
 
 def split_all(

@@ -125,7 +125,7 @@ def key_of(a: abstract.Abstract) -> abstract.Abstract:
     """What tells alternatives of a choice apart: their types, without what values of one type can be converted in."""
     if isinstance(a, abstract.Tuple):
         return replace(a, items=tuple(map(_key_of_item, a.items)))
-    return a
+    return _key_of_item(a) if isinstance(a, abstract.Scalar | abstract.Array) else a
 
 
 def _key_of_item(a: abstract.Abstract) -> abstract.Abstract:

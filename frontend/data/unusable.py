@@ -15,7 +15,7 @@ import numpy as np
 from adc.frontend import abstract, forms
 from adc.frontend.abstract import instead
 
-_PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_})
+_PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.float16, np.int64, np.int32, np.bool_})
 _CHARS = "".join({c for c in np.typecodes["All"] if np.dtype(c) in abstract.DTYPES})
 _OTHERS = (np.matrix, memoryview, array.array, deque)
 WITH_UNUSABLE = ("object", "record", "structured")  # forms whose items may be such

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial, reduce
 from types import ModuleType
 
 from adc.frontend.arrays import arrays
 from adc.frontend.control.branches import either, trace
-from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.compounds import Contents, OneOf
 from adc.frontend.data.described import describe
-from adc.frontend.data.values import AbstractValue, Static
+from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.frame import Frame, discard
-from adc.frontend.objects import cells
+from adc.frontend.objects import cells, growing
 from adc.frontend.objects.merge import coerce, join
 from adc.frontend.syntax.liveness import assigned_in
 from adc.ir import ops
@@ -22,13 +24,88 @@ from adc.ir.arith import const_index
 Evaluate = Callable[[Frame, ast.expr], AbstractValue]
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A variable, or an item of what an object holds, whose value is one of several. ``holder``: the object's."""
+
+    frame: Frame
+    key: str
+    holder: Contents | None = None
+    item: int = 0
+
+    def value(self) -> AbstractValue | None:
+        return self.frame.env.get(self.key) if self.holder is None else self.holder.items[self.item]
+
+    def keep(self, wanted: Callable[[AbstractValue], bool]) -> None:
+        """Forget the alternatives that are not ``wanted``."""
+        found = kept(self.value(), wanted)
+        if found is not None and self.holder is not None:
+            items = list(self.holder.items)
+            items[self.item] = found
+            self.frame.env[self.key] = self.holder.of(items)
+        elif found is not None:
+            self.frame.env[self.key] = found
+
+
+def _place(frame: Frame, node: ast.expr) -> _Place | None:
+    """The place that a name, an attribute or a subscript by a constant stands for, if it may be one of several."""
+    if isinstance(node, ast.Name):
+        place = _Place(frame, node.id)
+        return place if isinstance(place.value(), OneOf) else None
+    name = node.attr if isinstance(node, ast.Attribute) else _constant_subscript(node)
+    owner = _object(frame, node.value) if isinstance(node, ast.Attribute | ast.Subscript) else None
+    if owner is None or (owner.kind == "object") != isinstance(node, ast.Attribute):
+        return None
+    held = frame.env.get(owner.key)
+    if not isinstance(held, Contents) or name not in held.form.names or growing.is_growing(held):
+        return None
+    place = _Place(frame, owner.key, held, held.form.names.index(name))
+    return place if isinstance(place.value(), OneOf) else None
+
+
+def _constant_subscript(node: ast.expr) -> object:
+    return node.slice.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) else None
+
+
+def _object(frame: Frame, node: ast.expr) -> Ref | None:
+    """The object that a name, or an attribute of such an object, stands for."""
+    if isinstance(node, ast.Name):
+        value = frame.env.get(node.id)
+    elif isinstance(node, ast.Attribute) and (owner := _object(frame, node.value)) is not None:
+        held = frame.env.get(owner.key)
+        value = held.field(node.attr) if isinstance(held, Contents) else None
+    else:
+        value = None
+    return value if isinstance(value, Ref) else None
+
+
+@contextmanager
+def narrowed(frame: Frame, test: ast.expr, holds: bool, evaluate: Evaluate) -> Iterator[None]:
+    """A path on which ``test`` holds, or does not. What objects hold is whatever it was again at its end, unless the
+    path has changed it."""
+    before = dict(frame.env)
+    narrow(frame, test, holds, evaluate)
+    held = [(key, v) for key, v in frame.env.items() if isinstance(v, Contents)]
+    changed = [(key, v, before[key]) for key, v in held if before[key] is not v]
+    yield
+    for key, now, was in changed:
+        if frame.env.get(key) is now:
+            frame.env[key] = was
+
+
 def narrow(frame: Frame, test: ast.expr, holds: bool, evaluate: Evaluate) -> None:
-    """Where ``test`` holds, or does not, a variable that it compares with a constant is one of fewer, or just one.
+    """Where ``test`` holds, or does not, what it compares with a constant is one of fewer, or just one: a variable, an
+    attribute or an item of a dict.
 
     The test has run: it says nothing of what a later part of it has changed.
     """
     assigned = assigned_in([test])
     calls = any(isinstance(n, ast.Call) for n in ast.walk(test))
+
+    def place_of(part: ast.expr) -> _Place | None:
+        found = _place(frame, part)
+        stays = not assigned & {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+        return found if found is not None and stays and (found.holder is None or not calls) else None
 
     def visit(part: ast.expr, holds: bool) -> None:
         if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
@@ -36,14 +113,19 @@ def narrow(frame: Frame, test: ast.expr, holds: bool, evaluate: Evaluate) -> Non
         elif isinstance(part, ast.BoolOp) and isinstance(part.op, ast.And) == holds:
             for one in part.values:
                 visit(one, holds)
-        elif isinstance(part, ast.Name) and part.id not in assigned:
-            _keep(frame, part, lambda v: arrays.truth(v) is holds)
-        elif isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.left, ast.Name):
-            other, several = part.comparators[0], isinstance(frame.env.get(part.left.id), OneOf)
-            if several and part.left.id not in assigned and not _changed(frame, other, assigned, calls, evaluate):
-                _compared(frame, part.left, part.ops[0], other, holds, evaluate)
+        elif isinstance(part, ast.Compare) and len(part.ops) == 1:
+            place, other = place_of(part.left), part.comparators[0]
+            if place is not None and not _changed(frame, other, assigned, calls, evaluate):
+                _compared(frame, place, part.ops[0], other, holds, evaluate)
+        elif (place := place_of(part)) is not None:
+            place.keep(partial(true_as, holds))
 
     visit(test, holds)
+
+
+def true_as(holds: bool, v: AbstractValue) -> bool:
+    """Whether a value may be true, or false where ``holds`` is False."""
+    return arrays.truth(v) is not (not holds)
 
 
 def _changed(frame: Frame, node: ast.expr, assigned: frozenset[str], calls: bool, evaluate: Evaluate) -> bool:
@@ -60,7 +142,7 @@ def _changed(frame: Frame, node: ast.expr, assigned: frozenset[str], calls: bool
     return not (isinstance(owner, Static) and isinstance(owner.value, type | ModuleType))
 
 
-def _compared(frame: Frame, name: ast.Name, op: ast.cmpop, node: ast.expr, holds: bool, evaluate: Evaluate) -> None:
+def _compared(frame: Frame, place: _Place, op: ast.cmpop, node: ast.expr, holds: bool, evaluate: Evaluate) -> None:
     if not isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
         return
     if not isinstance(node, ast.Constant | ast.Name | ast.Attribute):
@@ -70,16 +152,17 @@ def _compared(frame: Frame, name: ast.Name, op: ast.cmpop, node: ast.expr, holds
     other = found.result
     if isinstance(other, Static):
         same = holds == isinstance(op, ast.Eq | ast.Is)
-        _keep(frame, name, lambda v: (isinstance(v, Static) and v.value == other.value) == same)
+        place.keep(lambda v: (isinstance(v, Static) and v.value == other.value) == same)
 
 
-def _keep(frame: Frame, name: ast.Name, wanted: Callable[[AbstractValue], bool]) -> None:
-    value = frame.env.get(name.id)
+def kept(value: AbstractValue | None, wanted: Callable[[AbstractValue], bool]) -> AbstractValue | None:
+    """One of several without the alternatives that are not ``wanted``; None if that says nothing new."""
     if not isinstance(value, OneOf):
-        return
-    kept = [v for v in value.options if wanted(v)]
-    if kept and len(kept) < len(value.options):
-        frame.env[name.id] = kept[0] if len(kept) == 1 else coerce(value, reduce(join, map(describe, kept)))
+        return None
+    left = [v for v in value.options if wanted(v)]
+    if not left or len(left) == len(value.options):
+        return None
+    return left[0] if len(left) == 1 else coerce(value, reduce(join, map(describe, left)))
 
 
 def for_each(frame: Frame, nodes: Sequence[ast.AST], path: Callable[[], None]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 
 from adc.frontend.arrays import arrays
 from adc.frontend.control.branches import Traced, branch, merge, trace
 from adc.frontend.data.values import AbstractValue, Scalar, Static
-from adc.frontend.expressions.choosing import narrow
+from adc.frontend.expressions.choosing import kept, narrowed, true_as
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import bits, scalars
@@ -39,8 +40,8 @@ def _conditions(frame: Frame, nodes: list[ast.expr], stop: bool) -> bool | Value
         return first
 
     def rest() -> bool | Value:
-        narrow(frame, nodes[0], not stop, evaluate)
-        return _conditions(frame, nodes[1:], stop)
+        with narrowed(frame, nodes[0], not stop, evaluate):
+            return _conditions(frame, nodes[1:], stop)
 
     return conjunction(frame, first, rest, assigned_in(nodes[1:]), stop)
 
@@ -95,7 +96,7 @@ def _select_operand(frame: Frame, nodes: list[ast.expr], stop: bool) -> Abstract
         result = _join_conditions(frame, known, other, names, stop)
         assert result is not None
         return result
-    keep = trace(frame, lambda: arrays.settled(frame, first))
+    keep = trace(frame, lambda: arrays.settled(frame, kept(first, partial(true_as, stop)) or first))
     result = merge(frame, known, keep if stop else other, other if stop else keep, names)
     assert result is not None
     return result
@@ -109,8 +110,8 @@ def conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
     names = assigned_in([node.body, node.orelse])
 
     def side(part: ast.expr, holds: bool) -> AbstractValue:
-        narrow(frame, node.test, holds, evaluate)
-        return evaluate_kept(frame, part)
+        with narrowed(frame, node.test, holds, evaluate):
+            return evaluate_kept(frame, part)
 
     result = branch(frame, known, lambda: side(node.body, True), lambda: side(node.orelse, False), names)
     assert result is not None

@@ -49,7 +49,7 @@ class Vmap:
     loc: Loc | None = None
     __name__ = "vmap"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("is for compiled code")
 
 

@@ -33,7 +33,7 @@ def dtype_argument(v: AbstractValue | None, default: Default) -> Type | Default:
     except TypeError:
         raise refuse(current_loc(), f"{wanted} is not a dtype", kind=kinds.UNSUPPORTED_DTYPE) from None
     if dtype not in abstract.DTYPES:
-        names = "float64, float32, complex128, complex64, integers of 8 to 64 bits and bool"
+        names = "float64, float32, float16, complex128, complex64, integers of 8 to 64 bits and bool"
         raise refuse(
             current_loc(), f"the dtype {dtype} is not supported", f"supported are {names}", kind=kinds.UNSUPPORTED_DTYPE
         )

@@ -7,20 +7,21 @@ import math
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value
-from adc.ir.types import Type, f32, f64, i32, index
+from adc.ir.types import Type, f16, f32, f64, i16, i32, index
 
 _BIAS, _MANTISSA = 1023, 52  # of double precision
 _LEAST, _MOST = -1022, 1023  # exponents of normal numbers
+_NARROW: dict[Type, Type] = {f16: i16, f32: i32}
 
 
 def _bits(x: Value) -> Value:
-    if x.type == f32:
-        return ops.index_cast(ops.bitcast(x, type=i32), type=index)
+    if x.type in _NARROW:
+        return ops.index_cast(ops.bitcast(x, type=_NARROW[x.type]), type=index)
     return ops.bitcast(x, type=index)
 
 
 def _of_bits(n: Value, t: Type) -> Value:
-    return ops.bitcast(ops.index_cast(n, type=i32), type=f32) if t == f32 else ops.bitcast(n, type=f64)
+    return ops.bitcast(ops.index_cast(n, type=_NARROW[t]) if t in _NARROW else n, type=t)
 
 
 def _double(x: Value) -> Value:
@@ -100,4 +101,7 @@ def spacing(x: Value, *, dtype: Type) -> Value:
     away = ops.subf(beside, x)
     away = ops.select(ops.cmpf(x, const(0.0, x.type), predicate="oeq"), _of_bits(const(1, index), x.type), away)
     whole = ops.cmpf(ops.absf(x), const(math.inf, x.type), predicate="olt")
+    if x.type == f16:  # where NumPy goes upwards from negative numbers, too
+        up = ops.subf(nextafter(x, const(math.inf, f16), dtype=dtype), x)
+        away = ops.select(ops.cmpf(x, const(0.0, f16), predicate="olt"), up, away)
     return ops.stop_gradient(ops.select(whole, away, const(math.nan, x.type)))

@@ -31,7 +31,7 @@ from adc.frontend.libraries.attributes import extent, size
 from adc.frontend.libraries.creation import astype, dtype_argument, need_array, shape_argument
 from adc.frontend.libraries.methods import copy
 from adc.frontend.libraries.reducing import as_array
-from adc.frontend.libraries.rules import Rule, need_numbers, no_keywords, positional, static_of, take
+from adc.frontend.libraries.rules import Rule, common_dtype, need_numbers, no_keywords, positional, static_of, take
 from adc.frontend.numeric import layouts, nests, views
 from adc.frontend.numeric.convert import (
     as_complex,
@@ -120,6 +120,8 @@ def _full_like(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 def _allocate_like(
     frame: Frame, name: str, model: AbstractValue | None, dtype: AbstractValue | None, shape: AbstractValue | None
 ) -> Array:
+    if model is not None and is_numeric(model):
+        model = nests.constant_array(model)
     if not isinstance(model, Array | Lazy):
         shown = "nothing" if model is None else describe_type(model)
         raise refuse(current_loc(), f"np.{name}() takes an array, not {shown}", for_array(model), kind=kinds.WRONG_TYPE)
@@ -281,30 +283,36 @@ def _linspace(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     names = ["start", "stop", "num", "endpoint", "retstep", "dtype", "axis"]
     start, stop, number, endpoint, retstep, dtype, _ = take("np.linspace", names, args, kwargs, 2)
     count = shape_argument(Static(50) if number is None else number)[0]
-    low, high = (convert(as_scalar(v), f64) for v in (start, stop) if v is not None)
+    assert start is not None and stop is not None
+    inside, _ = common_dtype([start, stop, Static(1.0)])
+    low, high = (convert(as_scalar(v), inside) for v in (start, stop))
     closed = endpoint is None or bool(static_of(endpoint, "endpoint"))
-    to = dtype_argument(dtype, f64)
+    to = dtype_argument(dtype, inside)
     result = new_array(frame, [count], to)
     last = ops.subi(dim_value(count), const_index(1))
-    gaps = ops.sitofp(ops.maxsi(last if closed else dim_value(count), const_index(1)), type=f64)
+    gaps = _float(ops.maxsi(last if closed else dim_value(count), const_index(1)), inside)
     step = ops.divf(ops.subf(high, low), gaps)
 
     def assign(i: list[Value]) -> None:
-        value = ops.addf(ops.mulf(ops.sitofp(i[0], type=f64), step), low)
+        value = ops.addf(ops.mulf(_float(i[0], inside), step), low)
         if closed:  # the last point is exact
             ends = ops.cmpi(i[0], last, predicate="eq")
             ends = ops.andi(ends, ops.cmpi(last, const_index(0), predicate="sgt"))
             value = ops.select(ends, high, value)
         if kind(to) < 2:
             value = ops.floor(value)
-        build(ops.store, [to_element(convert(Scalar(value, f64), to), to), result.memref, *i])
+        build(ops.store, [to_element(convert(Scalar(value, inside), to), to), result.memref, *i])
 
     nests.nest([count], assign)
     if retstep is None or not static_of(retstep, "retstep"):
         return result
     several = ops.cmpi(last if closed else dim_value(count), const_index(0), predicate="sgt")
-    nothing = const(float("nan"), f64)
-    return Tuple((result, Scalar(ops.select(several, step, nothing), f64, weak=False)))
+    nothing = const(float("nan"), inside)
+    return Tuple((result, Scalar(ops.select(several, step, nothing), inside, weak=False)))
+
+
+def _float(n: Value, dtype: Type) -> Value:
+    return convert(Scalar(n, i64, weak=False), dtype)
 
 
 TABLE: dict[Any, Rule] = {

@@ -35,7 +35,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import c64, c128, f64, i1
+from adc.ir.types import c64, c128, f16, f64, i1
 
 
 def has_complex(v: AbstractValue) -> bool:
@@ -85,7 +85,8 @@ def _angle(frame: Frame, v: AbstractValue) -> AbstractValue:
 
 def _angle_of(x: AbstractValue) -> AbstractValue:
     s = as_number(x)
-    return strong(complex_functions.angle(as_complex(s, s.dtype if kind(s.dtype) == 3 else complex_like(s.dtype))))
+    found = complex_functions.angle(as_complex(s, s.dtype if kind(s.dtype) == 3 else complex_like(s.dtype)))
+    return Scalar(convert(found, f16), f16, weak=False) if s.dtype == f16 else strong(found)
 
 
 def complex_rule(cls: type) -> Rule:

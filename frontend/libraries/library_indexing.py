@@ -48,7 +48,8 @@ def _at(function: np.ufunc) -> Rule:
         made = arrays.elementwise(combine, now, value) if is_array(now) else None
         if made is not None and kind(made.dtype) > kind(a.dtype):
             message = f"{name}.at() cannot store its results, {describe_type(made)}, into {describe_type(a)}"
-            raise refuse(current_loc(), message, "convert the array to float first", kind=kinds.CAST_NOT_SAFE)
+            help = "use an array of floats: x = x.astype(float)"
+            raise refuse(current_loc(), message, help, kind=kinds.CAST_NOT_SAFE)
         if isinstance(place, gathers.Indexed):
             places.at(frame, place, value, combine)
         else:  # nothing is named twice

@@ -25,7 +25,7 @@ from adc.frontend.libraries.creation import need_array, shape_argument
 from adc.frontend.libraries.library_containers import _list, stored
 from adc.frontend.libraries.rules import Rule, need_numbers, no_keywords, positional, static_of, take
 from adc.frontend.numeric import scalars
-from adc.frontend.numeric.convert import as_scalar, load_scalar
+from adc.frontend.numeric.convert import as_scalar, load_scalar, unboxed
 from adc.frontend.numeric.slices import Item
 from adc.frontend.objects.joining import narrow_values
 from adc.frontend.objects.merge import Clash, coerce, join
@@ -69,7 +69,9 @@ def _extremum(name: str, symbol: str) -> Rule:
             found = args[0] if len(args) == 1 else Tuple(tuple(args))
             return frame.tracer.call(frame, Static(program), [stored(frame, found)], kwargs)
         items = [sequences.snapshot(frame, a) for a in args]
-        if len(items) == 1:
+        if len(items) > 1:
+            items = [unboxed(v) for v in items]
+        else:
             if is_array(items[0]):
                 raise refuse(
                     current_loc(), f"{name}() of an array is not supported", f"use np.{name}(x)", kind=kinds.WRONG_TYPE

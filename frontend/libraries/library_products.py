@@ -19,12 +19,14 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_complex import conjugate
 from adc.frontend.libraries.rules import Rule, positional, static_of, take
+from adc.frontend.numeric.convert import unboxed
 from adc.frontend.numeric.nests import constant_array, lazy_of
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 
 def _dot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    a, b = unboxed(a), unboxed(b)
     if is_numeric(a) or is_numeric(b):
         return arrays.operate(frame, "*", a, b)
     y = in_memory(frame, "np.dot", b)
@@ -32,6 +34,7 @@ def _dot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 
 def _inner(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    a, b = unboxed(a), unboxed(b)
     if is_numeric(a) or is_numeric(b):
         return arrays.operate(frame, "*", a, b)
     x, y = (in_memory(frame, "np.inner", v) for v in (a, b))

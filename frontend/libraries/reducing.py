@@ -31,7 +31,7 @@ from adc.frontend.libraries.extreme_places import first_extreme
 from adc.frontend.libraries.rules import Rule, static_of, take
 from adc.frontend.numeric import nests, scalars
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, convert, kind, nonzero
+from adc.frontend.numeric.convert import accumulator, as_complex, as_number, as_scalar, convert, kind, nonzero
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
@@ -223,8 +223,12 @@ def _floats(call: Call) -> Array | Lazy:
 def _mean(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     call = call_of("np.mean", ["axis", "dtype", "out", "keepdims", "where"], frame, args, kwargs)
     value = _floats(call)
-    total = call.reduce(reductions.SUM, value)
-    return call.stored(arrays.operate(frame, "/", total, call.count(value.dtype)))
+    dtype, wide = value.dtype, accumulator(value.dtype)
+    total = call.reduce(reductions.SUM, astype(value, wide))
+    found = arrays.operate(frame, "/", total, call.count(wide))
+    if wide != dtype:
+        found = apply(lambda x: Scalar(convert(as_scalar(x), dtype), dtype, weak=False), found)
+    return call.stored(found)
 
 
 def _variance(name: str, finish: Callable[[AbstractValue], AbstractValue]) -> Rule:

@@ -29,14 +29,24 @@ from adc.frontend.frame import Frame
 from adc.frontend.numeric import repetition, unsigned
 from adc.frontend.numeric.complex_functions import PAIRS, parts
 from adc.frontend.numeric.complexes import absolute
-from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, complex_of, convert, kind, promote, wrap
+from adc.frontend.numeric.convert import (
+    as_complex,
+    as_number,
+    as_scalar,
+    complex_of,
+    convert,
+    in_single,
+    kind,
+    promote,
+    wrap,
+)
 from adc.frontend.numeric.integers import sign_of_integer
 from adc.frontend.suggestions import for_option
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f32, f64, i1, index, ui64
+from adc.ir.types import Type, f16, f32, f64, i1, index, ui64
 
 Rule = Callable[[Frame, Sequence[AbstractValue], Mapping[str, AbstractValue]], AbstractValue]
 OnScalars = Callable[..., AbstractValue]
@@ -123,7 +133,7 @@ def on_python_floats(name: str, function: Callable[..., Any], emit: Callable[...
 
 def need_numbers(name: str, args: Sequence[AbstractValue], help: str = "") -> None:
     for a in args:
-        if not is_numeric(a):
+        if not is_numeric(a) and not (isinstance(a, Array | Lazy) and not a.rank):
             raise refuse(current_loc(), f"{name}() takes numbers, not {describe_type(a)}", help, kind=kinds.WRONG_TYPE)
 
 
@@ -167,7 +177,7 @@ def float_function(name: str, function: Callable[..., Any], emit: Callable[..., 
         if pair is not None and is_complex(args[0]):
             return complex_of(*pair(parts(args[0])))
         dtype = float_dtype(name, args)
-        return Scalar(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype, weak=False)
+        return Scalar(in_single(emit, [convert(as_scalar(a), dtype) for a in args]), dtype, weak=False)
 
     return ufunc(name, scalar, count)
 
@@ -179,12 +189,7 @@ def float_dtype(name: str, args: Sequence[AbstractValue]) -> Type:
         return dtype
     size = abstract.numpy_dtype(dtype).itemsize
     if size == 1 and not (weak and dtype != i1):
-        raise refuse(
-            current_loc(),
-            f"{name}() of {abstract.number_name(dtype, weak)} is half precision in NumPy",
-            "convert to float first",
-            kind=kinds.UNSUPPORTED_OPTION,
-        )
+        return f16
     return f32 if size == 2 else f64
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,8 +13,10 @@ from adc.frontend.abstract import value_type
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
+    Array,
     Complex,
     LargeLiteral,
+    Lazy,
     Number,
     Scalar,
     Static,
@@ -26,10 +29,10 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import COMPLEX
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
-from adc.ir.arith import const, const_index, constant_of
+from adc.ir.arith import as_float, const, const_index, constant_of
 from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Value
-from adc.ir.types import ComplexType, FloatType, IntType, Type, c64, c128, f32, f64, i1, i64, index, ui64
+from adc.ir.types import ComplexType, FloatType, IntType, Type, c64, c128, f16, f32, f64, i1, i64, index, ui64
 
 INT64 = np.iinfo(np.int64)
 
@@ -50,7 +53,16 @@ def as_scalar(v: AbstractValue) -> Scalar:
         return Scalar(const(number, value_type(dtype)), dtype, weak)
     if is_complex(v):
         raise real_needed()
+    if isinstance(number := unboxed(v), Scalar | Complex):
+        return as_scalar(number)
     raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
+
+
+def unboxed(v: AbstractValue) -> AbstractValue:
+    """An array without dimensions as the number that it holds; anything else as it is."""
+    if isinstance(v, Array) and not v.rank:
+        return load_scalar(v.memref, [], v.dtype)
+    return v.element([], False) if isinstance(v, Lazy) and not v.rank else v
 
 
 def real_needed() -> Exception:
@@ -99,7 +111,7 @@ def undefined(dtype: Type) -> Number:
 
 def complex_like(dtype: Type) -> ComplexType:
     """The dtype of complex numbers that a real one becomes."""
-    return c64 if dtype == f32 else c128
+    return c64 if dtype in (f16, f32) else c128
 
 
 def as_complex(v: AbstractValue, dtype: Type, weak: bool = False) -> Complex:
@@ -149,7 +161,7 @@ def promote_types(a: Type, a_weak: bool, b: Type, b_weak: bool) -> Type:
         return _WEAK_DTYPES[max(kind(a), kind(b))]
     if a_weak or b_weak:
         weak, strong = (a, b) if a_weak else (b, a)
-        if strong == f32 and kind(weak) == 3:
+        if strong in (f16, f32) and kind(weak) == 3:
             return c64
         return strong if kind(weak) <= kind(strong) else _WEAK_DTYPES[kind(weak)]
     return _meet(a, b)
@@ -172,9 +184,9 @@ def convert(s: Number, dtype: Type) -> Value:
         return s.value
     known = constant_of(s.value)
     if known is not None and s.dtype != ui64 and (kind(dtype) == 2 or (dtype == i64 and kind(s.dtype) < 2)):
-        if dtype == f32:
+        if dtype in (f16, f32):
             with np.errstate(over="ignore"):
-                known = float(np.float32(known))
+                known = float(abstract.numpy_dtype(dtype).type(known))
         return const(known, value_type(dtype))
     if dtype == i1:
         return nonzero(s)
@@ -198,10 +210,24 @@ def _to_float(s: Scalar, dtype: Type) -> Value:
     if kind(s.dtype) == 1:
         if s.dtype == ui64:
             return ops.uitofp(ops.index_cast(s.value, type=ui64), type=dtype)
-        if dtype == f32 and s.weak:  # NumPy takes Python's integers for doubles first
-            return ops.truncf(ops.sitofp(s.value, type=f64), type=f32)
+        if dtype in (f16, f32) and s.weak:  # NumPy takes Python's integers for doubles first
+            return ops.truncf(ops.sitofp(s.value, type=f64), type=dtype)
+        if dtype == f16:  # and its own for single precision
+            return ops.truncf(ops.sitofp(s.value, type=f32), type=f16)
         return ops.sitofp(s.value, type=dtype)
-    return (ops.extf if dtype == f64 else ops.truncf)(s.value, type=dtype)
+    return as_float(s.value, dtype)
+
+
+def in_single(emit: Callable[..., Value], values: Sequence[Value]) -> Value:
+    """What ``emit`` makes of floats of one type: of half precision in single, rounded once, as in NumPy."""
+    if values[0].type != f16:
+        return emit(*values)
+    return ops.truncf(emit(*(ops.extf(v, type=f32) for v in values)), type=f16)
+
+
+def accumulator(dtype: Type) -> Type:
+    """The dtype in which elements are summed up: half precision in single."""
+    return f32 if dtype == f16 else dtype
 
 
 def _truncate(s: Scalar, dtype: Type) -> Value:

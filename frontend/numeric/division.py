@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from adc.frontend.data.values import Scalar
 from adc.frontend.numeric import large_integers
-from adc.frontend.numeric.convert import INT64, TOO_LARGE, convert, kind, promote, wrap
+from adc.frontend.numeric.convert import INT64, TOO_LARGE, convert, in_single, kind, promote, wrap
 from adc.frontend.numeric.operands import meet
 from adc.frontend.traps import trap_unless
 from adc.ir import ops
@@ -36,7 +36,7 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
     """``x // y``."""
     p, q, dtype, weak = meet(x, y, i64)
     if kind(dtype) == 2:
-        return Scalar(_float_floor_divide(p, q), dtype, weak)
+        return Scalar(in_single(_float_floor_divide, [p, q]), dtype, weak)
     if not weak:
         divide = ops.divui if dtype == ui64 else ops.floordivsi
         return Scalar(wrap(_unless_zero(divide, p, q), dtype), dtype, weak)
@@ -60,7 +60,7 @@ def modulo(x: Scalar, y: Scalar) -> Scalar:
     """``x % y``."""
     p, q, dtype, weak = meet(x, y, i64)
     if kind(dtype) == 2:
-        return Scalar(_float_modulo(p, q), dtype, weak)
+        return Scalar(in_single(_float_modulo, [p, q]), dtype, weak)
     if not weak:
         return Scalar(_unless_zero(ops.remui if dtype == ui64 else int_modulo, p, q), dtype, weak)
     _check_divisor(q, "integer division or modulo by zero")

@@ -7,7 +7,7 @@ from typing import Any
 from adc.frontend.data.values import Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.numeric.arithmetic import multiply
-from adc.frontend.numeric.convert import check_fits, convert, kind, promote, wrap
+from adc.frontend.numeric.convert import check_fits, convert, in_single, kind, promote, wrap
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
@@ -36,8 +36,8 @@ def power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
         return _int_power(x, y, dtype, weak, exponent)
     whole = exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS
     if whole and kind(x.dtype) == 2:
-        return Scalar(_small_power(convert(x, dtype), int(exponent)), dtype, weak)
-    return Scalar(ops.powf(convert(x, dtype), convert(y, dtype)), dtype, weak)
+        return Scalar(in_single(lambda v: _small_power(v, int(exponent)), [convert(x, dtype)]), dtype, weak)
+    return Scalar(in_single(ops.powf, [convert(x, dtype), convert(y, dtype)]), dtype, weak)
 
 
 def _small_power(x: Value, n: int) -> Value:

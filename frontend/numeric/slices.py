@@ -8,7 +8,7 @@ from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Static, is_array, is_numeric, known_int
 from adc.frontend.errors import refuse
-from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -180,6 +180,7 @@ def bound(item: Item, dim: Dim) -> Value:
 
 
 def integer(v: AbstractValue, loc: Loc) -> Value:
+    v = unboxed(v)
     if is_array(v):
         raise refuse(
             loc,

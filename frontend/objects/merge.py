@@ -3,7 +3,7 @@ values and built up again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
 
@@ -11,7 +11,18 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.compounds import OneOf, compound, slice_object
-from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, is_slice, key_of, opened
+from adc.frontend.data.described import (
+    Maybe,
+    Same,
+    Span,
+    bounds_of,
+    describe,
+    is_member,
+    is_slice,
+    key_of,
+    opened,
+    widen,
+)
 from adc.frontend.data.dims import common_dims
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
@@ -29,12 +40,25 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
-from adc.frontend.forms import BOUND, COMPLEX, Form
+from adc.frontend.forms import COMPLEX, Form
 from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind, limits
+from adc.frontend.objects.alternatives import (
+    MOST_NESTED,
+    NONE_TYPE,
+    Alternatives,
+    alternatives,
+    beside_none,
+    is_bool,
+    is_complex_type,
+    is_function,
+    nesting,
+    of_one_class,
+    options_of,
+)
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.core import Value
-from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f32, f64, i1, i64
+from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16, f32, f64, i1, i64
 
 
 class Clash(Exception):
@@ -53,7 +77,9 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     if isinstance(a, Maybe) or isinstance(b, Maybe):
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
     first, second = alternatives(a), alternatives(b)
-    if first and second and not (_is_bool(a) and _is_bool(b)) and not _of_one_class(a, b):
+    if NONE_TYPE in first or NONE_TYPE in second:
+        first, second = first or beside_none(a), second or beside_none(b)
+    if first and second and not (is_bool(a) and is_bool(b)) and not of_one_class(a, b):
         return _join_alternatives(first, second)
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         if a.form != b.form or len(a.items) != len(b.items):
@@ -90,12 +116,6 @@ def _join_complex(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstra
     return abstract.complex_number(np.complex64 if part.type == f32 else complex if part.weak else np.complex128)
 
 
-def is_complex_type(a: abstract.Abstract) -> bool:
-    if isinstance(a, abstract.Static):
-        return type(a.value) in COMPLEX
-    return isinstance(a, abstract.Tuple) and a.form.kind == "complex"
-
-
 def _part_of(a: abstract.Abstract) -> abstract.Abstract | None:
     """The type that a number's real part has in a complex number; None if it is no number. Known numbers stay so, as
     far as both parts are exact in float32."""
@@ -123,69 +143,16 @@ def _number(a: abstract.Abstract) -> abstract.Abstract:
     return a
 
 
-Alternatives = dict[Hashable, abstract.Abstract]
-MOST_NESTED = 8  # functions in functions among alternatives, as a loop makes that wraps a function in each iteration
-
-
-def alternatives(a: abstract.Abstract) -> Alternatives:
-    """The constants and functions that a value of type ``a`` may be, by what tells them apart; none if it is another
-    value. Numbers are none, they have types of their own, but for members of enums, and True and False beside other
-    constants."""
-    if isinstance(a, abstract.Static):
-        return {} if is_complex_type(a) or (is_number(a.value) and not _is_bool(a) and not is_member(a)) else {a: a}
-    if isinstance(a, abstract.Tuple) and a.form.kind == "choice":
-        return dict(zip(a.form.names, a.items[1:], strict=True))
-    return {key_of(a): a} if is_slice(a) or (_is_function(a) and _can_move(a)) else {}
-
-
-def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:
-    """The constants and functions that a value may be, by what tells them apart."""
-    return dict(zip(v.form.names, v.options, strict=True)) if isinstance(v, OneOf) else {key_of(describe(v)): v}
-
-
-def _is_function(a: abstract.Abstract) -> bool:
-    """Whether values of type ``a`` are functions, or objects that can be called."""
-    bound = isinstance(a, abstract.Tuple) and (a.form.kind == "function" or a.form == BOUND)
-    return bound or hasattr(_class_of(a), "__call__")  # noqa: B004
-
-
-def _class_of(a: abstract.Abstract) -> type | None:
-    """The class of an object, which may be a frozen dataclass; None of other values."""
-    if isinstance(a, Same) and isinstance(a.value, Ref) and a.value.kind == "object":
-        return a.value.cls
-    return a.form.cls if isinstance(a, abstract.Tuple) and a.form.kind == "record" and a.form != BOUND else None
-
-
-def _of_one_class(a: abstract.Abstract, b: abstract.Abstract) -> bool:
-    """Whether objects are joined field by field: those of one class, and slices of which the same parts are None."""
-    if is_slice(a) and is_slice(b):
-        return key_of(a) == key_of(b)
-    return _class_of(a) is not None and _class_of(a) is _class_of(b)
-
-
-def _can_move(a: abstract.Abstract) -> bool:
-    """Whether a value, once it is taken apart, can be built up anywhere: not one that is tied to its place."""
-    if isinstance(a, Same):
-        return isinstance(a.value, Ref)
-    if isinstance(a, Maybe):
-        return _can_move(a.item)
-    return not isinstance(a, abstract.Tuple) or all(map(_can_move, a.items))
-
-
-def _nesting(a: abstract.Abstract) -> int:
-    if not isinstance(a, abstract.Tuple):
-        return 0
-    return (a.form.kind == "function") + max(map(_nesting, a.items), default=0)
-
-
 def _join_alternatives(first: Alternatives, second: Alternatives) -> abstract.Abstract:
     found = dict(first)
     for key, a in second.items():
         found[key] = _join_items(found[key], a) if key in found else a
+    if any(isinstance(a, abstract.Scalar) for a in found.values()) and any(map(is_bool, found.values())):
+        raise Clash("a constant bool beside None is no number")
     if len(found) == 1:
         return next(iter(found.values()))
     result = abstract.Tuple((abstract.Scalar(i64), *found.values()), Form("choice", object, tuple(found)))
-    if _nesting(result) > MOST_NESTED:
+    if nesting(result) > MOST_NESTED:
         raise Clash(
             "they are made of one another, to a depth that is not known when the function is compiled"
         )
@@ -196,18 +163,14 @@ def _join_items(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract
     """The type of two alternatives that are one: constants, or functions with other values along."""
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         return replace(a, items=tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
-    return a
-
-
-def _is_bool(a: abstract.Abstract) -> bool:
-    return isinstance(a, abstract.Static) and isinstance(a.value, bool)
+    return join(a, b) if isinstance(a, abstract.Scalar | abstract.Array) else a
 
 
 def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
     """Why two containers do not go together."""
     if not isinstance(a, abstract.Tuple) or not isinstance(b, abstract.Tuple):
         return "they have no common type"
-    if _is_function(a) and _is_function(b):
+    if is_function(a) and is_function(b):
         return "they are different functions, and one uses what cannot be handed on, such as a method of an array"
     if a.form.cls is not b.form.cls:
         return f"they are of the classes {a.form} and {b.form}"
@@ -224,7 +187,7 @@ def _join_scalars(
     if x.type == y.type:
         return abstract.Scalar(x.type, x.weak and y.weak)
     for narrow, other, wide in ((x, b, y), (y, a, x)):
-        if is_narrow(narrow.type) and (kind(wide.type) >= kind(narrow.type) or narrow.type == f32):
+        if is_narrow(narrow.type) and (kind(wide.type) >= kind(narrow.type) or narrow.type in (f16, f32)):
             # A literal such as 0.0 before a loop over float32 becomes float32, as it does when the two first meet.
             if isinstance(other, abstract.Static) and _fits(other.value, narrow.type):
                 return narrow
@@ -235,16 +198,16 @@ def _join_scalars(
 
 
 def _fits(value: float, dtype: Type) -> bool:
-    if dtype == f32:
+    if dtype in (f16, f32):
         with np.errstate(over="ignore"):
-            return float(np.float32(value)) == value
+            return float((np.float32 if dtype == f32 else np.float16)(value)) == value
     least, most = limits(dtype)
     return isinstance(value, int | np.integer) and least <= value <= most
 
 
 def is_narrow(t: Type) -> bool:
     """Whether it is a type that Python has no number of: beside these it matters whose a number is."""
-    return t == f32 or (isinstance(t, IntType) and t not in (i1, i64))
+    return t in (f16, f32) or (isinstance(t, IntType) and t not in (i1, i64))
 
 
 def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
@@ -284,7 +247,10 @@ def _chosen(v: AbstractValue, to: abstract.Tuple) -> OneOf:
     those of ``to``."""
     given = options_of(v)
     if not given.keys() & set(to.form.names):
-        given = options_of(slice_object(v) or v)  # a constant slice among those that were joined with it
+        if isinstance(v, Static) and slice_object(v) is None:
+            given = {key_of(widen(describe(v))): v}  # a number that is known, where others depend on the run
+        else:
+            given = options_of(slice_object(v) or v)  # a constant slice among those that were joined with it
     options = [coerce(given[key], t) if key in given else undefined(t) for key, t in alternatives(to).items()]
     places = [to.form.names.index(name) if name in to.form.names else 0 for name in given]
     position = const_index(places[0])

@@ -14,6 +14,8 @@ def floats(a: Any) -> Any:
     x = np.asarray(a)
     if x.dtype.kind == "c":
         unsupported("linear algebra of complex numbers is not supported", "work with real and imaginary parts")
+    if x.dtype == np.float16:
+        unsupported("linear algebra in float16 is not supported, nor is it in NumPy", "convert: a.astype(np.float32)")
     if x.dtype.kind != "f":
         return x.astype(np.float64)
     return x

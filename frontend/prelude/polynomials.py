@@ -8,7 +8,7 @@ import numpy as np
 
 from adc.frontend.kernels.least_squares import least_squares
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.axes import no_nest, promoted
+from adc.frontend.prelude.axes import float_dtype, no_nest, promoted
 
 
 @stands_for("numpy.polyval")
@@ -113,7 +113,7 @@ def poly(seq_of_zeros: Any) -> Any:
     zeros = np.asarray(seq_of_zeros)
     if zeros.ndim != 1:
         unsupported("np.poly() of a matrix is not supported", "pass its eigenvalues: np.poly(np.linalg.eigvalsh(a))")
-    found = np.zeros(len(zeros) + 1, promoted(zeros.dtype, np.float64))
+    found = np.zeros(len(zeros) + 1, np.float64 if zeros.dtype == np.float16 else float_dtype(zeros))
     found[0] = 1.0
     for k in range(len(zeros)):
         for m in range(k + 1, 0, -1):
@@ -124,7 +124,7 @@ def poly(seq_of_zeros: Any) -> Any:
 @stands_for("numpy.polydiv")
 def polydiv(u: Any, v: Any) -> Any:
     above, below = np.asarray(u), np.asarray(v)
-    kind = promoted(promoted(above.dtype, below.dtype), np.float64)
+    kind = promoted(float_dtype(above), float_dtype(below))
     n = max(len(above) - len(below) + 1, 1)
     quotient = np.zeros(n, kind)
     rest = above.astype(kind)
@@ -133,6 +133,6 @@ def polydiv(u: Any, v: Any) -> Any:
         quotient[k] = d
         rest[k : k + len(below)] -= d * below
     first = 0
-    while first < len(rest) - 1 and np.abs(rest[first]) <= 1e-14:
+    while first < len(rest) - 1 and np.abs(rest[first]) <= 1e-8:
         first += 1
     return quotient, rest[first:].copy()

@@ -167,6 +167,7 @@ def broadcast_shapes(*args: Any) -> Any:
 def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Any:
     if start == 0 or stop == 0:
         raise ValueError("Geometric sequence cannot include zero")
+    start, stop = np.float64(start), np.float64(stop)
     sign = np.sign(start)
     out = sign * np.logspace(np.log10(start / sign), np.log10(stop / sign), num, endpoint=endpoint, base=10.0)
     if num > 0:

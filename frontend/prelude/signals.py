@@ -48,6 +48,8 @@ def _mode(mode: Any) -> Any:
 
 
 def _window(x: Any, w: Any, how: Any, late: Any, kind: Any) -> Any:
+    if kind == np.float16:  # is summed up in single precision
+        return _window(x.astype(np.float32), w.astype(np.float32), how, late, np.float32).astype(np.float16)
     n, m = len(x), len(w)
     if how == "full":
         return convolved(x, w, 0, n + m - 1, kind)

@@ -139,7 +139,7 @@ def _quantiles(
     elif np.ndim(q) == 0:
         levels = np.asarray([q], np.float64) / scale
     else:
-        levels = np.asarray(q, np.float64) / scale
+        levels = np.asarray(q) / (a.dtype.type(scale) if a.dtype.kind == "f" else scale)
     for k in range(len(levels)):
         if not (levels[k] >= 0 and levels[k] <= 1):
             raise ValueError(f"{_NAMES[constant(scale)]} must be in the range [0, {scale}]")
@@ -295,6 +295,7 @@ def cov(
     lost = constant(ddof)
     if lost is None:
         lost = 0 if constant(bias) else 1
+    x = x.astype(promoted(x.dtype, np.float64) if dtype is None else dtype)
     off = x - np.mean(x, axis=1, keepdims=True)
     found = (off @ off.T) / max(x.shape[1] - lost, 0)
     return found[0, 0] if np.ndim(m) == 1 and y is None else found
@@ -325,7 +326,7 @@ def _rows(x: Any, rowvar: Any) -> Any:
 
 @stands_for("numpy.corrcoef")
 def corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) -> Any:
-    c = np.cov(x, y, rowvar)
+    c = np.cov(x, y, rowvar, dtype=dtype)
     if np.ndim(c) == 0:
         return c / c
     spread = np.empty(len(c), c.dtype)

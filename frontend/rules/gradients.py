@@ -91,7 +91,7 @@ class _Gradient:
         self.argnums = argnums
         self.with_value = with_value
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("is for compiled code")
 
 

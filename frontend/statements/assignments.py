@@ -30,6 +30,8 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 
+NO_ITEMS = "'NoneType' object is not subscriptable"
+
 
 def assign(frame: Frame, statement: ast.Assign) -> None:
     if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Subscript):
@@ -101,6 +103,7 @@ def _set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstrac
 
 def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) -> Sequence[AbstractValue]:
     wanted = len(target.elts)
+    value = options.there(value, "cannot unpack None")
     known = sequences.known_items(frame, value)
     starred = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
     if starred and known is None:
@@ -144,7 +147,7 @@ def _unpack_starred(
 
 
 def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
-    owner = evaluate_owner(frame, target.value)
+    owner = options.there(evaluate_owner(frame, target.value), NO_ITEMS)
     items = items_of(frame, owner, target.slice)
     with frame.at(target):
         if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
@@ -219,6 +222,7 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
         with frame.at(statement):
             options.split(frame, owner, update_attribute)
         return
+    owner = options.there(owner, NO_ITEMS)
     items = [_evaluated(frame, item, statement.value) for item in items_of(frame, owner, target.slice)]
     if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
         several = isinstance(owner, Choice | OneOf) or any(isinstance(item.value, OneOf) for item in items)

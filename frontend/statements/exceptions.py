@@ -11,7 +11,7 @@ from adc.frontend.control.jumps import NEVER
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Error, Scalar, Static
 from adc.frontend.errors import refuse
-from adc.frontend.expressions.choosing import for_each
+from adc.frontend.expressions.choosing import for_each, narrow
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
@@ -72,6 +72,7 @@ def assert_(frame: Frame, statement: ast.Assert) -> None:
         fail()
     else:
         end_with(known, False, trace(frame, fail).block)
+        narrow(frame, statement.test, True, evaluate)
 
 
 def is_exception(value: object) -> bool:

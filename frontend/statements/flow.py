@@ -20,7 +20,7 @@ from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RETURN, left, pen
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import NONE, AbstractValue, Unbound
-from adc.frontend.expressions.choosing import narrow
+from adc.frontend.expressions.choosing import narrow, narrowed
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
@@ -170,8 +170,8 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
 
 def _branch(frame: Frame, statement: ast.If, holds: bool, steps: Sequence[Step], place: Place) -> None:
     """The steps of one side of an ``if``, where the condition says something of what its variables are."""
-    narrow(frame, statement.test, holds, evaluate)
-    run(frame, steps, place)
+    with narrowed(frame, statement.test, holds, evaluate):
+        run(frame, steps, place)
 
 
 def _raises(statements: Sequence[ast.stmt]) -> bool:

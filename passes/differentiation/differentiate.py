@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 
 from adc.ir import ops
@@ -23,6 +22,7 @@ from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, Type
 from adc.passes.differentiation import derived_signatures
 from adc.passes.differentiation.activity import Activity, Interface
+from adc.passes.differentiation.adjoints import Adjoint
 from adc.passes.differentiation.augment import augment
 from adc.passes.differentiation.checkpointed import Steps, is_checkpointed
 from adc.passes.differentiation.checkpointed_forward import Sweeps
@@ -42,40 +42,6 @@ from adc.passes.differentiation.split_plans import SplitKey, SplitPlans
 from adc.passes.differentiation.storage import Recipes, plan_storage
 from adc.passes.differentiation.storage_plan import StoragePlan
 from adc.passes.differentiation.tape import Tape
-
-
-@dataclass
-class Adjoint:
-    """What differentiating one function gave: names of functions in the module, and the plans, which print."""
-
-    name: str  # of the gradient, or of the augmented function
-    reverse: str | None
-    activity: Activity
-    plan: StoragePlan
-    text: str  # what was found out, in words; later passes change the code that the plans point at
-    callees: list[Adjoint] = field(default_factory=list)
-    computes: bool = True  # floats
-
-    def __str__(self) -> str:
-        told = (adjoint for adjoint in self.all() if adjoint is self or not adjoint.trivial)
-        return "\n".join(adjoint.text for adjoint in told)
-
-    @property
-    def trivial(self) -> bool:
-        """Whether there is nothing to say: the function computes and keeps nothing, as one that makes views."""
-        return not (self.computes or self.plan.stored or self.plan.snapshots)
-
-    def all(self) -> list[Adjoint]:
-        """This and those of all callees."""
-        return list(self._all({}).values())
-
-    def _all(self, found: dict[str, Adjoint]) -> dict[str, Adjoint]:
-        """The same by name."""
-        if self.name not in found:
-            found[self.name] = self
-            for callee in self.callees:
-                callee._all(found)
-        return found
 
 
 @contractible()
@@ -195,8 +161,9 @@ class _Differentiator:
         why = keeps_tape(self.module, primal) if is_rematerialised(primal) else ""
         if is_rematerialised(primal) and not why:
             return self._split_call(primal, key, assumed)
-        if number := of_one_number(self.module, name, interface, assumed):
-            self.adjoints[key] = Adjoint(*number.told())
+        number = of_one_number(self.module, name, interface, assumed)
+        if number is not None:
+            self.adjoints[key] = number.adjoint()
             return number.functions()
         func = clone_func(primal, assumed.augmented)
         func.attrs.pop("adc.entry", None)

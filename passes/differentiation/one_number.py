@@ -24,6 +24,7 @@ from adc.ir.core import Func, Module, Op
 from adc.ir.types import MemRefType, Type, i1, record
 from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.activity import Activity, Interface, analyse
+from adc.passes.differentiation.adjoints import Adjoint
 from adc.passes.differentiation.checkpointed import is_checkpointed
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.forward import jvp
@@ -46,9 +47,9 @@ class OneNumber:
     activity: Activity
     assumed: CallPlan  # how the two functions are called
 
-    def told(self) -> tuple[str, str, Activity, StoragePlan, str]:
+    def adjoint(self) -> Adjoint:
         """What there is to say of them."""
-        return self.assumed.augmented, self.assumed.reverse, self.activity, StoragePlan(), str(self)
+        return Adjoint(self.assumed.augmented, self.assumed.reverse, self.activity, StoragePlan(), str(self))
 
     def functions(self) -> tuple[CallPlan, Func, Func]:
         """How a call is differentiated, and the augmented and the reverse function."""

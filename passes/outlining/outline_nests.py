@@ -4,11 +4,13 @@ What LLVM needs for a loop grows with the function around it (its vectoriser and
 look at more than the loop), so that a function of a thousand loops would take more than ten times as long as ten of a
 hundred. A call per nest costs nothing beside the loop in it. Nests that are equal become one function. Fills and copies
 of windows, as of an array's rim, are nests too when they are lowered: those that follow each other become a function.
+What is left of a loop that is too long to be a piece is a function at last, which calls those that were in it: where
+nothing is left that runs twice, LLVM need not look at the rest (``adc.cpu``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -42,18 +44,25 @@ class OutlineNests:
     name: ClassVar[str] = "outline-nests"
 
     def run(self, module: Module) -> Module:
-        moved: list[Func] = []
-        for func in list(module.funcs.values()):
+        pieces: dict[Func, list[Piece]] = {}
+        for func in module.funcs.values():
             counts: dict[Op, int] = {}
             if _count(func.body, counts) > self.most:
-                aliasing = Aliasing.asked(func, module)
-                pieces = list(_pieces(func.body, counts, self.most // 3))
-                for made in outline(module, pieces, f"{func.name}.nest", aliasing):
-                    made.attrs.update({"adc.noinline": True, UNIT: True})
-                    moved.append(made)
-                erase_if(func.body, lambda op: op.opdef in VIEWS and not op.result.uses)
-        merge_equal(module, moved)
+                pieces[func] = list(_pieces(func.body, counts, self.most // 3))
+        merge_equal(module, [made for func in pieces for made in _outlined(func, module, pieces[func])])
+        # Now, as what is left of two loops may be equal when what was in them is.
+        merge_equal(module, [made for func in pieces for made in _outlined(func, module, list(_rests(func.body)))])
         return module
+
+
+def _outlined(func: Func, module: Module, pieces: Sequence[Piece]) -> list[Func]:
+    if not pieces:
+        return []
+    made = outline(module, pieces, f"{func.name}.nest", Aliasing.asked(func, module))
+    for each in made:
+        each.attrs.update({"adc.noinline": True, UNIT: True})
+    erase_if(func.body, lambda op: op.opdef in VIEWS and not op.result.uses)
+    return made
 
 
 def _count(block: Block, counts: dict[Op, int]) -> int:
@@ -80,6 +89,17 @@ def _pieces(block: Block, counts: dict[Op, int], most: int) -> Iterator[Piece]:
                 yield from _pieces(region, counts, most)
         elif counts.get(op) and not shows_frame([op]):
             yield Piece([op], op.results)
+
+
+def _rests(block: Block) -> Iterator[Piece]:
+    """The outermost loops that are left."""
+    for op in block.ops:
+        if op.opdef in LOOPS:
+            if not shows_frame([op]):
+                yield Piece([op], op.results)
+        else:
+            for region in op.regions:
+                yield from _rests(region)
 
 
 def _is_of_window(op: Op) -> bool:

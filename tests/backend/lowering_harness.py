@@ -14,12 +14,13 @@ from adc.backend import runtime, support
 from adc.backend.jit import Engine, Library
 from adc.backend.lowering import lower
 from adc.backend.optimize import Optimized, optimize, vectorises
+from adc.backend.support_team import DECLARATIONS as OF_TEAMS
 from adc.backend.support_threads import FUNCTIONS as OF_THREADS
 from adc.backend.target import Target
 from adc.ir.core import Func, Module
-from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, scalar_bytes
+from adc.ir.types import PATTERNS, FloatType, IntType, MemRefType, RecordType, Type, scalar_bytes
 
-_SUPPORT = ("adc_alloc", "adc_free", "adc_grow", "adc_raise", "adc_stack_limit", "adc_threads", *OF_THREADS)
+_SUPPORT = ("adc_alloc", "adc_free", "adc_grow", "adc_raise", "adc_stack_limit", "adc_threads", *OF_THREADS, *OF_TEAMS)
 _C = {"f64": ctypes.c_double, "f32": ctypes.c_float, "i1": ctypes.c_bool, "i32": ctypes.c_int32}
 _engine: list[Engine] = []
 
@@ -109,7 +110,7 @@ def _result(raw: bytes, t: Type) -> Any:
         byte_strides = [s * dtype.itemsize for s in strides]
         return np.lib.stride_tricks.as_strided(flat[-low:], shape, byte_strides).copy()
     if isinstance(t, FloatType):
-        return struct.unpack("<d" if t.width == 64 else "<f", raw[: t.width // 8])[0]
+        return struct.unpack(f"<{PATTERNS[t.width]}", raw[: t.width // 8])[0]
     if isinstance(t, IntType):
         return bool(raw[0]) if t.width == 1 else struct.unpack("<i" if t.width == 32 else "<q", raw[: t.width // 8])[0]
     assert not isinstance(t, RecordType)

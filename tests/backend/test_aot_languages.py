@@ -157,9 +157,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def expected(built: Path) -> dict[str, list[float]]:
     """What Python gets, of machine code that is as optimised as the object."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("ADC_LEVEL", "3")
-        heat, smooth = load_all(f"{built / 'program.py'}:heat,smooth")
+    heat, smooth = load_all(f"{built / 'program.py'}:heat,smooth")
     k = np.arange(20.0)
     u, v = (0.3 * k - 0.01 * k * k).reshape(4, 5), (1.0 / (k + 1)).reshape(4, 5)
     value, (u_grad, r_grad) = heat.value_and_grad(u, 0.2, 3)
@@ -213,10 +211,14 @@ def test_fortran(built: Path, expected: dict[str, list[float]]) -> None:
     assert found == {name: expected[name] for name in found} and len(found) == 6
 
 
-def test_without_threads_nothing_but_the_c_library_is_needed(built: Path) -> None:
+@pytest.mark.usefixtures("optimised")
+def test_without_threads_nothing_but_the_c_library_is_needed(built: Path, tmp_path: Path) -> None:
+    """Of an object as users have it, without the run-time support that nothing calls."""
     if shutil.which("nm") is None:
         pytest.skip("no nm")
-    run = subprocess.run(["nm", "-u", built / "both.o"], capture_output=True, text=True, check=True)
+    file = tmp_path / "smooth.o"
+    assert main(["compile", f"{built / 'program.py'}:smooth", "-o", str(file), "--no-threads"]) == 0
+    run = subprocess.run(["nm", "-u", file], capture_output=True, text=True, check=True)
     names = {line.split()[-1] for line in run.stdout.splitlines() if line.split()[:1] == ["U"]}
     known = "calloc close free getenv madvise malloc memcpy memmove memset mmap munmap open pthread_self realloc "
     known += "sched_yield snprintf strtol sysconf __tls_get_addr unlink ftruncate sin cos sincos sinf cosf sincosf"
@@ -287,6 +289,7 @@ def test_the_header_serves_cffi(built: Path, expected: dict[str, list[float]], t
     assert "negative" in ffi.string(lib.both_message()).decode()
 
 
+@pytest.mark.usefixtures("optimised")
 def test_one_object_with_code_for_three_levels_of_processors(built: Path, tmp_path: Path) -> None:
     """The processor takes the highest that it has: the same bits as of code for that level alone."""
     if shutil.which("cc") is None or platform.machine() != "x86_64":

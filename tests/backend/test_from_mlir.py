@@ -129,7 +129,7 @@ REFUSED = [
     ('"cf.br"()[^bb1] : () -> ()', "goes to another block"),
     ('"func.call"() <{callee = @other}> : () -> ()', "there is no function other"),
     ('%a = "arith.addf"(%z, %z) : f64', "expected '('"),
-    ("%a = arith.addf %z, %z : f64", "expected an operation in quotes"),
+    ("%a = 'arith.addf' %z, %z : f64", "expected an operation"),
     (
         """%a:4 = "memref.extract_strided_metadata"(%x) : (memref<?xf64>) -> (memref<f64>, index, index, index)
   %b = "arith.subi"(%a#1, %c) : (index, index) -> index""",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adc.backend.lowering import team
+from adc.backend.lowering import parallel
 from adc.ir.interpreter import run
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
@@ -47,7 +47,7 @@ def test_native_equals_interpreted(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n, p in ALL.items() if "threads" in p.text])
 def test_bits_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "THRESHOLD", 0.0)
+    monkeypatch.setattr(parallel, "work", lambda e, loop: "1.0e9")
     code = Native(native(name).module)
     for args in ALL[name].cases():
         reference = shared_copies(args)

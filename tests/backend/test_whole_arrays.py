@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from unittest import mock
 
@@ -101,4 +100,4 @@ def test_where_nothing_runs_on_threads_neither_do_fills() -> None:
     for function, args, threaded in ((some, (x, 40), True), (alone, (x,), False)):
         compiled = jit_grad(function)
         compiled(*args)
-        assert bool(re.search(r"GOMP_parallel", compiled.dump_ir("llvm"))) == threaded
+        assert ("adc_fill" in compiled.dump_ir("llvm")) == threaded

@@ -40,7 +40,7 @@ def estimate(body: str, *callees: str) -> str:
 }}
 """
     lowered = lower_module(parse_module(text + "".join(callees)))
-    found = re.search(r"((?:.*\n){12}.* = call i32 @adc\$parallel.*)\n", lowered.functions)
+    found = re.search(r"((?:.*\n){12}.* = call i32 @adc_parallel.*)\n", lowered.functions)
     assert found is not None, lowered.functions
     return re.sub(r"%\S+", "%", found[1])
 

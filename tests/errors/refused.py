@@ -283,8 +283,24 @@ def gradient_inside(x):
     return adc.pullback(cube, x)[0]  # error: outside-only | adc.pullback(cube, x)
 
 
+def method_inside(x):
+    return ENERGY.jvp((x,), (x,))[1]  # error: outside-only | ENERGY.jvp((x,), (x,))
+
+
+def pullback_inside(x):
+    return ENERGY.pullback(x)[0]  # error: outside-only | ENERGY.pullback(x)
+
+
+def pulled_back_inside(x):
+    return PULLBACK(x)[0]  # error: outside-only | PULLBACK(x)
+
+
 def cube(y):
     return y**3
+
+
+ENERGY = adc.jit_grad(cube)
+PULLBACK = adc.pullback(cube, 2.0)[1]
 
 
 def calling_a_number(x):

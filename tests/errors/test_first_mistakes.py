@@ -19,7 +19,7 @@ def last_above(x, bound):  # type: ignore[no-untyped-def]
     found = None
     for i in range(len(x)):
         if x[i] > bound:
-            found = x[i]
+            found = {"value": x[i]}
     return found
 
 
@@ -33,7 +33,7 @@ def last_above_or_zero(x, bound):  # type: ignore[no-untyped-def]
 
 def no_else(x, bound):  # type: ignore[no-untyped-def]
     if bound > 0.0:
-        return np.sum(x)
+        return {"sum": np.sum(x)}
 
 
 def middle(x, bound):  # type: ignore[no-untyped-def]
@@ -56,6 +56,32 @@ def axis_as_text(x, bound):  # type: ignore[no-untyped-def]
     return np.sum(x, axis="0")
 
 
+def array_in_a_text(x, bound):  # type: ignore[no-untyped-def]
+    print(f"x = {x}")
+    return np.sum(x)
+
+
+def array_by_itself(x):  # type: ignore[no-untyped-def]
+    print("x =", x)
+    return np.sum(x)
+
+
+def strided_by_hand(x, bound):  # type: ignore[no-untyped-def]
+    return np.lib.stride_tricks.as_strided(x, (2,), (8,))
+
+
+def whole_numbers(x, bound):  # type: ignore[no-untyped-def]
+    k = np.arange(3)
+    k += 0.5 * x
+    return np.sum(k)
+
+
+def numbers(x):  # type: ignore[no-untyped-def]
+    k = np.arange(3).astype(float)
+    k += 0.5 * x
+    return np.sum(k)
+
+
 def not_installed(x, bound):  # type: ignore[no-untyped-def]
     import no_such_package  # noqa: F401  # type: ignore[import-not-found]
 
@@ -64,12 +90,15 @@ def not_installed(x, bound):  # type: ignore[no-untyped-def]
 
 MISTAKES: dict[str, tuple[Callable[..., Any], Any, str, str]] = {
     "None before the loop": (last_above, 1.5, "None on another", "a value of its final type in place of None"),
-    "a path without return": (no_else, 1.5, "the result is float", "end every path with a return"),
+    "a path without return": (no_else, 1.5, "the result is dict", "end every path with a return"),
     "an index that is a float": (middle, 1.5, "must be an integer, not a float", "use // to divide integers"),
     "a method that is not called": (uncalled, 1.5, "takes an array, not method copy", "call the method: .copy()"),
     "None for an array": (of_none, None, "None has no attribute 'sum'", "test for None first"),
     "an axis that is text": (axis_as_text, 1.5, "an axis is an integer, not str", "axes count from 0"),
     "no such function": (not_there, 1.5, "has no attribute 'qqqqqqq'", "docs/numpy.md"),
+    "an array in a text": (array_in_a_text, 1.5, "cannot be shown in a text here", "print('x =', x)"),
+    "strides by hand": (strided_by_hand, 1.5, "as_strided is not supported", "sliding_window_view"),
+    "floats added to integers": (whole_numbers, 1.5, "into a 1-D int64 array", "x = x.astype(float)"),
     "a package that is not there": (not_installed, 1.5, "No module named", "install the package"),
 }
 
@@ -83,11 +112,15 @@ def test_refusals(name: str) -> None:
     assert help in caught.value.help
 
 
-def test_what_they_advise() -> None:
+def test_what_they_advise(capfd: pytest.CaptureFixture[str]) -> None:
     assert jit_grad(last_above_or_zero)(X, 1.5) == 4.0
     assert jit_grad(last_above_or_zero)(X, 9.0) == -1.0
     assert jit_grad(last_above_or_zero).grad(X, 1.5).tolist() == [0.0, 0.0, 1.0]
     assert jit_grad(lambda x: x[len(x) // 2])(X) == jit_grad(lambda x: x[int(len(x) / 2)])(X) == 2.0
+    assert jit_grad(array_by_itself)(X) == 7.0 and capfd.readouterr().out == "x = [1. 2. 4.]\n"
+    assert jit_grad(numbers).grad(X).tolist() == [0.5, 0.5, 0.5]
+    pairs = jit_grad(lambda x: np.sum(np.lib.stride_tricks.sliding_window_view(x, 2)))
+    assert pairs(X) == 9.0
 
 
 def squares(x, scale=1.0):  # type: ignore[no-untyped-def]
@@ -138,4 +171,4 @@ def test_the_place_of_an_error_is_shown_once() -> None:
     with pytest.raises(AdcError) as caught:
         jit_grad(last_above)(X, 1.5)
     assert "assigned here" not in str(caught.value)
-    assert str(caught.value).count("found = x[i]") == 1
+    assert str(caught.value).count("found = {\"value\": x[i]}") == 1

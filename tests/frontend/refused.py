@@ -190,8 +190,8 @@ def different_on_branches(x, u):
 
 
 def returns_none_sometimes(x):
-    if x > 0:  # error: the result is float on one path and None on another
-        return x
+    if x > 0:  # error: the result is dict on one path and None on another
+        return {"x": x}
 
 
 def int_array_plus_float(i32):
@@ -322,7 +322,7 @@ def unicode_column(x):
 
 
 def bad_dtype(n):
-    return np.zeros(n, dtype=np.float16)  # error: the dtype float16 is not supported | np.zeros(n, dtype=np.float16)
+    return np.zeros(n, dtype=object)  # error: the dtype object is not supported | np.zeros(n, dtype=object)
 
 
 def run_time_axis(a, n):

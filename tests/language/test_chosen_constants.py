@@ -397,13 +397,6 @@ def none_plus(x):
     return x + k
 
 
-def a_number_or_none(x):
-    k = None
-    if x > 1.0:
-        k = x
-    return k
-
-
 def looped_over(x):
     names = "ab" if x > 1.0 else "abc"
     for _ in names:
@@ -412,7 +405,7 @@ def looped_over(x):
 
 
 @pytest.mark.parametrize(
-    "fn", [none_plus, a_number_or_none, looped_over], ids=lambda f: f.__name__
+    "fn", [none_plus, looped_over], ids=lambda f: f.__name__
 )
 def test_what_stays_refused(fn: Any) -> None:
     with pytest.raises(CompileError) as caught:

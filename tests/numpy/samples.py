@@ -46,8 +46,8 @@ _OF_K = """
     bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor gcd lcm left_shift right_shift
 """
 _DTYPES = """
-    bool bool_ byte cdouble complex128 complex64 csingle double float32 float64 int16 int32 int64 int8 int_ intc intp
-    long longlong short single ulonglong ubyte uint uint16 uint32 uint64 uint8 uintc uintp ulong ushort
+    bool bool_ byte cdouble complex128 complex64 csingle double float16 float32 float64 half int16 int32 int64 int8 int_
+    intc intp long longlong short single ulonglong ubyte uint uint16 uint32 uint64 uint8 uintc uintp ulong ushort
 """
 _REDUCE = """
     all any argmax argmin amax amin count_nonzero max mean median min nanargmax nanargmin nanmax nanmean nanmedian nanmin

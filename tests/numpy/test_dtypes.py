@@ -53,7 +53,7 @@ def test_bools() -> None:
     run("return np.square(a), np.power(a, b), a**2, a**3, np.power(a, 2)", a=a, b=b)
     run("return np.maximum(a, b), np.fmin(a, b), abs(a), np.floor(a), np.invert(a), np.divmod(a, b), a < b", a=a, b=b)
     run("return a + 1, a * 2.5, a // 2, a + c, a * c, c // (a + 1)", a=a, c=ends("uint8")[:4])
-    for body in ("np.sign(a)", "np.negative(a)", "a - a", "np.positive(a)", "np.exp(a)"):
+    for body in ("np.sign(a)", "np.negative(a)", "a - a", "np.positive(a)"):
         with pytest.raises(adc.AdcError):
             adc.jit_grad(function_of(body, "a"))(a)
 

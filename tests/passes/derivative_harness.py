@@ -15,7 +15,8 @@ from adc.ir.interpreter import run, shuffled
 from adc.ir.opdef import OpDef
 from adc.ir.types import Type, f64, index
 from adc.ir.verifier import verify
-from adc.passes.differentiation.differentiate import Adjoint, gradient
+from adc.passes.differentiation.adjoints import Adjoint
+from adc.passes.differentiation.differentiate import gradient
 from adc.passes.differentiation.forward import jvp
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.tangents import Tangent

@@ -1,0 +1,45 @@
+"""Whether LLVM knows a processor by the name that it is given."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+import tempfile
+import threading
+from dataclasses import replace
+
+from adc.backend.target import Target
+from adc.ir import kinds
+
+_NAME = re.compile(r"^\s+(\S+)\s+- Select the", re.MULTILINE)
+_redirected = threading.Lock()
+
+
+def check_processor(target: Target) -> None:
+    """Refuse a processor that LLVM does not know: it would only warn, and make code for any of the architecture."""
+    if "not a recognized processor" not in _said(target):
+        return
+    known = _NAME.findall(_said(replace(target, cpu="help")))
+    near = difflib.get_close_matches(target.cpu.lower(), known, n=3)
+    architecture = target.triple.partition("-")[0]
+    raise kinds.INVALID_OPTION(
+        f"{target.cpu!r} is not a processor of {architecture} that LLVM knows",
+        help=f"did you mean {' or '.join(near)}?" if near else f"for instance {', '.join(sorted(known)[-3:])}",
+    )
+
+
+def _said(target: Target) -> str:
+    """What LLVM writes to standard error when it begins to make code for a target: it tells in no other way."""
+    with _redirected, tempfile.TemporaryFile() as file:
+        sys.stderr.flush()
+        before = os.dup(2)
+        try:
+            os.dup2(file.fileno(), 2)
+            target.machine()
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+        file.seek(0)
+        return file.read().decode(errors="replace")

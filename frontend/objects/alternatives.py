@@ -1,0 +1,88 @@
+"""The constants, functions and values that one of several may be, by what tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from adc.frontend import abstract
+from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.described import Maybe, Same, describe, is_member, is_slice, key_of, widen
+from adc.frontend.data.values import AbstractValue, Ref, is_number
+from adc.frontend.forms import BOUND, COMPLEX
+
+
+def is_complex_type(a: abstract.Abstract) -> bool:
+    if isinstance(a, abstract.Static):
+        return type(a.value) in COMPLEX
+    return isinstance(a, abstract.Tuple) and a.form.kind == "complex"
+
+
+Alternatives = dict[Hashable, abstract.Abstract]
+MOST_NESTED = 8  # functions in functions among alternatives, as a loop makes that wraps a function in each iteration
+
+
+def alternatives(a: abstract.Abstract) -> Alternatives:
+    """The constants and functions that a value of type ``a`` may be, by what tells them apart; none if it is another
+    value. Numbers are none, they have types of their own, but for members of enums, and True and False beside other
+    constants."""
+    if isinstance(a, abstract.Static):
+        return {} if is_complex_type(a) or (is_number(a.value) and not is_bool(a) and not is_member(a)) else {a: a}
+    if isinstance(a, abstract.Tuple) and a.form.kind == "choice":
+        return dict(zip(a.form.names, a.items[1:], strict=True))
+    return {key_of(a): a} if is_slice(a) or (is_function(a) and can_move(a)) else {}
+
+
+NONE_TYPE = abstract.Static(None)
+
+
+def beside_none(a: abstract.Abstract) -> Alternatives:
+    """A number, an array, or a tuple of these as an alternative, which it is to None only: ``best = None`` before a
+    loop that sets it."""
+    a = widen(a)
+    leaf = isinstance(a, abstract.Scalar | abstract.Array)
+    tuples = isinstance(a, abstract.Tuple) and a.form.kind in ("tuple", "namedtuple", "complex") and can_move(a)
+    return {key_of(a): a} if leaf or tuples else {}
+
+
+def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:
+    """The constants and functions that a value may be, by what tells them apart."""
+    return dict(zip(v.form.names, v.options, strict=True)) if isinstance(v, OneOf) else {key_of(describe(v)): v}
+
+
+def is_function(a: abstract.Abstract) -> bool:
+    """Whether values of type ``a`` are functions, or objects that can be called."""
+    bound = isinstance(a, abstract.Tuple) and (a.form.kind == "function" or a.form == BOUND)
+    return bound or hasattr(class_of(a), "__call__")  # noqa: B004
+
+
+def class_of(a: abstract.Abstract) -> type | None:
+    """The class of an object, which may be a frozen dataclass; None of other values."""
+    if isinstance(a, Same) and isinstance(a.value, Ref) and a.value.kind == "object":
+        return a.value.cls
+    return a.form.cls if isinstance(a, abstract.Tuple) and a.form.kind == "record" and a.form != BOUND else None
+
+
+def of_one_class(a: abstract.Abstract, b: abstract.Abstract) -> bool:
+    """Whether objects are joined field by field: those of one class, and slices of which the same parts are None."""
+    if is_slice(a) and is_slice(b):
+        return key_of(a) == key_of(b)
+    return class_of(a) is not None and class_of(a) is class_of(b)
+
+
+def can_move(a: abstract.Abstract) -> bool:
+    """Whether a value, once it is taken apart, can be built up anywhere: not one that is tied to its place."""
+    if isinstance(a, Same):
+        return isinstance(a.value, Ref)
+    if isinstance(a, Maybe):
+        return can_move(a.item)
+    return not isinstance(a, abstract.Tuple) or all(map(can_move, a.items))
+
+
+def nesting(a: abstract.Abstract) -> int:
+    if not isinstance(a, abstract.Tuple):
+        return 0
+    return (a.form.kind == "function") + max(map(nesting, a.items), default=0)
+
+
+def is_bool(a: abstract.Abstract) -> bool:
+    return isinstance(a, abstract.Static) and isinstance(a.value, bool)
