@@ -29,18 +29,24 @@ from adc.passes.outlining.outline import Piece, outline, shows_frame
 MOST_LOOPS = 24
 """A function with more is cut, into pieces with no more than a third of that."""
 
+MOST_IN_SEQUENCE = 8
+"""A function with more nests that are run one after the other, once in a call, is cut at these: calls of them cost
+nothing beside the call of the function."""
+
 MOST_WINDOWS = 8
 """Fills and copies of windows that become one function."""
 
 
 @dataclass(frozen=True)
 class OutlineNests:
-    """Move the largest nests that are small enough out of functions with more than ``most`` loops.
+    """Move the largest nests that are small enough out of functions with more than ``most`` loops, and the outermost
+    ones out of functions with more than ``in_sequence`` of them.
 
     Parallel loops stay whole: threads are shared out where they begin, and SIMD wants to see what is around.
     """
 
     most: int = MOST_LOOPS
+    in_sequence: int = MOST_IN_SEQUENCE
     name: ClassVar[str] = "outline-nests"
 
     def run(self, module: Module) -> Module:
@@ -49,6 +55,8 @@ class OutlineNests:
             counts: dict[Op, int] = {}
             if _count(func.body, counts) > self.most:
                 pieces[func] = list(_pieces(func.body, counts, self.most // 3))
+            elif sum(op.parent is func.body and count > 0 for op, count in counts.items()) > self.in_sequence:
+                pieces[func] = list(_pieces(func.body, counts, self.most))
         merge_equal(module, [made for func in pieces for made in _outlined(func, module, pieces[func])])
         # Now, as what is left of two loops may be equal when what was in them is.
         merge_equal(module, [made for func in pieces for made in _outlined(func, module, list(_rests(func.body)))])

@@ -198,3 +198,21 @@ def test_parallel_loops_stay_whole() -> None:
     assert len(calls(module, "f")) == 2
     parallel = [(func, op) for func in module.funcs.values() for op in func.walk() if op.opdef is ops.parallel]
     assert len(parallel) == 1 and not any(op.opdef is ops.call for op in parallel[0][1].regions[0].walk())
+
+
+def test_nests_in_sequence_become_functions_where_they_are_many() -> None:
+    """What is run once in a call costs no more in functions of its own; what is in a loop stays there."""
+    inner = scale("%a") + scale("%a")
+    long = f"  scf.for %t = %c0 to %c2 step %c1 {{\n{inner}  }}\n"
+    body = f"{scale('%a')}{long}{scale('%a')}"
+    text = f"func.func @f(%a: {V}) {{\n{HEAD}  %c2 = arith.constant 2 : index\n{body}  func.return\n}}"
+    module = parse_module(text)
+    verify(module)
+    assert list(OutlineNests(in_sequence=3).run(module).funcs) == ["f"]
+    module = OutlineNests(in_sequence=2).run(module)
+    verify(module)
+    assert loops(module, "f") == 0
+    assert [loops(module, name) for name in calls(module, "f")] == [1, 3, 1]
+    a = np.array([64.0])
+    interpreter.run(module, "f", [a])
+    assert a[0] == 1.0
