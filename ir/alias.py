@@ -15,6 +15,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
 from adc.ir.moments import Moments, strip_views
+from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType, Type
 
 Roots = frozenset[Value]
@@ -52,7 +53,7 @@ class Aliasing:
 
     def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
         self.func = func
-        handing_on = [op for op in func.walk() if op.opdef in _HAND_ON]
+        handing_on = of_kinds(func.body, _HAND_ON)
         self.carriers = [op for op in handing_on if _has_memrefs(op)]
         self.callees = list(dict.fromkeys(op.attrs["callee"] for op in handing_on if op.opdef is ops.call))
         self._module = module

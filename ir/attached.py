@@ -20,6 +20,7 @@ from adc.ir import ops
 from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.externals import SYMBOL
+from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType, Type
 
 DERIVATIVE = "adc.derivative"  # of a function that is declared only: the function that it is the forward mode of
@@ -69,9 +70,12 @@ def is_constant(func: Func) -> bool:
     return SYMBOL in func.attrs and not any(map(is_float, func.result_types))
 
 
+_MENTION = frozenset({ops.call, ops.ruled, ops.gradient})
+
+
 def mentioned(func: Func) -> list[str]:
     """The functions that ``func`` calls, names as rules, or is to become a derivative of."""
-    found = [op.attrs["callee"] for op in func.walk() if op.opdef in (ops.call, ops.ruled, ops.gradient)]
+    found = [op.attrs["callee"] for op in of_kinds(func.body, _MENTION)]
     if DERIVATIVE in func.attrs:
         found.append(func.attrs[DERIVATIVE])
     rules = attached(func)

@@ -6,7 +6,10 @@ from collections.abc import Callable, Container, Iterable, Iterator
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
+from adc.ir.nesting import of_kinds
 from adc.ir.opdef import OpDef
+
+_CALLS = frozenset({ops.call})
 
 
 def callees(func: Func) -> list[str]:
@@ -14,7 +17,7 @@ def callees(func: Func) -> list[str]:
     state = func.version, func.moves
     found = func.known.get(callees)
     if found is None or found[0] != state:
-        called = dict.fromkeys(op.attrs["callee"] for op in func.walk() if op.opdef is ops.call)
+        called = dict.fromkeys([op.attrs["callee"] for op in of_kinds(func.body, _CALLS)])
         found = func.known[callees] = state, list(called)
     return list(found[1])
 

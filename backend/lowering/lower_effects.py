@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
-from adc.ir.callgraph import recursive
+from adc.ir.callgraph import callees, recursive
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.externals import SYMBOL
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, OWN, TRIPS
@@ -50,11 +50,12 @@ class Effects:
         def recurs(op: Op) -> bool:
             return op.opdef is ops.call and op.attrs["callee"] in circular
 
-        fallible = _closure(module, fails, elsewhere=True)
-        looping = _closure(module, lambda op: op.opdef in LOOPS or recurs(op), elsewhere=True)
+        code = {name: list(func.walk()) for name, func in module.funcs.items()}
+        fallible = _closure(module, code, fails, elsewhere=True)
+        looping = _closure(module, code, lambda op: op.opdef in LOOPS or recurs(op), elsewhere=True)
         return Effects(
             fallible,
-            _closure(module, _accumulates),
+            _closure(module, code, _accumulates),
             looping,
             _inlined(module, [name for name in module.funcs if name not in fallible and name not in looping]),
             polls,
@@ -80,18 +81,17 @@ def _accumulates(op: Op) -> bool:
     return op.opdef is ops.accumulate and not op.attrs.get("atomic")
 
 
-def _closure(module: Module, holds: Callable[[Op], bool], *, elsewhere: bool = False) -> frozenset[str]:
-    """The functions with an operation for which ``holds``, and those that call them; ``elsewhere``: so have those
-    whose code is not in the module."""
+def _closure(
+    module: Module, code: Mapping[str, list[Op]], holds: Callable[[Op], bool], *, elsewhere: bool = False
+) -> frozenset[str]:
+    """The functions with an operation in their ``code`` for which ``holds``, and those that call them; ``elsewhere``:
+    so have those whose code is not in the module."""
     callers: dict[str, set[str]] = {}
     work = []
     for name, func in module.funcs.items():
-        found = SYMBOL in func.attrs and elsewhere
-        for op in func.walk():
-            if op.opdef is ops.call:
-                callers.setdefault(op.attrs["callee"], set()).add(name)
-            found = found or holds(op)
-        if found:
+        for callee in callees(func):
+            callers.setdefault(callee, set()).add(name)
+        if (SYMBOL in func.attrs and elsewhere) or any(map(holds, code[name])):
             work.append(name)
     closed = set(work)
     while work:

@@ -128,6 +128,8 @@ class Form:
     def _plus(self, other: Form | int, factor: int) -> Form:
         if isinstance(other, int):
             other = Form.number(other)
+        if not other.terms:
+            return self
         terms = dict(self.terms)
         for monomial, coefficient in other.terms.items():
             total = terms.get(monomial, 0) + factor * coefficient
@@ -140,6 +142,9 @@ class Form:
     def __mul__(self, other: Form | int) -> Form:
         if isinstance(other, int):
             other = Form.number(other)
+        if other.is_constant:  # as most are
+            number = other.constant
+            return self if number == 1 else Form({m: c * number for m, c in self.terms.items() if number})
         terms: dict[Monomial, int] = {}
         for m, c in self.terms.items():
             for n, d in other.terms.items():
@@ -252,7 +257,7 @@ class Forms:
         if not is_wide(value):
             return None
         if kind is ops.addi or kind is ops.subi or kind is ops.muli:
-            a, b = (self.of(v, depth) for v in op.operands)
+            a, b = [self.of(v, depth) for v in op.operands]
             return a + b if kind is ops.addi else a - b if kind is ops.subi else a * b
         if kind is ops.index_cast and is_wide(op.operands[0]):
             return self.of(op.operands[0], depth)
@@ -299,8 +304,9 @@ class Forms:
         """Two integers between which ``symbol`` lies; ``limit`` bounds the size of symbols that are not counters."""
         loop = symbol.loop
         if loop is not None:
-            low, high = (self._of_value(self.of(v), limit) for v in loop.operands[:2])
-            return low[0], max(high[1] - 1, low[0])
+            lower, upper = loop.operands[:2]
+            low = self._of_value(self.of(lower), limit)[0]
+            return low, max(self._of_value(self.of(upper), limit)[1] - 1, low)
         if symbol.dim is not None:
             low_high = (0, INT64[1])
         else:
@@ -317,6 +323,12 @@ class Forms:
         """Between which integers the form lies, read as a polynomial over integers."""
         low = high = 0
         for monomial, coefficient in form.terms.items():
+            if len(monomial) == 1:
+                a, b = self.interval_of(monomial[0], limit)
+                if coefficient < 0:
+                    a, b = b, a
+                low, high = low + coefficient * a, high + coefficient * b
+                continue
             a = b = coefficient
             for symbol in monomial:
                 c, d = self.interval_of(symbol, limit)

@@ -119,7 +119,7 @@ class Integers:
             if op.opdef is ops.constant:
                 return Linear({}, op.attrs["value"])
             if op.opdef in _LINEAR and width(value.type) > 1 and not (exact and self._overflows(value, depth)):
-                a, b = (self.linear(v, exact=exact, depth=depth) for v in op.operands)
+                a, b = [self.linear(v, exact=exact, depth=depth) for v in op.operands]
                 form: Linear | None = None
                 if op.opdef is ops.muli:
                     if not b.terms:
@@ -192,7 +192,7 @@ class Integers:
         if kind is ops.dim:
             return 0, _largest_extent(op.operands[0])
         if kind in _LINEAR or kind is ops.maxsi or kind is ops.minsi:
-            (a, b), (c, d) = (self.interval(v, depth) for v in op.operands)
+            (a, b), (c, d) = [self.interval(v, depth) for v in op.operands]
             if kind is ops.addi:
                 return a + c, b + d
             if kind is ops.subi:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.analysis.kinds import PURE
 
@@ -43,7 +44,7 @@ def undefined_values(func: Func) -> set[Value]:
     zero, and so defined.
     """
     found: set[Value] = set()
-    work = [r for op in func.walk() if op.opdef in (ops.undef, ops.unpack) for r in op.results]
+    work = [r for op in of_kinds(func.body, {ops.undef, ops.unpack}) for r in op.results]
     while work:
         value = work.pop()
         if value in found or isinstance(value.type, MemRefType):

@@ -13,6 +13,7 @@ from adc.ir.attached import mentioned
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import closure
 from adc.ir.core import Block, Func, Module, Op
+from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.analysis.effects import Summaries
 from adc.passes.base import Pipeline, run_pipeline
@@ -77,7 +78,7 @@ def _next(module: Module) -> str | None:
 
 
 def _requests(func: Func) -> list[Op]:
-    return [op for op in func.walk() if op.opdef is ops.gradient]
+    return of_kinds(func.body, {ops.gradient})
 
 
 def _differentiated(module: Module, name: str, wrt: tuple[int, ...], before: Pipeline) -> str:

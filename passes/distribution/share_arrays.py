@@ -13,7 +13,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
 from adc.ir.loop_attrs import OWN
-from adc.ir.nesting import inside
+from adc.ir.nesting import inside, of_kinds
 from adc.ir.opdef import OpDef
 from adc.passes.rewrite import put_before, put_instead
 
@@ -31,7 +31,7 @@ class ShareArrays:
 
 
 def _share(func: Func) -> None:
-    for alloc in [op for op in func.walk() if op.opdef is ops.alloc and op.attrs.get(OWN)]:
+    for alloc in [op for op in of_kinds(func.body, {ops.alloc}) if op.attrs.get(OWN)]:
         frees = [op for op, _ in alloc.result.uses if op.opdef is ops.dealloc]
         if len(frees) == 1:
             while (loop := _around(alloc, frees[0], ops.for_)) is not None:

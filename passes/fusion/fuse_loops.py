@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.nesting import enclosing, inside, with_enclosing
+from adc.ir.nesting import enclosing, inside, of_kinds, with_enclosing
 from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.cold import COLD, walk_likely, warm_regions
 from adc.passes.analysis.dependence import Analysis
@@ -70,7 +70,7 @@ def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> None:
     """
     summaries = Summaries.asked(module)
     for func in module.funcs.values():
-        loops = sum(op.opdef is ops.parallel for op in func.walk())
+        loops = len(of_kinds(func.body, {ops.parallel}))
         many = sum(op.opdef is ops.parallel for op in walk_likely(func.body)) > MOST_LOOPS
         if loops > 1 and not (many and past):
             _Fusion(func, module, summaries, wanted, past, many).run()

@@ -12,6 +12,7 @@ from math import prod
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.kinds import LOOPS, PURE, SILENT, TERMINATORS
@@ -37,8 +38,8 @@ def merge_equal(module: Module, candidates: Iterable[Func]) -> None:
     if not instead:
         return
     for func in module.funcs.values():
-        for op in func.walk():
-            if op.opdef is ops.call and op.attrs["callee"] in instead:
+        for op in of_kinds(func.body, {ops.call}):
+            if op.attrs["callee"] in instead:
                 op.set_attr("callee", instead[op.attrs["callee"]])
 
 

@@ -61,7 +61,7 @@ class _Walk:
         mark = memory.enter() if memory else 0
         for op in block.ops:
             kind = op.opdef
-            if self._equal:
+            if self._equal and not self._equal.keys().isdisjoint(op.operands):
                 self._take_equals(op)
             if kind in PURE or kind is ops.bound or kind is ops.assert_:
                 key = self._key(op)

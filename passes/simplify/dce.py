@@ -13,12 +13,14 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.analysis.kinds import READS, REGIONS, TARGET, TERMINATORS, WRITES
 from adc.passes.rewrite import keep_carried, keep_while
 
 _LOCAL = frozenset({ops.alloc, ops.grow})
 _ALWAYS = frozenset({ops.assert_, ops.call, ops.while_})  # a while may not end, a call may do anything
+_SEEDS = _ALWAYS | TARGET | WRITES | {ops.return_, ops.bound, ops.dealloc}
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class _Marks:
         self._solve()
 
     def _seed(self, body: Block) -> None:
-        for op in body.walk():
+        for op in of_kinds(body, _SEEDS):
             kind = op.opdef
             if kind in _ALWAYS or kind is ops.return_ or (kind is ops.bound and op.attrs["check"]):
                 self._mark(op)

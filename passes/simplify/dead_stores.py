@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import of_kinds
 from adc.passes.analysis.effects import Effects, Memory, Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, READS, TARGET
@@ -67,7 +68,7 @@ class _Backwards:
         self._integers = Integers()
         self._visible: dict[Value, bool] = {}
         self._private: dict[Block, list[tuple[Value, Subscripts]]] = {}
-        allocations = [r for op in func.body.walk() if op.opdef in (ops.alloc, ops.grow) for r in op.results]
+        allocations = [r for op in of_kinds(func.body, {ops.alloc, ops.grow}) for r in op.results]
         self._order = {root: k for k, root in enumerate(allocations)}
         self._local = {root for root in allocations if memory.is_local(root)}
         # Local memory that no memref of memrefs may hold.

@@ -190,7 +190,7 @@ class Rewriter:
             self._pool(op)
             return
         self.loc = op.loc
-        if self._equal:
+        if self._equal and not self._equal.keys().isdisjoint(op.operands):
             for position, operand in enumerate(op.operands):
                 known = self._equal.get(operand)
                 if known is not None and known.type == operand.type:
