@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering.lower import Lowered, lower_module
+from adc.backend.lowering.lower_emitter import Unit
 from adc.backend.lowering.lower_units import lower_units
 from adc.backend.optimize import Optimized, optimize, optimize_or_find_all, vectorises
 from adc.ir.core import Module
@@ -67,11 +68,12 @@ class Cpu:
         return made, made.load(code, miss=miss, name=name, doc=doc)
 
     def shown(self, module: Module, exports: Sequence[str], options: Options, *, debug: bool = False) -> Optimized:
-        lowered = _lowered(module, exports, options.parallel, options.level, debug)
+        counted = CountSteps(exports).run(module)
+        lowered = _lowered(counted, exports, options.parallel, vectorises(options.level), debug=debug)
         return optimize(lowered.text(), lowered.target, options.level)
 
     def simd_lines(self, module: Module, exports: Sequence[str], options: Options) -> list[int]:
-        lowered = _lowered(module, exports, options.parallel, level=3)
+        lowered = _lowered(CountSteps(exports).run(module), exports, options.parallel, vectors=True)
         places = (lowered.places[place] for place in optimize(lowered.text(), lowered.target, 3).vectorized())
         return [line for file, line in places if not in_library(file)]
 
@@ -91,16 +93,14 @@ def _object_code(
     threads, vectors = options.parallel, vectorises(options.level)
     counted = CountSteps(exports).run(module)
     apart = lower_units(counted, threads=threads, vectors=vectors)
-    lowered = lower_module(counted, exports=exports, threads=threads, polls=True, vectors=vectors, units=apart.units)
+    lowered = _lowered(counted, exports, threads, vectors, units=apart.units)
     symbols = stubs(signatures)
     entries = {s.function: f"adc.entry{k}" for k, s in enumerate(signatures)}
     fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
     own = llvm_text.with_aliases(lowered.text(), {f"adc.{name}": entry for name, entry in entries.items()})
     stubs_text = llvm_text.alone(lowered.target.triple, fragments)
-    # What is left of a long function when its nests are gone runs once in a call: not worth what LLVM takes for it.
-    level = 0 if apart.texts and not lowered.repeats else options.level
     # At the levels for loops LLVM takes 20 ms for a stub, and a call 0.005 microseconds less.
-    levels = {own: level, stubs_text: 0} | dict.fromkeys(apart.texts.values(), options.level)
+    levels = dict.fromkeys([own, *apart.texts.values()], options.level) | {stubs_text: 0}
     optimized = optimize_or_find_all(levels, lowered.target)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []
@@ -118,7 +118,15 @@ def _object_code(
     return made, [each.object_code for each in optimized]
 
 
-def _lowered(module: Module, exports: Sequence[str], parallel: bool, level: int, debug: bool = False) -> Lowered:
-    counted = CountSteps(exports).run(module)
-    vectors = vectorises(level)
-    return lower_module(counted, exports=exports, threads=parallel, polls=True, vectors=vectors, debug=debug)
+def _lowered(
+    counted: Module,
+    exports: Sequence[str],
+    threads: bool,
+    vectors: bool,
+    *,
+    debug: bool = False,
+    units: Mapping[str, Unit] | None = None,
+) -> Lowered:
+    return lower_module(
+        counted, exports=exports, threads=threads, polls=True, vectors=vectors, debug=debug, units=units, quick=True
+    )

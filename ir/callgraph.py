@@ -6,10 +6,11 @@ from collections.abc import Callable, Container, Iterable, Iterator
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
-from adc.ir.nesting import of_kinds
-from adc.ir.opdef import OpDef
+from adc.ir.nesting import enclosing, of_kinds
+from adc.ir.opdef import OpDef, Trait
 
 _CALLS = frozenset({ops.call})
+_LOOPS = ops.having(Trait.LOOP)
 
 
 def callees(func: Func) -> list[str]:
@@ -20,6 +21,19 @@ def callees(func: Func) -> list[str]:
         called = dict.fromkeys([op.attrs["callee"] for op in of_kinds(func.body, _CALLS)])
         found = func.known[callees] = state, list(called)
     return list(found[1])
+
+
+def repeated(module: Module) -> set[str]:
+    """The functions that may run more than once in a call from outside: those that loops or they themselves call."""
+    inside = [
+        op.attrs["callee"]
+        for func in module.funcs.values()
+        for op in func.walk()
+        if op.opdef is ops.call and any(around.opdef in _LOOPS for around in enclosing(op.parent))
+    ]
+    circular = [name for component in components(module) if len(component) > 1 for name in component]
+    own = [name for name, func in module.funcs.items() if name in callees(func)]
+    return set(reachable(module, [*inside, *circular, *own]))
 
 
 def components(module: Module) -> list[list[str]]:

@@ -27,7 +27,7 @@ from adc.backend.sites import Site
 from adc.backend.target import Target, host
 from adc.ir import ops
 from adc.ir.alias import Aliasing
-from adc.ir.callgraph import callees, closure
+from adc.ir.callgraph import callees, closure, repeated
 from adc.ir.core import Func, Module
 from adc.ir.externals import SYMBOL
 from adc.ir.schedules import MEMORY
@@ -43,7 +43,6 @@ class Lowered:
     ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
-    ``repeats``: some of it may run more than once in a call, as there are loops, or functions that call themselves.
     ``linking`` has the C functions of the user's that it calls. ``places``: file and line of loops, by their numbers.
     ``elsewhere`` are the symbols of functions that are compiled by themselves.
     """
@@ -55,7 +54,6 @@ class Lowered:
     exports: tuple[str, ...]
     sites: tuple[Site, ...]
     counted: tuple[Counted, ...] = ()
-    repeats: bool = True
     linking: Linking = field(default_factory=Linking)
     places: tuple[tuple[str, int], ...] = ()
     elsewhere: tuple[str, ...] = ()
@@ -86,6 +84,7 @@ def lower_module(
     is_kernel: bool = False,
     is_unit: bool = False,
     units: Mapping[str, Unit] | None = None,
+    quick: bool = False,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
 
@@ -96,7 +95,8 @@ def lower_module(
     variants for vectors. ``linking`` says how C functions are called: by default by addresses that
     this process knows. ``is_kernel``: other modules call it, and nothing but memory can be short in it.
     ``units`` are functions that are lowered to modules of their own; what nothing but these call is left out.
-    ``is_unit``: this is one.
+    ``is_unit``: this is one. ``quick``: functions that run once in a call, and have no loops but such as run on threads
+    or in units, are not optimised: that would take a quarter of LLVM's time, or more, for 0.1 microseconds of a call.
     """
     target = target or host()
     if exports is None:
@@ -109,6 +109,7 @@ def lower_module(
     emitter.linking = linking or Linking()
     emitter.vectors = vectors
     emitter.units = units or {}
+    emitter.once = set(module.funcs) - repeated(module) if quick else ()
     for func in _lowered_here(module, exports, emitter.units):
         if SYMBOL in func.attrs or func.name in emitter.units:
             _declare_function(emitter, func)
@@ -123,7 +124,6 @@ def lower_module(
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
         counted=tuple(emitter.counted),
-        repeats=emitter.repeats or bool(depth.circular),
         linking=emitter.linking,
         elsewhere=tuple(emitter.elsewhere),
         places=tuple(emitter.places),
@@ -198,6 +198,8 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
     terminator = e.lower_ops(func.body)
     stays = circular or "adc.noinline" in func.attrs
     rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if stays else ""
+    if func.name in module.once and e.shares_out and not e.repeats:
+        rare = "noinline optnone "
     inline = "alwaysinline " if func.name in module.effects.inlined and not rare else ""
     loops = any(op.opdef in LOOPS for op in func.walk())
     common = module.loop_attributes if loops else module.function_attributes

@@ -155,6 +155,7 @@ def call(e: FunctionEmitter, op: Op) -> None:
 def _target(e: FunctionEmitter, name: str) -> str:
     """What a call of a function names, which is perhaps in another module."""
     if name in e.module.units:
+        e.shares_out = True
         return f"@{quoted(e.module.enter_unit(name))}"
     callee = e.module.module.funcs[name]
     return f"@{quoted(callee.attrs[SYMBOL])}" if SYMBOL in callee.attrs else symbol(name)

@@ -5,7 +5,7 @@ Text, not objects: LLVM parses some 10 MB/s, and Python formats a line in a micr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -86,7 +86,7 @@ class ModuleEmitter:
     vectors: bool = True  # functions have variants for the vectors that loops may become
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
     elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled by themselves
-    repeats: bool = False  # whether there are loops in it, or functions that call themselves
+    once: Collection[str] = ()  # functions that are not optimised if they have no loops but those on threads
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)
     _attributes: dict[str, str] = field(default_factory=dict)
@@ -220,6 +220,8 @@ class FunctionEmitter:
         self.given: Callable[[str, str], str] = lambda name, kind: name
         self.label = "entry"
         self.outlined = False
+        self.repeats = False  # whether there are loops here, but such as run once for each block of a loop on threads
+        self.shares_out = False  # whether loops run on threads, or in units
         self.stack_limit = ""  # where the stack ends, if that is known here
         self.rare = 0  # how many regions around the current place need not be fast
         self.together: dict[Op, str] = {}  # results that came with those of an earlier operation
@@ -351,7 +353,7 @@ class FunctionEmitter:
 
     def open_phis(self, types: Sequence[Type]) -> Phis:
         """Phis at the head of a loop, to be completed when what flows into them is known."""
-        self.module.repeats = True
+        self.repeats = True
         return Phis(self, types)
 
     def join(self, types: Sequence[Type], incoming: Sequence[tuple[str, Sequence[Operand]]]) -> list[Operand]:

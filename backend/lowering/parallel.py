@@ -246,6 +246,7 @@ class _Region:
             if kind == "i1":
                 value, kind = e.let(f"zext i1 {value} to i8"), "i8"
             e.do(f"store {kind} {value}, ptr {address}, align 8")
+        e.shares_out = True
         run = team.runner(e.module, polls=self.polls)
         cut = f"i64 {trips}, i64 {least}, i64 {most}, double {work(e, op)}"
         called = f"call i32 {run}(ptr %ctx, ptr {self.name}, ptr {data}, {cut})"
@@ -269,7 +270,9 @@ class _Region:
                 results.append(combine(e, kind, t, str(x), y))
             return results
 
+        repeats = e.repeats
         results = range_loop(e, "0", blocks, "1", types, [e[v] for v in op.operands[3:]], step)
+        e.repeats = repeats
         e.env.update(zip(op.results, results, strict=True))
 
 
