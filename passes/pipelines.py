@@ -132,8 +132,10 @@ _across = (UpdateInPlace.name, InterchangeLoops.name, FuseLoops.name, FuseSweeps
 
 def without_rows(pipeline: Pipeline) -> Pipeline:
     """Without what lets a loop read what others of its iterations, or of its inner loops, have computed: where arrays
-    are shared out among ranks that is fetched between loops."""
-    return _without(pipeline, _across)
+    are shared out among ranks that is fetched between loops. The few iterations at the ends of loops are split, too, so
+    that it is known of each loop which elements it computes."""
+    once, rims = IfChanged(SplitIndexSets(), TIDY), IfChanged(SplitIndexSets(rims=True), TIDY)
+    return tuple(rims if step == once else step for step in _without(pipeline, _across))
 
 
 def in_steps(pipeline: Pipeline) -> Pipeline:

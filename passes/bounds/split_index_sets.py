@@ -5,7 +5,8 @@
 
 A condition that compares the counter with something constant in the loop has one value on each side of a *threshold*.
 The range is cut there, so that the large part in the middle has neither condition nor wrapped subscript in it: it can
-be shown to stay within bounds, made SIMD, and its adjoint gathered. ``(i + 1) % n`` is such a condition as well.
+be shown to stay within bounds, made SIMD, and its adjoint gathered. ``(i + 1) % n`` is such a condition as well, and so
+are subscripts ``max(i - 1, 0)`` and ``min(i + 1, n - 1)``, and ``u[i - 1]`` where ``i`` begins at 0.
 
 The parts run in order, so a loop whose order matters means what it did; but only loops that may turn out parallel are
 cut, those in which everything that is stored to is subscripted by the counter. Near each end there is one cut at most,
@@ -34,6 +35,9 @@ from adc.passes.analysis.integers import Integers, Linear
 from adc.passes.analysis.kinds import TARGET
 from adc.passes.rewrite import replace_op
 
+_TESTS = frozenset({ops.cmpi, ops.minsi, ops.maxsi, ops.remsi, ops.bound})
+_OF_SUBSCRIPTS = frozenset({ops.bound, ops.minsi, ops.maxsi, ops.load, ops.store})
+
 MAX_INNER_CUTS = 2  # cuts that are near neither end
 MAX_GROWTH = 1000
 NEAR = 64  # iterations that still count as near the end
@@ -42,27 +46,29 @@ LARGEST = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class SplitIndexSets:
-    """Cut loops at the thresholds of their conditions."""
+    """Cut loops at the thresholds of their conditions. ``rims``: also in the few iterations near the ends."""
 
+    rims: bool = False
     name: ClassVar[str] = "split-index-sets"
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
-            _Splitting().block(func.body)
+            _Splitting(self.rims).block(func.body)
         return module
 
 
 @dataclass(frozen=True)
 class _Test:
-    """An operation that is simpler on one side of each of its thresholds.
+    """An operation that is simpler on one side of each of its thresholds, which are in order.
 
-    A comparison is ``below`` where the counter is less than the first threshold, and changes at each threshold. A
-    remainder ``x % n`` is ``x`` between its two.
+    ``sides``: what it is where the counter has passed none of them, one, and so on; None where it stays as it is.
+    ``ends``: whether a threshold counts only near the end of the loop.
     """
 
     op: Op
     thresholds: tuple[Linear, ...]
-    below: bool = False
+    sides: tuple[Value | bool | None, ...]
+    ends: bool = False
 
 
 @dataclass
@@ -76,8 +82,9 @@ class _Cuts:
 
 
 class _Splitting:
-    def __init__(self) -> None:
+    def __init__(self, rims: bool) -> None:
         self._integers = Integers()
+        self._rims = rims
 
     def block(self, block: Block) -> None:
         new = block.in_place_of()
@@ -102,7 +109,7 @@ class _Splitting:
             return None
         lower, upper = (self._integers.linear(v, exact=True) for v in loop.operands[:2])
         cuts = _Cuts()
-        for threshold in (t for test in tests for t in test.thresholds):
+        for test, threshold in ((each, t) for each in tests for t in each.thresholds):
             above, below = _known(threshold.plus(lower, -1)), _known(upper.plus(threshold, -1))
             if (above is not None and above <= 0) or (below is not None and below <= 0):
                 continue  # one side is empty
@@ -114,7 +121,7 @@ class _Splitting:
             elif below is not None and below <= NEAR:
                 if cuts.high is None or below > (_known(upper.plus(cuts.high, -1)) or 0):
                     cuts.high = threshold
-            elif all(_known(threshold.plus(t, -1)) != 0 for t in cuts.inner):
+            elif not test.ends and all(_known(threshold.plus(t, -1)) != 0 for t in cuts.inner):
                 cuts.inner.append(threshold)
         if len(cuts.inner) > MAX_INNER_CUTS:
             cuts.inner = []
@@ -125,33 +132,39 @@ class _Splitting:
         return None if trips is not None and trips <= NEAR else (tests, cuts)
 
     def _test(self, loop: Op, op: Op) -> _Test | None:
-        counter = loop.regions[0].args[0]
-        if op.opdef is ops.cmpi and op.operands[0].type == index:
-            a, b = (self._integers.linear(v, exact=True) for v in op.operands)
-            form = a.plus(b, -1)
-            sign = form.terms.get(counter)
-            if sign not in (1, -1):
-                return None
-            rest = Linear({v: c for v, c in form.terms.items() if v is not counter}, form.constant)
-            predicate = op.attrs["predicate"] if sign == 1 else MIRRORED[op.attrs["predicate"]]
-            at = rest.times(-sign)
-            after = at.plus(Linear({}, 1))
-            found = {
-                "slt": _Test(op, (at,), True),
-                "sge": _Test(op, (at,), False),
-                "sle": _Test(op, (after,), True),
-                "sgt": _Test(op, (after,), False),
-                "eq": _Test(op, (at, after), False),
-                "ne": _Test(op, (at, after), True),
-            }[predicate]
-        elif op.opdef is ops.remsi and op.result.type == index:
-            x, n = (self._integers.linear(v, exact=True) for v in op.operands)
-            offset = Linear({v: c for v, c in x.terms.items() if v is not counter}, x.constant)
-            if x.terms.get(counter) != 1:
-                return None
-            found = _Test(op, (offset.times(-1), n.plus(offset, -1)))
-        else:
+        kind = op.opdef
+        if kind not in _TESTS or op.operands[0].type != index:
             return None
+        counter = loop.regions[0].args[0]
+        a, b = (self._integers.linear(v, exact=True) for v in op.operands)
+        form = a if kind in (ops.remsi, ops.bound) else a.plus(b, -1)
+        sign = form.terms.get(counter)
+        if sign not in (1, -1):
+            return None
+        rest = Linear({v: c for v, c in form.terms.items() if v is not counter}, form.constant)
+        at = rest.times(-sign)
+        after = at.plus(Linear({}, 1))
+        if kind is ops.cmpi:
+            predicate = op.attrs["predicate"] if sign == 1 else MIRRORED[op.attrs["predicate"]]
+            found = {
+                "slt": _Test(op, (at,), (True, False)),
+                "sge": _Test(op, (at,), (False, True)),
+                "sle": _Test(op, (after,), (True, False)),
+                "sgt": _Test(op, (after,), (False, True)),
+                "eq": _Test(op, (at, after), (False, True, False)),
+                "ne": _Test(op, (at, after), (True, False, True)),
+            }[predicate]
+        elif kind is ops.minsi or kind is ops.maxsi:
+            if not all(user.opdef in _OF_SUBSCRIPTS for user, _ in op.result.uses):
+                return None
+            sides = op.operands if (kind is ops.minsi) == (sign == 1) else op.operands[::-1]
+            found = _Test(op, (after if kind is ops.minsi else at,), tuple(sides), ends=True)
+        elif sign == -1:
+            return None
+        elif kind is ops.remsi:
+            found = _Test(op, (at, at.plus(b, 1)), (None, op.operands[0], None))
+        else:
+            found = _Test(op, (at,), (None, None), ends=True)
         varies = any(inside(value, loop) for t in found.thresholds for value in t.terms)
         return None if varies else found
 
@@ -204,7 +217,7 @@ class _Splitting:
                     new.hint = old.hint
                 carried = list(made.results)
                 rim = (part == 0 and cuts.low is not None) or (part == len(places) and cuts.high is not None)
-                if not rim:
+                if self._rims or not rim:
                     self.block(body)
                 if part < len(places):
                     start = ops.maxsi(start, values[part])
@@ -220,12 +233,11 @@ class _Splitting:
                 passed.append(False)
             else:
                 return
-        old = mapping[test.op.result]
-        if test.op.opdef is ops.remsi:
-            if passed == [True, False]:
-                old.replace_uses(mapping.get(test.op.operands[0], test.op.operands[0]))
+        side = test.sides[sum(passed)]
+        if side is None or passed != sorted(passed, reverse=True):
             return
-        old.replace_uses(const(test.below ^ (sum(passed) % 2 == 1), i1))
+        found = const(side, i1) if isinstance(side, bool) else mapping.get(side, side)
+        mapping[test.op.result].replace_uses(found)
 
 
 def _known(form: Linear) -> int | None:

@@ -9,7 +9,7 @@ ranks as one process adds them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import ClassVar, NoReturn
@@ -58,6 +58,7 @@ class _Step:
     cuts: list[tuple[Op, list[tuple[int, Form, int, Form]]]] = field(default_factory=list)
     written: list[Value] = field(default_factory=list)
     apart: list[list[Apart]] = field(default_factory=list)
+    around: list[list[Apart]] = field(default_factory=list)
     refused: CompileTypeError | None = None
 
 
@@ -155,9 +156,7 @@ class _Function:
             pairs += [(None, load) for load in nest.behind_results()]
         if op.opdef is ops.load:
             pairs += [(None, load) for load in nest.loads]
-        for store, load in pairs:
-            if inside(load.array, op) or not self.layouts.is_shared(load.array):
-                continue
+        for store, load in self._alternatives(step, nest, pairs):
             box = nest.box(store, load)
             if box is None:
                 continue
@@ -181,6 +180,18 @@ class _Function:
         if not op.results:
             step.cuts = [(loop, cuts) for loop in nest.loops if (cuts := nest.cuts(loop)) is not None]
         step.written = list({s.array: None for s in nest.stores if self.layouts.is_shared(s.array)})
+
+    def _alternatives(
+        self, step: _Step, nest: Nest, pairs: Sequence[tuple[Access | None, Access]]
+    ) -> Iterator[tuple[Access | None, Access]]:
+        """Of stores and loads, those of arrays that are shared out, with each element that a load may be of."""
+        for store, load in pairs:
+            if inside(load.array, nest.op) or not self.layouts.is_shared(load.array) or nest.box(store, load) is None:
+                continue
+            found, conditions = nest.alternatives(load)
+            step.around += [c for c in conditions if c not in step.around]
+            for each in found:
+                yield store, each
 
     def _refuse_meeting(self, load: Access) -> NoReturn:
         raise kinds.NOT_DISTRIBUTED(
@@ -243,9 +254,10 @@ class _Function:
             attrs = {"error": "ValueError", "message": (step.refused.message,)}
             build(ops.assert_, [const(False, i1)], attrs, loc=step.refused.loc)
             return
-        for conditions in step.apart:
-            met = [ops.cmpi(built(low), built(high), predicate="sge") for low, high in conditions]
-            build(ops.assert_, [reduce(ops.ori, met)], {"error": "ValueError", "message": (_MEET,)})
+        for message, each in ((_MEET, step.apart), (_AROUND, step.around)):
+            for conditions in each:
+                met = [ops.cmpi(built(low), built(high), predicate="sge") for low, high in conditions]
+                build(ops.assert_, [reduce(ops.ori, met)], {"error": "ValueError", "message": (message,)})
         for array, boxes in step.fetches.items():
             fetch(self.module, array, self.layouts.of(array), boxes)
         cut = []
@@ -291,6 +303,7 @@ def _narrow(loop: Op, low: Value, high: Value) -> None:
 
 
 _MEET = "an array is too small to be shared out among ranks: a loop reads elements of others that it computes"
+_AROUND = "an array is too small to be shared out among ranks: subscripts go around it twice"
 _HARMLESS = frozenset({ops.dim, ops.dealloc, ops.alloc, ops.subview, ops.transpose, ops.cast, ops.yield_, ops.return_})
 _FOREIGN = frozenset({ops.copy, ops.fill, ops.call, ops.foreign, ops.matmul, ops.grow, ops.pack, ops.gradient})
 _FOREIGN |= {ops.reshape, ops.accumulate, ops.release, ops.unpack}

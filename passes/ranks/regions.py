@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
@@ -21,6 +23,12 @@ from adc.passes.analysis.kinds import COUNTED, ELEMENT, ELEMENT_WRITES
 from adc.passes.ranks.layouts import Layouts, subscripts, underneath
 
 ONE = Form.number(1)
+
+MOST_CHOICES, MOST_ALTERNATIVES = 6, 32
+"""How many choices are looked through, and how many elements a load may be of."""
+
+FEW = 8
+"""How many iterations every rank may do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +164,92 @@ class Nest:
 
     # Regions ----------------------------------------------------------------------------------------------------------
 
+    def alternatives(self, load: Access) -> tuple[list[Access], list[list[Apart]]]:
+        """A load at each of the elements one of which it reads, where subscripts are clamped, or wrap around; and what
+        has to hold for that: of each list, one."""
+        if load.at is None:
+            return [load], []
+        conditions: list[list[Apart]] = []
+        forms = [self._alternatives(form, conditions, MOST_CHOICES) for form in load.at]
+        if prod(map(len, forms)) > MOST_ALTERNATIVES:
+            return [load], []
+        return [Access(load.op, load.array, at) for at in product(*forms)], conditions
+
+    def _alternatives(self, form: Form, conditions: list[list[Apart]], depth: int) -> list[Form]:
+        """Forms one of which is equal to a subscript; itself, if it is one or nothing is known."""
+        for symbol in form.symbols():
+            if depth == 0 or symbol.dim is not None or not inside(symbol.value, self.op):
+                continue
+            choices = self._choices(symbol.value, conditions, depth)
+            if choices is not None:
+                found = [form.substitute(symbol, choice) for choice in choices]
+                return list(dict.fromkeys(f for each in found for f in self._alternatives(each, conditions, depth - 1)))
+        return [form]
+
+    def _choices(self, value: Value, conditions: list[list[Apart]], depth: int) -> list[Form] | None:
+        """The values one of which an integer has that an operation chooses."""
+        op = value.op
+        if op is None:
+            return None
+        if op.opdef is ops.minsi or op.opdef is ops.maxsi:
+            return [self.forms.of(v) for v in op.operands]
+        if op.opdef is ops.select:
+            return [self.forms.of(v) for v in op.operands[1:]]
+        if op.opdef is ops.if_:
+            return [self.forms.of(region.terminator.operands[value.index]) for region in op.regions]
+        if op.opdef is ops.bound:
+            subscript, extent = map(self.forms.of, op.operands)
+            return [subscript, subscript + extent]
+        if op.opdef is ops.remsi:
+            x, n = map(self.forms.of, op.operands)
+            found: list[list[Apart]] = []
+            if not self.is_visible(n) or not all(
+                self._once_around(each, n, found) for each in self._alternatives(x, found, depth - 1)
+            ):
+                return None
+            conditions += found
+            return [x, x + n, x - n]
+        return None
+
+    def _once_around(self, form: Form, n: Form, conditions: list[list[Apart]]) -> bool:
+        """Whether it can be said in front of the nest that a number is between ``-2 * n`` and ``2 * n``; ``conditions``
+        get what has to hold for that."""
+        moved = self.moved(form)
+        if moved is None:
+            return False
+        empty: list[Apart] = []
+        first = last = form
+        if isinstance(moved, Moved):
+            ends = self.range(moved.loop)
+            if ends is None or not self.is_visible(moved.rest):
+                return False
+            empty = [ends]
+            first, last = (moved.rest + end * moved.factor for end in (ends[0], ends[1] - 1))
+            if moved.factor < 0:
+                first, last = last, first
+        for low, high in ((first, ONE - n * 2), (n * 2 - 1, last)):
+            rest = low - high
+            if not (rest.is_constant and rest.constant >= 0):
+                conditions.append([(low, high), *empty])
+        return True
+
+    def _is_short(self, low: Form, high: Form) -> bool:
+        """Whether a range has a few numbers at most, in all cases."""
+        pairs = product(self._bounds(low, -1), self._bounds(high, 1))
+        return any((b - a).is_constant and (b - a).constant <= FEW for a, b in pairs)
+
+    def _bounds(self, form: Form, sign: int, depth: int = MOST_CHOICES) -> list[Form]:
+        """Forms that one is not more than (``sign`` 1), or not less (-1)."""
+        found = [form]
+        for symbol in form.symbols():
+            op, factor = symbol.value.op, form.coefficient(symbol)
+            if depth == 0 or symbol.dim is not None or op is None or not factor.is_constant:
+                continue
+            if op.opdef is (ops.minsi if factor.constant * sign > 0 else ops.maxsi):
+                for v in op.operands:
+                    found += self._bounds(form.substitute(symbol, self.forms.of(v)), sign, depth - 1)
+        return found
+
     def box(self, store: Access | None, load: Access) -> Box | None:
         """What ranks read by a load for what is stored, or for all (None); None if all of it is their own."""
         wanted = self.layouts.of(load.array)
@@ -167,9 +261,12 @@ class Nest:
         return None if local else Box(self._guards(store), tuple(along))
 
     def takes_all(self, load: Access, box: Box) -> bool:
-        """Whether a rank reads more of an axis than what belongs to its block."""
+        """Whether a rank reads more of an axis than what belongs to its block, and a few elements."""
         pairs = zip(self.layouts.of(load.array), box.axes, strict=True)
-        return any(axis != NONE and along[0] == NONE and along[6] for axis, along in pairs)
+        return any(
+            axis != NONE and along[0] == NONE and along[6] and not self._is_short(along[4], along[5])
+            for axis, along in pairs
+        )
 
     def _guards(self, store: Access | None) -> tuple[Guard, ...]:
         if store is None or store.at is None:
@@ -213,7 +310,7 @@ class Nest:
     def apart(self, load: Access, store: Access) -> list[Apart] | None:
         """What shows that a load and a store of an array never meet: one of these has to hold, of forms that are known
         in front of the nest. None if nothing does."""
-        if self._order[load.op] < self._order[store.op] and self._independent(load.op, store.op):
+        if self._order[load.op] < self._order[store.op] and self._meet_in_one_iteration(load, store):
             return []  # what is loaded was there before
         found = []
         for a, b in zip(load.at or (), store.at or (), strict=False):
@@ -233,11 +330,13 @@ class Nest:
         one, other = self.moved(a), self.moved(b)
         return isinstance(one, Moved) and isinstance(other, Moved) and one.loop is other.loop
 
-    def _independent(self, a: Op, b: Op) -> bool:
-        """Whether the iterations of all loops around two operations may be run in any order."""
-        around = set(enclosing(b.parent))
-        both = [loop for loop in enclosing(a.parent) if loop in around and self._holds(loop)]
-        return all(loop.opdef in (ops.parallel, ops.if_) for loop in both)
+    def _meet_in_one_iteration(self, a: Access, b: Access) -> bool:
+        """Whether iterations of the loops around both may be run in any order, or have elements of their own."""
+        around = set(enclosing(b.op.parent))
+        both = [loop for loop in enclosing(a.op.parent) if loop in around and self._holds(loop)]
+        same = [self.moved(x) for x, y in zip(a.at or (), b.at or (), strict=False) if x == y]
+        own = {moved.loop for moved in same if isinstance(moved, Moved)}
+        return all(loop.opdef in (ops.parallel, ops.if_) or loop in own for loop in both)
 
     def _holds(self, op: Op) -> bool:
         return op is self.op or self.op in enclosing(op.parent)

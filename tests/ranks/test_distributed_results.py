@@ -116,10 +116,10 @@ def wide(u: Any) -> Any:
     return np.sum(w * w) + np.sum(e * e) + np.sum(v * v)
 
 
-def on_ranks(count: int, f: Any, x: Any) -> Any:
+def on_ranks(count: int, f: Any, x: Any, *rest: Any) -> Any:
     def run() -> Any:
         grid = adc.Grid(x.shape)
-        value, bar = adc.distribute(f, grid).value_and_grad(x)
+        value, bar = adc.distribute(f, grid).value_and_grad(x, *rest)
         return float(value), grid.gather(bar).tolist()
 
     found = mpi.simulate(count, run)
@@ -141,18 +141,36 @@ def test_grids_of_a_few_rows() -> None:
 
 def test_an_array_that_is_not_always_about_as_long_as_the_grid_is_not_cut() -> None:
     @jit_grad
-    def least(u: Any) -> Any:
+    def least(u: Any, most: Any) -> Any:
         n = len(u)
         v = np.zeros(max(n - 1, 4))
-        for i in range(min(n, 4)):
+        for i in range(min(n, most)):
             v[i] = u[i] * u[i]
         return np.sum(v[1:] * v[:-1])
 
     for n in (2, 4):  # on several ranks each would need all of what it is computed from
         x = field(n)
-        assert on_ranks(1, least, x)[0] == pytest.approx(float(least(x)), rel=1e-14)
+        assert on_ranks(1, least, x, 4)[0] == pytest.approx(float(least(x, 4)), rel=1e-14)
         with pytest.raises((errors.CompileTypeError, ValueError), match="all of this array"):
-            on_ranks(2, least, x)
+            on_ranks(2, least, x, 4)
+
+
+def test_loops_of_a_few_iterations_are_run_by_all_ranks() -> None:
+    @jit_grad
+    def few(u: Any) -> Any:
+        v = np.zeros(max(len(u) - 1, 4))
+        for i in range(min(len(u), 4)):
+            v[i] = u[i] * u[i]
+        return np.sum(v[1:] * v[:-1]) + np.sum(u)
+
+    for n in (2, 4, 9):
+        x = field(n)
+        value, bar = few.value_and_grad(x)
+        one = on_ranks(1, few, x)
+        np.testing.assert_allclose(one[0], value, rtol=1e-14)
+        np.testing.assert_allclose(one[1], bar, rtol=1e-14)
+        for count in (2, 3, 6):
+            assert on_ranks(count, few, x) == one, (n, count)
 
 
 @pytest.mark.parametrize("seed", [1002, 1003, 1005, 1008, 1011])
