@@ -99,8 +99,9 @@ def _object_code(
     fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
     own = llvm_text.with_aliases(lowered.text(), {f"adc.{name}": entry for name, entry in entries.items()})
     stubs_text = llvm_text.alone(lowered.target.triple, fragments)
-    # At the levels for loops LLVM takes 20 ms for a stub, and a call 0.005 microseconds less.
-    levels = dict.fromkeys([own, *apart.texts.values()], options.level) | {stubs_text: 0}
+    levels = {text: options.level if symbol in apart.worth_it else 0 for symbol, text in apart.texts.items()}
+    levels[own] = options.level if lowered.repeats or not apart.texts else 0
+    levels[stubs_text] = 0  # at the levels for loops LLVM takes 20 ms, and a call 0.005 microseconds less
     optimized = optimize_or_find_all(levels, lowered.target)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []

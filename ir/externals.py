@@ -19,6 +19,9 @@ SYMBOL = "adc.symbol"
 UNIT = "adc.unit"
 """Of a function: a loop nest, or a rare copy of one, which is compiled by itself, for all modules that have it."""
 
+EXCEPTIONAL = "adc.exceptional"
+"""Of a branch with a cold region, and of a unit made of that: what gets there nearly always ends with an error."""
+
 Partial = Callable[..., Value]
 
 RUNTIME = "run-time support"

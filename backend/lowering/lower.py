@@ -43,6 +43,7 @@ class Lowered:
     ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
+    ``repeats``: there are loops in it, or functions that call themselves.
     ``linking`` has the C functions of the user's that it calls. ``places``: file and line of loops, by their numbers.
     ``elsewhere`` are the symbols of functions that are compiled by themselves.
     """
@@ -54,6 +55,7 @@ class Lowered:
     exports: tuple[str, ...]
     sites: tuple[Site, ...]
     counted: tuple[Counted, ...] = ()
+    repeats: bool = True
     linking: Linking = field(default_factory=Linking)
     places: tuple[tuple[str, int], ...] = ()
     elsewhere: tuple[str, ...] = ()
@@ -124,6 +126,7 @@ def lower_module(
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
         counted=tuple(emitter.counted),
+        repeats=emitter.repeats or bool(depth.circular),
         linking=emitter.linking,
         elsewhere=tuple(emitter.elsewhere),
         places=tuple(emitter.places),
@@ -198,6 +201,7 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
     terminator = e.lower_ops(func.body)
     stays = circular or "adc.noinline" in func.attrs
     rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if stays else ""
+    module.repeats |= e.repeats
     if func.name in module.once and e.shares_out and not e.repeats:
         rare = "noinline optnone "
     inline = "alwaysinline " if func.name in module.effects.inlined and not rare else ""

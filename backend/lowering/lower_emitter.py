@@ -86,6 +86,7 @@ class ModuleEmitter:
     vectors: bool = True  # functions have variants for the vectors that loops may become
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
     elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled by themselves
+    repeats: bool = False  # whether there are loops in it
     once: Collection[str] = ()  # functions that are not optimised if they have no loops but those on threads
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)

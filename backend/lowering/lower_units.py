@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 
 from adc.backend.lowering.lower import Lowered, lower_module
@@ -19,15 +19,17 @@ from adc.backend.lowering.lower_types import quoted
 from adc.backend.target import Target
 from adc.ir.callgraph import callees, components, reachable
 from adc.ir.core import Func, Module
-from adc.ir.externals import SYMBOL, UNIT
+from adc.ir.externals import EXCEPTIONAL, SYMBOL, UNIT
 
 
 @dataclass(frozen=True)
 class Units:
-    """What was lowered apart: each unit by the name of its function, and the texts, by their symbols."""
+    """What was lowered apart: each unit by the name of its function, and the texts, by their symbols. Those of
+    ``worth_it`` are worth optimising."""
 
     units: Mapping[str, Unit]
     texts: Mapping[str, str]
+    worth_it: Set[str]
     lowered: tuple[Lowered, ...]
 
 
@@ -38,6 +40,7 @@ def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target 
     """
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
+    worth_it: set[str] = set()
     made: list[Lowered] = []
     for name in (name for component in components(module) for name in component):
         func = module.funcs[name]
@@ -53,8 +56,10 @@ def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target 
         symbol = f"adc.unit.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         units[name] = Unit(symbol, lowered.sites, lowered.counted)
         texts[symbol] = text.replace(f'@"{_NAMELESS}"', f"@{quoted(symbol)}")
+        if EXCEPTIONAL not in func.attrs:
+            worth_it.add(symbol)
         made.append(lowered)
-    return Units(units, texts, tuple(made))
+    return Units(units, texts, worth_it, tuple(made))
 
 
 _NAMELESS = "adc.unit"

@@ -214,6 +214,7 @@ class _Region:
         with arrays_in_turn(inside, op):
             range_loop(inside, "%first", "%last", "1", [], [], run_block)
         inside.do("ret i32 0")
+        module.repeats |= inside.repeats
         attributes = module.attributes("nounwind noinline " + module.loop_attributes)
         scope = f" !dbg {inside.scope}" if inside.scope else ""
         module.bodies.append(

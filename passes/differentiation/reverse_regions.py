@@ -12,6 +12,7 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.externals import EXCEPTIONAL
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.permutations import Orbit
 from adc.ir.types import index
@@ -155,7 +156,7 @@ class RegionSweep(ReverseSweep):
         for target, inner in branches:
             with insert_at(target):
                 build(ops.yield_, [inner[v] if v in inner else const(0.0, v.type) for v in changed])
-        kept = {name: op.attrs[name] for name in (COLD, ops.LIKELY) if name in op.attrs}
+        kept = {name: op.attrs[name] for name in (COLD, EXCEPTIONAL, ops.LIKELY) if name in op.attrs}
         regions = [target for target, _ in branches]
         made = build(ops.if_, [condition], kept, [v.type for v in changed], regions)
         for v, total in zip(changed, made.results, strict=True):

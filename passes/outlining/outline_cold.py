@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module
-from adc.ir.externals import UNIT
+from adc.ir.externals import EXCEPTIONAL, UNIT
+from adc.ir.nesting import enclosing
 from adc.passes.analysis.cold import COLD, cold_region, walk_warm
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.outlining.equal_functions import merge_equal
@@ -32,9 +33,12 @@ class OutlineCold:
             pieces = [_inside(region) for region in regions if any(op.opdef in LOOPS for op in region.walk())]
             pieces = [piece for piece in pieces if not shows_frame(piece.moved)]
             if pieces:
-                for made in outline(module, pieces, f"{func.name}.cold", Aliasing.asked(func, module)):
-                    made.attrs.update({COLD: True, UNIT: True})
-                    moved.append(made)
+                branches = [next(enclosing(piece.moved[0].parent)) for piece in pieces]
+                made = outline(module, pieces, f"{func.name}.cold", Aliasing.asked(func, module))
+                for branch, cold in zip(branches, made, strict=True):
+                    exceptional = {EXCEPTIONAL: True} if EXCEPTIONAL in branch.attrs else {}
+                    cold.attrs.update({COLD: True, UNIT: True, **exceptional})
+                moved += made
         merge_equal(module, moved)
         return module
 

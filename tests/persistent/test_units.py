@@ -223,3 +223,14 @@ def test_what_calls_other_functions_stays() -> None:
     helper = "func.func @g() {\n  func.return\n}\n"
     calling = NEST.replace("  func.return", "  func.call @g() : () -> ()\n  func.return")
     assert not symbols((helper + calling + CALLER).replace("NAME", "one"))
+
+
+def test_what_nearly_always_ends_with_an_error_is_not_worth_optimising() -> None:
+    plain = (NEST + CALLER).replace("NAME", "one")
+    exceptional = plain.replace("{adc.unit = true", "{adc.exceptional = true, adc.unit = true")
+    assert exceptional != plain
+    ordinary, rare = (lower_units(parse_module(t), threads=True, vectors=True) for t in (plain, exceptional))
+    assert ordinary.worth_it == set(ordinary.texts) and not rare.worth_it
+    # Where another function has the same text, it is worth it.
+    both = exceptional + NEST.replace("NAME", "two") + CALLER.replace("@f", "@g").replace("NAME", "two")
+    assert lower_units(parse_module(both), threads=True, vectors=True).worth_it == ordinary.worth_it

@@ -56,6 +56,6 @@ func.func @f(%x: memref<?xf64> {adc.readonly = true}, %i: index) -> f64 {
     }
     %y_0 = memref.load %t_0[%c1_0] : memref<?xf64>
     scf.yield %y_0 : f64
-  } {adc.cold = "else"}
+  } {adc.cold = "else", adc.exceptional = true}
   func.return %2 : f64
 }
