@@ -125,7 +125,7 @@ REFUSED = [
     ('"vector.print"(%z) : (f64) -> ()', "vector.print is not supported"),
     ('%a = "arith.addf"(%z, %w) : (f64, f64) -> f64', "%w is not a value"),
     ('%a = "arith.addf"(%z, %c) : (f64, index) -> f64', "arith.addf"),
-    ('%a = "arith.constant"() <{value = 1.0 : f16}> : () -> f16', "the type f16"),
+    ('%a = "arith.constant"() <{value = 1.0 : bf16}> : () -> bf16', "the type bf16"),
     ('"cf.br"()[^bb1] : () -> ()', "goes to another block"),
     ('"func.call"() <{callee = @other}> : () -> ()', "there is no function other"),
     ('%a = "arith.addf"(%z, %z) : f64', "expected '('"),

@@ -23,8 +23,8 @@ return np.array([x])"""
 
 # The program that is refused; what is written in its place.
 PAIRS = [
-    ("np.float16(a[0, 0])", "np.float32(a[0, 0])"),
-    ("np.half(a[0, 0])", "np.float32(a[0, 0])"),
+    ("np.longdouble(a[0, 0])", "np.float64(a[0, 0])"),
+    ("np.clongdouble(a[0, 0])", "np.complex128(a[0, 0])"),
     ("np.histogramdd(a[:, :2], bins=2)[0]", "np.histogram2d(a[:, 0], a[:, 1], bins=2)[0]"),
     ("np.real_if_close(a + 0j)", "(a + 0j).real"),
     (
