@@ -3,6 +3,7 @@
 from __future__ import annotations
 import __future__
 
+import ast
 import linecache
 import os
 import stat
@@ -43,7 +44,7 @@ def text_of(code: types.CodeType, module_globals: dict[str, object]) -> tuple[tu
     if lines and name not in _NAMELESS:
         if not _may_have_changed(name):
             return lines, code
-        if (found := _made_from("".join(lines), code)) is not None:
+        if (found := _made_from("".join(lines), code, _pytest_config(module_globals))) is not None:
             return lines, found
         raise NoSource(
             f"its file {name} was changed after import", "import the module again (importlib.reload, or a new process)"
@@ -110,10 +111,15 @@ def _program() -> tuple[str, ...]:
     return tuple(found)
 
 
-def _made_from(text: str, code: types.CodeType) -> types.CodeType | None:
+def _pytest_config(module_globals: dict[str, object]) -> tuple[object] | None:
+    """The configuration of pytest, if it has rewritten the assertions in a module."""
+    return (getattr(module_globals.get("__loader__"), "config", None),) if "@pytest_ar" in module_globals else None
+
+
+def _made_from(text: str, code: types.CodeType, pytest_config: tuple[object] | None = None) -> types.CodeType | None:
     """What of a text is ``code``: by its place too, or else by what it does. IPython's autoreload compiles functions
     without what stands before them."""
-    every = _compiled(text, code.co_flags & _FUTURE)
+    every = _compiled(text, code.co_flags & _FUTURE, pytest_config)
     if code in every:
         return code
     wanted = facts(code)
@@ -132,10 +138,14 @@ def _constant(value: object) -> str:
 
 
 @lru_cache(maxsize=16)
-def _compiled(text: str, flags: int) -> tuple[types.CodeType, ...]:
+def _compiled(text: str, flags: int, pytest_config: tuple[object] | None) -> tuple[types.CodeType, ...]:
     """All code objects of a text; none if it has an error."""
+    tree = None
     try:
-        whole = compile(text, "<text>", "exec", flags=flags, dont_inherit=True)
+        if pytest_config is not None:
+            tree = ast.parse(text)
+            sys.modules["_pytest.assertion.rewrite"].rewrite_asserts(tree, text.encode(), "<text>", *pytest_config)
+        whole = compile(text if tree is None else tree, "<text>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return ()
     return tuple(_within(whole))

@@ -13,6 +13,7 @@ import pytest
 
 import adc
 from adc import jit_grad
+from adc.frontend.syntax import texts
 
 
 def run(*arguments, text=None, stdin=None):
@@ -208,6 +209,18 @@ def test_a_file_that_was_compiled_before_it_changed(tmp_path):
     assert f.grad(1.0) == 2.0  # of what was read for the value
     with pytest.raises(adc.AdcError, match="was changed after import"):
         f(np.ones(3))
+
+
+def test_assertions_that_pytest_has_rewritten():
+    """In a file that was saved just before pytest began, which may have been after it was imported."""
+
+    def f(x):
+        assert x > 0
+        return x * x
+
+    assert "@py_assert1" in f.__code__.co_varnames  # pytest has
+    with mock.patch.object(texts, "_STARTED", 0.0):
+        assert adc.grad(f)(3.0) == 6.0
 
 
 def test_a_function_that_was_moved_in_its_file(tmp_path):
