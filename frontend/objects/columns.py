@@ -15,17 +15,19 @@ from adc.frontend.data.dims import Dim, brought_here, dim_value, same_dim
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, Static, Tuple
 from adc.frontend.elements import from_element, to_element
+from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.bits import logical_not
+from adc.frontend.numeric.convert import convert
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.numeric.views import row
 from adc.frontend.objects import heap, held
 from adc.frontend.objects.merge import coerce, flatten
 from adc.frontend.traps import trap_unless
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index
-from adc.ir.builder import build
+from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
 
 Shape = tuple[Dim, ...] | None
@@ -51,6 +53,16 @@ def has_arrays(item: abstract.Abstract) -> bool:
     return any(isinstance(leaf, abstract.Array) for leaf in leaves(item))
 
 
+def several_kinds() -> Exception:
+    """What keeps items with arrays from being one of several."""
+    return refuse(
+        current_loc(),
+        "the items of a list whose length depends on the run cannot be None, or have other constants, beside arrays",
+        "give items without an array one of zeros, and say in a second list of numbers which they are",
+        kind=kinds.TYPE_DIFFERS,
+    )
+
+
 def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]:
     """An item taken apart."""
     if isinstance(item, abstract.Array):
@@ -58,6 +70,8 @@ def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]
         return [v]
     if (isinstance(item, abstract.Tuple) and has_arrays(item)) or isinstance(v, Ref):
         assert isinstance(item, abstract.Tuple)
+        if item.form.kind == "choice":
+            raise several_kinds()
         inner = heap.contents(frame, v).items if isinstance(v, Ref) else v.items  # type: ignore[attr-defined]
         return [part for one, t in zip(inner, item.items, strict=True) for part in parts(frame, one, t)]
     return list(flatten(coerce(v, item)))
@@ -155,12 +169,15 @@ def load(frame: Frame, columns: Sequence[Array], item: abstract.Abstract, k: Val
     return make(item)
 
 
-def loaded_parts(columns: Sequence[Array], k: Value) -> list[Part]:
-    """The parts of item ``k``."""
-    return [
-        row(column, k) if column.rank > 1 or column.is_complex else from_element(ops.load(column.memref, k))
-        for column in columns
-    ]
+def loaded_parts(columns: Sequence[Array], k: Value, into: Sequence[Array]) -> list[Part]:
+    """The parts of item ``k``, numbers as those that the columns ``into`` hold."""
+
+    def part(column: Array, other: Array) -> Part:
+        if column.rank > 1 or column.is_complex:
+            return row(column, k)
+        return convert(Scalar(from_element(ops.load(column.memref, k)), column.dtype), other.dtype)
+
+    return [part(column, other) for column, other in zip(columns, into, strict=True)]
 
 
 def window(column: Array, count: Value) -> Array:

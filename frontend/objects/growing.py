@@ -145,7 +145,8 @@ def write(frame: Frame, held: Contents, k: Value, item: AbstractValue) -> None:
 
 def move(frame: Frame, source: Contents, k: Value, target: Contents, to: Value) -> None:
     """Let an item of ``target`` be item ``k`` of ``source``, which has the same type of items."""
-    columns.write(frame, buffers(target), to, columns.loaded_parts(buffers(source), k), moved=True)
+    into = buffers(target)
+    columns.write(frame, into, to, columns.loaded_parts(buffers(source), k, into), moved=True)
 
 
 def copy_all(frame: Frame, source: Contents, target: Contents, shift: Value | None = None) -> None:
@@ -176,7 +177,11 @@ def converted(
     if is_growing(held):
         if row_of(held) == item:
             return held
-        result = allocated(frame, item, length(held), length(held), shapes_in(held))
+        before, after = len(columns.leaves(row_of(held))), len(columns.leaves(item))
+        if before != after and columns.has_arrays(item):
+            raise columns.several_kinds()
+        shapes = shapes_in(held) if before == after else [()] * after
+        result = allocated(frame, item, length(held), length(held), shapes)
         if has_arrays(held):
             copy_all(frame, held, result)
         else:

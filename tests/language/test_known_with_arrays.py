@@ -106,3 +106,19 @@ def test_keys_need_one_length():
     for f in (by_name, in_a_tuple):
         with pytest.raises(CompileError, match=r"zip\(\.\.\., strict=True\)"):
             adc.jit_grad(f)(V)
+
+
+def test_names_in_pairs():
+    """Names of items that the run may leave out: a list of a length that is not known, of tuples with constants."""
+
+    def f(v):
+        pairs = list(zip("abc", v))
+        total = 0.0
+        for name, x in pairs:
+            total += x * x if name == "b" else x
+        return pairs, total
+
+    compiled = adc.jit_grad(f)
+    for n in (0, 1, 2, 4):
+        assert compiled(V[:n]) == f(V[:n])
+    assert np.array_equal(adc.grad(lambda v: f(v)[1])(V), [1.0, 2 * V[1], 1.0, 0.0])

@@ -434,3 +434,18 @@ def test_what_refusals_say_to_write_works() -> None:
 
     np.testing.assert_array_equal(adc.jit_grad(numbers)(X, 3), several_shapes(X, 3))
     np.testing.assert_array_equal(adc.jit_grad(a_copy)([X], 3), a_copy([X], 3))
+
+
+def test_numbers_beside_arrays_change_their_type() -> None:
+    def f(u: Any, n: int) -> Any:
+        out: list[Any] = []
+        for k in range(n):
+            out.append((k, u * k))
+        if n > 1:
+            out.append((0.5, u))
+        return sum([k / 3 * np.sum(v) for k, v in out])
+
+    compiled = adc.jit_grad(f)
+    for n in range(4):
+        assert compiled(X, n) == pytest.approx(f(X, n))
+    np.testing.assert_allclose(compiled.grad(X, 3), 0.5 / 3 + 1 / 3 + 4 / 3)

@@ -282,3 +282,31 @@ def test_way_out():
 
     with pytest.raises(adc.errors.CompileTypeError, match="assert x is not None"):
         adc.jit_grad(f)(V)
+
+
+def test_items_appended_on_paths():
+    def f(v):
+        found = []
+        if v[0] > 0:
+            found.append((None, v[0]))
+        if v[1] > 0:
+            found.append((2.0 * v[1], 3.0))
+        return found
+
+    compiled = adc.jit_grad(f)
+    for signs in ([1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]):
+        assert compiled(np.array(signs)) == f(np.array(signs))
+
+
+@pytest.mark.parametrize("where", ["item", "in a tuple", "both known"])
+def test_items_with_arrays_refused(where):
+    def f(v):
+        found = [None, v] if where == "both known" else []
+        if v[0] > 0:
+            found.append(("none", v) if where == "in a tuple" else None)
+        if v[1] > 0:
+            found.append(("array", v) if where == "in a tuple" else v)
+        return found
+
+    with pytest.raises(adc.errors.CompileTypeError, match="beside arrays"):
+        adc.jit_grad(f)(V)
