@@ -117,7 +117,7 @@ class _Prover(_Scoped):
 
     def _block(self, block: Block) -> None:
         mark = len(self._scope)
-        kept = Block()
+        kept = block.in_place_of()
         for op in block.ops:
             self.assume(op)
             if op.opdef is ops.bound and op.attrs["check"]:

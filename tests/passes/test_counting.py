@@ -44,6 +44,19 @@ def upper(a: Any, x: Any, start: int) -> float:
     return total
 
 
+def shrinking(a: Any, x: Any, start: int) -> float:
+    """The lengths of rows are known when the program runs, and differ."""
+    total = 0.0
+    d = min(4, len(a))
+    for p in range(len(x)):
+        q = start
+        for i in range(5):
+            for j in range(d - i):
+                total += a[q] * a[q] * x[p] * (1.0 + j)
+                q += 1
+    return total
+
+
 def computed(a: Any, x: Any, start: int) -> float:
     total = 0.0
     for p in range(len(x)):
@@ -106,7 +119,7 @@ def by_columns(a: Any, x: Any, start: int) -> float:
     return total
 
 
-EXACT = {by_columns: 6, in_threads: 10, lower: 10, upper: 10, computed: 10, simplex: 8, blocks: 10}
+EXACT = {by_columns: 6, in_threads: 10, lower: 10, upper: 10, shrinking: 10, computed: 10, simplex: 8, blocks: 10}
 COMPILED = {f: jit_grad(argnums=(0, 1))(f) for f in EXACT}
 
 
@@ -171,3 +184,47 @@ def test_nothing_is_checked_inside(function: Any) -> None:
 
 def _carried(op: Op, result: Value) -> bool:
     return op.opdef is ops.for_ and result.type == index
+
+
+def hashed(a: Any, x: Any, wanted: bool, d: int) -> float:
+    """Places that take a while to count."""
+    total = 0.0
+    for p in range(len(x)):
+        if wanted:
+            q = 0
+            for i in range(d):
+                for j in range(i):
+                    total += a[q] * x[p]
+                    q = (3 * q + j) % 7
+    return total
+
+
+def test_nothing_is_counted_where_nothing_is_done() -> None:
+    compiled, a, two = jit_grad(hashed), RNG.random(7), RNG.random(2)
+    assert compiled(a, two, True, 5) == pytest.approx(hashed(a, two, True, 5), rel=1e-13)
+    module = parse_module(compiled.dump_ir("simplified"))
+    for x, wanted in ((RNG.random(0), True), (two, False)):
+        statistics = interpreter.Statistics()
+        assert interpreter.run(module, "hashed", [a, x, wanted, 40], statistics=statistics) == [0.0]
+        assert sum(statistics.executed.values()) < 200
+
+
+def within_row(a: Any, x: Any, d: int) -> float:
+    """How long the row is that begins there does not tell how long those before it were."""
+    q, total = 0, 0.0
+    for i in range(3):
+        length = max(d - 3 * i, 0)
+        for _ in range(1):
+            total += a[q - i * length] * x[0]
+        q += length
+    return total
+
+
+def test_rows_of_several_lengths() -> None:
+    compiled, a, x = jit_grad(within_row), RNG.random(9), RNG.random(1)
+    for d in (0, 2, 3, 5):
+        assert compiled(a, x, d) == pytest.approx(within_row(a, x, d), rel=1e-13)
+    with pytest.raises(IndexError):
+        within_row(a, x, 7)
+    with pytest.raises(IndexError):
+        compiled(a, x, 7)
