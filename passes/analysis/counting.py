@@ -8,7 +8,8 @@
 
 What packs triangles, walks blocks of several sizes, or has the place of a row as ``i * (i + 1) // 2`` is no linear
 form, but follows from counters and from what is known before the nest. Loops that it does not depend on are left out,
-and at least one must be: so the copy takes less time than what it looks into (an inspector, see ``extremes``).
+and at least one must be: so the copy takes less time than what it looks into (an inspector, see ``extremes``). Where it
+is known before the nest that such a loop, or a branch, is not gone through, nothing is counted.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from adc.ir import ops
-from adc.ir.arith import const_index, constant_of
+from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
-from adc.ir.types import index
+from adc.ir.types import i1, index
 from adc.passes.analysis.kinds import COUNTED, DIVISIONS, LOOPS, PURE
 
 MOST_OPERATIONS = 40
@@ -37,6 +38,7 @@ class Counting:
         self._ops: set[Op] = set()
         self._loops: set[Op] = set()
         self._carried: dict[Op, dict[int, None]] = {}
+        self._runs: list[Value] = []  # whether what is left out around a loop of the copy is gone through
         self._path = [loop] if point.parent is loop else [*_up_to(point, loop)][::-1]
         self.found = self._follow(list(values)) and self._is_less()
 
@@ -93,7 +95,16 @@ class Counting:
         if op in self._loops:
             return self._copy(op, mapping, depth, best)
         region = next(r for r in op.regions if r is self.point or self._next(depth) in r.ops)
-        return self._run(region, mapping, depth, best)
+        around = len(self._runs)
+        if not any(inside(v, self.loop) for v in op.operands[:3]):
+            if op.opdef in COUNTED:
+                self._runs.append(ops.cmpi(*op.operands[:2], predicate="slt"))
+            elif op.opdef is ops.if_:
+                (taken,) = op.operands
+                self._runs.append(taken if region is op.regions[0] else ops.xori(taken, const(True, i1)))
+        best = self._run(region, mapping, depth, best)
+        del self._runs[around:]
+        return best
 
     def _next(self, depth: int) -> Op | None:
         return self._path[depth + 1] if depth + 1 < len(self._path) else None
@@ -105,13 +116,17 @@ class Counting:
         made = Block([index, *(v.type for v in starts), *([index] if best is not None else [])], [body.args[0].hint])
         mapping[body.args[0]] = made.args[0]
         mapping.update((body.args[1 + k], made.args[1 + n]) for n, k in enumerate(carried))
-        bounds = [mapping.get(v, v) for v in loop.operands[:3]]
+        lower, upper, step = (mapping.get(v, v) for v in loop.operands[:3])
+        runs, self._runs = self._runs, []
+        for each in runs:
+            upper = ops.select(each, upper, lower)
         with insert_at(made):
             found = self._run(body, mapping, depth, made.args[-1])
             ends = [mapping.get(v, v) for v in (body.terminator.operands[k] for k in carried)]
             build(ops.yield_, [*ends, *([found] if best is not None else [])])
+        self._runs = runs
         begin = [*starts, *([best] if best is not None else [])]
-        copy = build(ops.for_, [*bounds, *begin], None, [v.type for v in begin], [made])
+        copy = build(ops.for_, [lower, upper, step, *begin], None, [v.type for v in begin], [made])
         mapping.update((loop.results[k], copy.results[n]) for n, k in enumerate(carried))
         return copy.results[-1]
 
