@@ -6,7 +6,8 @@
 A condition that compares the counter with something constant in the loop has one value on each side of a *threshold*.
 The range is cut there, so that the large part in the middle has neither condition nor wrapped subscript in it: it can
 be shown to stay within bounds, made SIMD, and its adjoint gathered. ``(i + 1) % n`` is such a condition as well, and so
-are subscripts ``max(i - 1, 0)`` and ``min(i + 1, n - 1)``, and ``u[i - 1]`` where ``i`` begins at 0.
+are subscripts ``max(i - 1, 0)`` and ``min(i + 1, n - 1)``. ``u[i - 1]`` where ``i`` begins at 0 is one for ranks alone:
+elsewhere two loops would be more code, and it would not be known any more that they write each element once.
 
 The parts run in order, so a loop whose order matters means what it did; but only loops that may turn out parallel are
 cut, those in which everything that is stored to is subscripted by the counter. Near each end there is one cut at most,
@@ -46,7 +47,8 @@ LARGEST = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class SplitIndexSets:
-    """Cut loops at the thresholds of their conditions. ``rims``: also in the few iterations near the ends."""
+    """Cut loops at the thresholds of their conditions. ``rims``: also in the few iterations near the ends, and where
+    subscripts begin to count from the end; this is for arrays that are shared out among ranks."""
 
     rims: bool = False
     name: ClassVar[str] = "split-index-sets"
@@ -133,7 +135,7 @@ class _Splitting:
 
     def _test(self, loop: Op, op: Op) -> _Test | None:
         kind = op.opdef
-        if kind not in _TESTS or op.operands[0].type != index:
+        if kind not in _TESTS or op.operands[0].type != index or (kind is ops.bound and not self._rims):
             return None
         counter = loop.regions[0].args[0]
         a, b = (self._integers.linear(v, exact=True) for v in op.operands)
