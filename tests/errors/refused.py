@@ -22,7 +22,7 @@ from adc import prange
 G = np.ones(3)
 COUNT = 3
 HUGE = 2**70
-HALVES = np.ones(3, np.float16)
+EXTENDED = np.ones(3, np.longdouble)
 TABLE = {"a": 1.0}
 
 
@@ -390,12 +390,12 @@ def text_into_array(u):
     return u
 
 
-def half_precision(n):
-    return np.zeros(n, dtype=np.float16)  # error: unsupported-dtype | np.zeros(n, dtype=np.float16)
+def extended_precision(n):
+    return np.zeros(n, dtype=np.longdouble)  # error: unsupported-dtype | np.zeros(n, dtype=np.longdouble)
 
 
-def captured_half_precision(x):
-    return x + HALVES[0]  # error: unsupported-value | HALVES
+def captured_extended_precision(x):
+    return x + EXTENDED[0]  # error: unsupported-value | EXTENDED
 
 
 def captured_huge(x):
