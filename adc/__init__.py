@@ -18,6 +18,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from adc import began as began  # before any other module of adc is read
+
 if TYPE_CHECKING:
     from adc import errors, interop
     from adc.along import hvp, jvp

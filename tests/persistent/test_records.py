@@ -6,6 +6,7 @@ import enum
 import functools
 import linecache
 import math
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc import compiler, jit_grad
+from adc import began, compiler, jit_grad, makers
 from adc.backend import object_cache, runtime
 from adc.ir import notices
 from adc.persistent import records
@@ -299,3 +300,10 @@ def test_options_types_and_layouts_have_records_of_their_own(traces: list[str]) 
             for threads in (None, 2):
                 assert jit_grad(threads=threads)(total)(x) == pytest.approx(float(np.sum(np.multiply(x, x))))
         assert len(traces) == 10  # two of the arrays have any strides
+
+
+def test_modules_that_changed_since_they_may_have_been_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(began, "BEGAN", time.time_ns() + 10**9)
+    assert makers.makers.__wrapped__() == makers.makers.__wrapped__()
+    monkeypatch.setattr(began, "BEGAN", 0)  # all have
+    assert makers.makers.__wrapped__() != makers.makers.__wrapped__()
