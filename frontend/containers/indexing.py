@@ -29,7 +29,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.objects import growing, heap, list_changes
 from adc.frontend.objects.merge import Clash, coerce, join
 from adc.ir import kinds, ops
@@ -88,6 +88,7 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
 
 def subscript(index: AbstractValue) -> Value:
     """An integer between brackets."""
+    index = unboxed(index)
     if not is_numeric(index) or kind(as_scalar(index).dtype) == 2:
         raise refuse(
             current_loc(),

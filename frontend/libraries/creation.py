@@ -13,7 +13,7 @@ from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.libraries.rules import static_of
-from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, convert, kind, nonzero, real_needed
+from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, convert, kind, nonzero, real_needed, unboxed
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -58,7 +58,7 @@ def shape_argument(v: AbstractValue) -> list[Dim]:
     if isinstance(v, Static) and isinstance(v.value, tuple):
         items = tuple(Static(x) for x in v.value)
     result: list[Dim] = []
-    for item in items:
+    for item in map(unboxed, items):
         if not is_numeric(item) or kind(as_number(item).dtype) >= 2:
             raise refuse(
                 current_loc(), f"a shape is made of integers, not {describe_type(item)}", kind=kinds.WRONG_TYPE

@@ -20,6 +20,13 @@ def subscripts(v, s):
     return v[i], v[i:], v[:i], v.reshape(2, 3)[np.array(1), i], [v[k] for k in range(i)], max(s, 1.0), min(9.0, s)
 
 
+def shapes(v, s):
+    n = np.array(3 if s < 2.0 else 2)
+    items = [1.0, 2.0, 3.0, 4.0]
+    items[n] = s * 2.0
+    return np.zeros(n), np.ones((n, 2)), v.reshape(n, -1), np.broadcast_to(s, (2, n)), np.eye(n), items, items[n]
+
+
 def stored_through(v, s):
     a = v[0, ...]
     a[...] = 9.0
@@ -50,7 +57,7 @@ def leaves(result: Any) -> list[Any]:
     return [x for item in result for x in leaves(item)] if isinstance(result, (tuple, list)) else [result]
 
 
-@pytest.mark.parametrize("fn", [subscripts, stored_through, functions, accumulated], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("fn", [subscripts, shapes, stored_through, functions, accumulated], ids=lambda f: f.__name__)
 def test_values(fn):
     expected = leaves(fn(*copy.deepcopy((V, np.array(2.5)))))
     found = leaves(adc.jit_grad(fn)(*copy.deepcopy((V, np.array(2.5)))))
