@@ -58,7 +58,7 @@ def test_wrong_count_and_unknown_keywords(args: Any, kwargs: Any, said: str) -> 
         assert said in str(caught.value) and isinstance(caught.value, adc.errors.AdcError)
 
 
-DTYPES = ["f2", "g", "G", "M8[s]", "m8[s]", "U3", "S3", "O", "V4", ">f8"]
+DTYPES = ["g", "G", "M8[s]", "m8[s]", "U3", "S3", "O", "V4", ">f8"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -68,7 +68,7 @@ def test_dtypes_that_adc_has_not(dtype: Any) -> None:
         with pytest.raises(TypeError, match="argument a: an array of dtype") as caught:
             call(given)
         shown = str(caught.value)
-        assert str(given.dtype) in shown and "float64, float32, complex128, complex64, integers" in shown
+        assert str(given.dtype) in shown and "float64, float32, float16, complex128, complex64, integers" in shown
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_numbers_and_arrays_of_rank_zero(value: Any) -> None:
         assert np.array_equal(mine, theirs, equal_nan=True) and np.signbit(mine) == np.signbit(theirs)
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.longdouble, np.clongdouble])
+@pytest.mark.parametrize("kind", [np.longdouble, np.clongdouble])
 def test_numpy_numbers_that_adc_has_not(kind: type[np.generic]) -> None:
     with pytest.raises(TypeError, match=f"argument x: a NumPy scalar of type {np.dtype(kind)}"):
         TIMES(kind(2), 3)
