@@ -294,7 +294,11 @@ def number_function(
 def rounded(places: int, x: AbstractValue) -> AbstractValue:
     """``np.round`` of a number to so many digits after the point, or before it if there are less than none."""
     s = as_scalar(x)
-    if kind(s.dtype) < 2 and places >= 0 and s.dtype != i1:
+    if s.dtype == i1:  # NumPy's is of half precision
+        if places:
+            raise refuse(current_loc(), "np.round() to digits is not defined for bools", kind=kinds.WRONG_TYPE)
+        return Scalar(convert(s, f16), f16, weak=False)
+    if kind(s.dtype) < 2 and places >= 0:
         return strong(s)
     dtype = float_dtype("np.round", [x]) if kind(s.dtype) != 1 else f64
     value, power = convert(s, dtype), const(10.0 ** abs(places), dtype)
