@@ -28,12 +28,10 @@ def repeated(module: Module) -> set[str]:
     inside = [
         op.attrs["callee"]
         for func in module.funcs.values()
-        for op in func.walk()
-        if op.opdef is ops.call and any(around.opdef in _LOOPS for around in enclosing(op.parent))
+        for op in of_kinds(func.body, _CALLS)
+        if any(around.opdef in _LOOPS for around in enclosing(op.parent))
     ]
-    circular = [name for component in components(module) if len(component) > 1 for name in component]
-    own = [name for name, func in module.funcs.items() if name in callees(func)]
-    return set(reachable(module, [*inside, *circular, *own]))
+    return reachable(module, [*inside, *recursive(module)])
 
 
 def components(module: Module) -> list[list[str]]:

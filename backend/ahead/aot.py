@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,12 +100,11 @@ def build(
     ]
     linking.check_others([*llvm_text.functions(own[0]), *llvm_text.functions(own[1], "declare")])
     texts = [*own, *(_part_text(part, target, threads, debug, linking) for part in parts)]
-    if any(f"@{name}(" in text for text in texts for name in support_products.DECLARATIONS):
+    if _called(support_products.DECLARATIONS, texts):
         texts[0] = "\n".join((texts[0], support_products.products_ir(target)))
-    if any(f"@{name}(" in text for text in texts for name in support_team.DECLARATIONS):
+    if _called(support_team.DECLARATIONS, texts):
         texts[0] = "\n".join((texts[0], support_team.team_ir(polls=False)))
-    sorts = [name for name in support_sorts.NAMES if any(f"@{name}(" in text for text in texts)]
-    if sorts:
+    if sorts := _called(support_sorts.NAMES, texts):
         texts.append(support_sorts.sorts_ir(target, sorts))
     context = llvm.create_context()
     linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)
@@ -116,6 +115,11 @@ def build(
             item.linkage = llvm.Linkage.internal
     optimized = optimize(str(linked), target, level)
     return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), target, linking))
+
+
+def _called(names: Iterable[str], texts: Sequence[str]) -> list[str]:
+    """Those of ``names`` that LLVM IR calls."""
+    return [name for name in names if any(f"@{name}(" in text for text in texts)]
 
 
 def _only_public(text: str, context: llvm.ContextRef, public: Collection[str]) -> llvm.ModuleRef:

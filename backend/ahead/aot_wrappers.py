@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from adc.backend import support
 from adc.backend.ahead.aot_status import FAIL, SAY, Status
 from adc.backend.ahead.cabi import CFunction, CParam, CResult, dynamic_strides
-from adc.backend.calls.abi import register_type, result_words
+from adc.backend.calls.abi import result_words
 from adc.backend.llvm_text import Fragment, Writer, c_string
+from adc.backend.lowering.lower_types import register_type
 from adc.ir.types import MemRefType, RecordType, Type, i1, scalar_bytes
 
 

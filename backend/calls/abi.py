@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adc.ir.types import ComplexType, FloatType, IntType, MemRefType, Type, f64, index
+from adc.ir.types import ComplexType, MemRefType, Type, f64
 
 Layout = Literal["C", "inner", "any"]
 Structure = tuple["Structure", ...] | None  # None: not a tuple
@@ -184,15 +184,6 @@ class Signature:
     context: bool = True
     release_gil: bool = True
     threads: int = 0
-
-
-def register_type(t: Type) -> str:
-    """The LLVM type of a scalar, or of the first word of a memref."""
-    if isinstance(t, FloatType):
-        return {16: "half", 32: "float", 64: "double"}[t.width]
-    if isinstance(t, IntType):
-        return f"i{t.width}"
-    return "i64" if t == index else "ptr"
 
 
 def result_words(t: Type) -> int:

@@ -16,10 +16,10 @@ from adc.backend.calls.abi import (
     Structure,
     Unchanged,
     Unseen,
-    register_type,
 )
 from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.library import numpy_abi, python_abi
+from adc.backend.lowering.lower_types import register_type
 from adc.ir.types import ComplexType, Type, f64, i1, i64, index, scalar_bytes
 
 

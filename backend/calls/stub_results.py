@@ -13,12 +13,12 @@ from adc.backend.calls.abi import (
     ShadowOut,
     StaticOut,
     TupleOut,
-    register_type,
     result_words,
 )
 from adc.backend.calls.stub_arguments import Arguments
 from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.library import numpy_abi
+from adc.backend.lowering.lower_types import register_type
 from adc.ir.types import ComplexType, FloatType, MemRefType, RecordType, Type, f64, i1, scalar_bytes
 
 

@@ -26,7 +26,7 @@ FLOATS = {16: "half", 32: "float", 64: "double"}
 
 
 def register_type(t: Type) -> str:
-    """The LLVM type of a scalar in a register (a memref's is its pointer's)."""
+    """The LLVM type of a scalar in a register, or of the first word of a memref."""
     if isinstance(t, FloatType):
         return FLOATS[t.width]
     if isinstance(t, IntType):

@@ -17,6 +17,7 @@ _RESULT = re.compile(r"(%[\w$.-]+)(?::(\d+))?")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _KEY = re.compile(r'[\w$.]+|"(?:[^"\\]|\\.)*"')
 _BLOCK = re.compile(r"\^\w+")
+_TYPE = re.compile(r"[\w!.]+")
 DYNAMIC = "-9223372036854775808"  # in a list of numbers, for one that is an operand
 _OPENING, _CLOSING = "([{<", ")]}>"
 
@@ -115,12 +116,16 @@ class GenericReader(Cursor):
     def types(self) -> list[str]:
         if self.accept("("):
             return self.items(lambda: self.balanced(",)"), ")")
+        return [self.type()]
+
+    def type(self) -> str:
         start = self.position
-        self.need(re.compile(r"[\w!.]+"), "a type")
+        end = self.need(_TYPE, "a type").end()
         if self.accept("<"):
             self.balanced(">")
+            end = self.position + 1
             self.expect(">")
-        return [self.text[start : self.position].strip()]
+        return self.text[start:end]
 
     def dictionary(self, into: dict[str, str], end: str) -> None:
         while not self.accept(end):

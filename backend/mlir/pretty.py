@@ -16,7 +16,6 @@ _NAME = re.compile(r"[a-z_]\w*(?:\.\w+)*")
 _SYMBOL = re.compile(r'@(?:[\w$.-]+|"(?:[^"\\]|\\.)*")')
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"[-+]?\w[\w.]*(?:(?<=[eE])[-+]\d+)?")
-_TYPE = re.compile(r"[\w!.]+")
 _ALIAS = re.compile(r"#[^\n]*")
 _SHORT = {"module": "builtin.module", "return": "func.return", "call": "func.call", "constant": "arith.constant"}
 _ENDS = {"scf.yield", "scf.condition", "scf.reduce"}
@@ -63,15 +62,6 @@ class PrettyReader(GenericReader):
         while found and self.accept(","):
             found.append(self.value())
         return found
-
-    def type(self) -> str:
-        start = self.position
-        end = self.need(_TYPE, "a type").end()
-        if self.accept("<"):
-            self.balanced(">")
-            end = self.position + 1
-            self.expect(">")
-        return self.text[start:end]
 
     def type_list(self) -> list[str]:
         """``T``, ``T, U`` or ``(T, U)``."""

@@ -14,14 +14,23 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.complex_functions import parts
-from adc.frontend.numeric.convert import accumulator, as_complex, complex_of, convert, kind, promote_types, store_scalar
+from adc.frontend.numeric.convert import (
+    accumulator,
+    as_complex,
+    cast,
+    complex_of,
+    convert,
+    kind,
+    promote_types,
+    store_scalar,
+)
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import contractible, current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f32, i1
+from adc.ir.types import Type, i1
 
 Labels = tuple[Hashable, ...]
 
@@ -80,7 +89,7 @@ def contract(
             return complex_of(*pairs)
         wide = accumulator(dtype)
         found = Scalar(nested(dims, [], lambda inner: convert(term(inner), wide), SUM, wide), wide, weak=False)
-        return Scalar(convert(found, dtype), dtype, weak=False)
+        return cast(found, dtype, weak=False)
 
     if not out:
         return total({})
@@ -95,7 +104,8 @@ def contract(
 
 def _wide(s: Number) -> Number:
     """An element as it is multiplied: of half precision in single."""
-    return s if accumulator(s.dtype) == s.dtype else Scalar(convert(s, f32), f32, weak=False)
+    wide = accumulator(s.dtype)
+    return s if wide == s.dtype else cast(s, wide, weak=False)
 
 
 def product(a: AbstractValue, b: AbstractValue) -> Number:

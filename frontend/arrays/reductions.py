@@ -19,6 +19,7 @@ from adc.frontend.numeric.convert import (
     INT64,
     accumulator,
     as_scalar,
+    cast,
     convert,
     kind,
     load_scalar,
@@ -142,14 +143,15 @@ def reduce(
 def _narrowed(frame: Frame, v: AbstractValue, dtype: Type) -> AbstractValue:
     """A result in the dtype that it has in NumPy, which is not that of its accumulator."""
 
-    def narrow(s: Number) -> Number:
-        return Scalar(convert(s, dtype), dtype, weak=False)
-
     if isinstance(v, Scalar):
-        return narrow(v)
+        return cast(v, dtype, weak=False)
     assert isinstance(v, Array)
     lazy = lazy_of(v)
-    found = Lazy(lazy.dims, lazy.plain, dtype, lambda i, general: narrow(lazy.element(i, general)), lazy.reads)
+
+    def element(subscripts: Sequence[Value], general: bool) -> Number:
+        return cast(lazy.element(subscripts, general), dtype, weak=False)
+
+    found = Lazy(lazy.dims, lazy.plain, dtype, element, lazy.reads)
     return materialise(frame, found)
 
 

@@ -29,7 +29,7 @@ from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
 from adc.frontend.libraries.rules import Rule, apply, positional, strong
 from adc.frontend.numeric import complex_functions, complexes
 from adc.frontend.numeric.complex_functions import PAIRS, parts
-from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, complex_like, complex_of, convert, kind
+from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, cast, complex_like, complex_of, convert, kind
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
@@ -86,7 +86,7 @@ def _angle(frame: Frame, v: AbstractValue) -> AbstractValue:
 def _angle_of(x: AbstractValue) -> AbstractValue:
     s = as_number(x)
     found = complex_functions.angle(as_complex(s, s.dtype if kind(s.dtype) == 3 else complex_like(s.dtype)))
-    return Scalar(convert(found, f16), f16, weak=False) if s.dtype == f16 else strong(found)
+    return cast(found, f16, weak=False) if s.dtype == f16 else strong(found)
 
 
 def complex_rule(cls: type) -> Rule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from adc.frontend.libraries.extreme_places import first_extreme
 from adc.frontend.libraries.rules import Rule, static_of, take
 from adc.frontend.numeric import nests, scalars
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import accumulator, as_complex, as_number, as_scalar, convert, kind, nonzero
+from adc.frontend.numeric.convert import accumulator, as_complex, as_number, as_scalar, cast, convert, kind, nonzero
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
@@ -82,7 +83,7 @@ class Call:
             return Scalar(ops.sitofp(reductions.count(self.value, self.over), type=dtype), dtype, weak=False)
         taken = arrays.elementwise(_truth_of_first, self.where, self.value)
         found = reductions.reduce(self.frame, reductions.SUM, taken, self.over)
-        return apply(lambda n: Scalar(convert(as_scalar(n), dtype), dtype, weak=False), found)
+        return apply(partial(cast, dtype=dtype, weak=False), found)
 
     def stored(self, result: AbstractValue) -> AbstractValue:
         """The result, in ``out`` if there is one."""
@@ -227,7 +228,7 @@ def _mean(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     total = call.reduce(reductions.SUM, astype(value, wide))
     found = arrays.operate(frame, "/", total, call.count(wide))
     if wide != dtype:
-        found = apply(lambda x: Scalar(convert(as_scalar(x), dtype), dtype, weak=False), found)
+        found = apply(partial(cast, dtype=dtype, weak=False), found)
     return call.stored(found)
 
 

@@ -33,6 +33,7 @@ from adc.frontend.numeric.convert import (
     as_complex,
     as_number,
     as_scalar,
+    cast,
     complex_of,
     convert,
     in_single,
@@ -297,7 +298,7 @@ def rounded(places: int, x: AbstractValue) -> AbstractValue:
     if s.dtype == i1:  # NumPy's is of half precision
         if places:
             raise refuse(current_loc(), "np.round() to digits is not defined for bools", kind=kinds.WRONG_TYPE)
-        return Scalar(convert(s, f16), f16, weak=False)
+        return cast(s, f16, weak=False)
     if kind(s.dtype) < 2 and places >= 0:
         return strong(s)
     dtype = float_dtype("np.round", [x]) if kind(s.dtype) != 1 else f64
