@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adc.backend.lowering import parallel
 from adc.ir.interpreter import run
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
 from tests.backend.lowering_harness import Native
 from tests.backend.lowering_programs import ALL
+from tests.stencils.check import threads_at_once
 
 
 @functools.cache
@@ -46,9 +46,9 @@ def test_native_equals_interpreted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n, p in ALL.items() if "threads" in p.text])
-def test_bits_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "work", lambda e, loop: "1.0e9")
-    code = Native(native(name).module)
+def test_bits_do_not_depend_on_the_number_of_threads(name: str) -> None:
+    with threads_at_once(0):
+        code = Native(native(name).module)
     for args in ALL[name].cases():
         reference = shared_copies(args)
         results = code("main", *reference, threads=1)

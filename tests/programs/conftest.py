@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from adc.backend.lowering import parallel
+from tests.stencils.check import threads_at_once
 
 
 @pytest.fixture(autouse=True)
-def threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "work", lambda e, loop: "1.0e9")
-    monkeypatch.setattr(parallel, "block_iterations", lambda e, loop: 2)
+def small_blocks() -> Iterator[None]:
+    with threads_at_once(2):
+        yield
