@@ -8,7 +8,7 @@ from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.types import MemRefType, Type, index
+from adc.ir.types import MemRefType, Type, f64, index
 from adc.passes.differentiation import shadows
 from adc.passes.differentiation.shadows import cast_to
 
@@ -42,13 +42,8 @@ class Pieces:
 
 def root(steps: Value) -> Value:
     """The root of a number, rounded up; at least one."""
-    head, body = Block([index]), Block([index])
-    with insert_at(head):
-        (n,) = head.args
-        build(ops.condition, [ops.cmpi(ops.muli(n, n), steps, predicate="slt"), n])
-    with insert_at(body):
-        build(ops.yield_, [ops.addi(body.args[0], const_index(1))])
-    return build(ops.while_, [const_index(1)], None, [index], [head, body]).result
+    exact = ops.ceil(ops.sqrt(ops.sitofp(steps, type=f64)))
+    return ops.maxsi(ops.fptosi(exact, type=index), const_index(1))
 
 
 def as_type(memory: Value, t: Type) -> Value:

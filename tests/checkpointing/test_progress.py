@@ -298,6 +298,16 @@ def test_only_outermost_loops_count() -> None:
     assert seen[-1].reverse is not None and seen[-1].reverse.done == 300
 
 
+@pytest.mark.parametrize("checkpoint", ["sqrt", adc.every(7), adc.revolve(20)])
+@pytest.mark.parametrize("fn", [decay, until])
+def test_loops_that_plan_a_schedule_do_not_count(fn: Any, checkpoint: Any) -> None:
+    before = set(running._loops.values())
+    f = jit_grad(checkpoint=checkpoint)(fn)
+    f.grad(point(), 30)
+    loops = set(running._loops.values()) - before
+    assert loops and all(loop.is_part for loop in loops)
+
+
 def test_loops_in_turn_go_on_where_the_last_one_ended() -> None:
     f, u = jit_grad(twice), point()
     f.grad(u, 3)
