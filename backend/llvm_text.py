@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from adc.backend import support
 from adc.backend.library import array_memory, interrupts, numpy_abi, python_abi, running, stub_helpers, unchanged
+from adc.backend.support import contexts
 
 _TABLES = tuple(
     module.DECLARATIONS
-    for module in (python_abi, numpy_abi, support, interrupts, running, array_memory, stub_helpers, unchanged)
+    for module in (python_abi, numpy_abi, contexts, interrupts, running, array_memory, stub_helpers, unchanged)
 )
 
 

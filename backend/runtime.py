@@ -19,7 +19,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import granted, support, support_libraries, support_products, support_sorts, support_team, target
+from adc.backend import granted, target
 from adc.backend.library import (
     array_memory,
     callable_slots,
@@ -32,6 +32,7 @@ from adc.backend.library import (
     unchanged,
 )
 from adc.backend.optimize import optimize_or_find
+from adc.backend.support import contexts, libraries, products, sorts, team
 from adc.ir import forks
 
 _CAPSULE_IR = r"""
@@ -45,8 +46,8 @@ define void @adc_capsule_destroy(ptr %capsule) {
 }
 """
 EXPORTS = (
-    *support.FUNCTIONS,
-    *support.GLOBALS,
+    *contexts.FUNCTIONS,
+    *contexts.GLOBALS,
     *interrupts.EXPORTS,
     *running.EXPORTS,
     *array_memory.EXPORTS,
@@ -54,14 +55,14 @@ EXPORTS = (
     *stub_helpers.EXPORTS,
     *contents.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
-    *support_products.DECLARATIONS,
-    *support_libraries.DECLARATIONS,
-    *support_libraries.GLOBALS,
-    *support_team.DECLARATIONS,
+    *products.DECLARATIONS,
+    *libraries.DECLARATIONS,
+    *libraries.GLOBALS,
+    *team.DECLARATIONS,
     "adc_capsule_destroy",
     "adc_rt_capsule",
 )
-SEPARATE = support_sorts.NAMES
+SEPARATE = sorts.NAMES
 """What is exported, too, but compiled by itself when the first program needs it."""
 
 _HANDLER_NAME = b"mem_handler"  # what NumPy asks for
@@ -76,7 +77,7 @@ def _load() -> dict[str, int]:
     numpy_abi.check()
     signals = interrupts.interrupts_ir(linux=target.host().is_linux)
     arrays = array_memory.array_memory_ir()
-    own = support.support_ir("external", linux=target.host().is_linux)
+    own = contexts.support_ir("external", linux=target.host().is_linux)
     parts = (
         running.running_ir(),
         arrays,
@@ -85,11 +86,11 @@ def _load() -> dict[str, int]:
         contents.contents_ir(),
         _CAPSULE_IR,
         callable_slots.TEXT,
-        support_libraries.LIBRARIES_IR,
-        support_products.products_ir(target.host()),
+        libraries.LIBRARIES_IR,
+        products.products_ir(target.host()),
     )
     openmp = target.openmp() or {}
-    teams = support_team.team_ir(polls=True) if openmp else ""
+    teams = team.team_ir(polls=True) if openmp else ""
     text = "\n".join((own, signals, *parts, teams))
     declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS
     externals = [name for name in (*declarations, *python_abi.OBJECTS, "PyArray_Type") if f"@{name}" in text]
@@ -102,7 +103,7 @@ def _load() -> dict[str, int]:
         builder.import_symbol(name, abi.address(name))
     for name, place in openmp.items():
         builder.import_symbol(name, place)
-    exports = [name for name in EXPORTS if openmp or name not in support_team.DECLARATIONS]
+    exports = [name for name in EXPORTS if openmp or name not in team.DECLARATIONS]
     for name in exports:
         builder.export_symbol(name)
     jit = llvm.create_lljit_compiler(target.host().machine(level=0))
@@ -126,7 +127,7 @@ def _load() -> dict[str, int]:
 @functools.cache
 def _sort(name: str) -> int:
     """The address of a function that sorts."""
-    text = f'target triple = "{target.host().triple}"\n{support_sorts.sorts_ir(target.host(), [name])}'
+    text = f'target triple = "{target.host().triple}"\n{sorts.sorts_ir(target.host(), [name])}'
     code = optimize_or_find(text, target.host(), level=1).object_code
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(name)
     jit = llvm.create_lljit_compiler(target.host().machine(level=0))
@@ -258,10 +259,10 @@ def held_bytes() -> int:
     arrays = ctypes.c_void_p.from_address(address("adc_array_arena")).value
     idle = 0
     if arrays:
-        idle = ctypes.c_int64.from_address(arrays + support.CONTEXT_HELD_BYTES).value
-        idle -= ctypes.c_int64.from_address(arrays + support.CONTEXT_LIVE_BYTES).value
+        idle = ctypes.c_int64.from_address(arrays + contexts.CONTEXT_HELD_BYTES).value
+        idle -= ctypes.c_int64.from_address(arrays + contexts.CONTEXT_LIVE_BYTES).value
     total, context = idle, ctypes.c_void_p.from_address(address("adc_pool")).value
     while context:
-        total += ctypes.c_int64.from_address(context + support.CONTEXT_HELD_BYTES).value
-        context = ctypes.c_void_p.from_address(context + support.CONTEXT_NEXT).value
+        total += ctypes.c_int64.from_address(context + contexts.CONTEXT_HELD_BYTES).value
+        context = ctypes.c_void_p.from_address(context + contexts.CONTEXT_NEXT).value
     return total

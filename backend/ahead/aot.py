@@ -20,7 +20,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from adc.backend import llvm_text, support, support_products, support_sorts, support_team
+from adc.backend import llvm_text
 from adc.backend.ahead.aot_status import failure_ir, shared_ir
 from adc.backend.ahead.aot_wrappers import wrapper_ir
 from adc.backend.ahead.c_names import LIBRARY
@@ -29,6 +29,7 @@ from adc.backend.lowering import lane_code
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized, optimize
+from adc.backend.support import contexts, products, sorts, team
 from adc.backend.target import Target, host
 from adc.ir import kinds
 from adc.ir.core import Module
@@ -95,17 +96,17 @@ def build(
     linking = Linking(public)
     linking.check_defined(LIBRARY)
     own = [
-        support.support_ir("external", linux=target.is_linux),
+        contexts.support_ir("external", linux=target.is_linux),
         llvm_text.merge("", [shared_ir(prefix, frees)]),
     ]
     linking.check_others([*llvm_text.functions(own[0]), *llvm_text.functions(own[1], "declare")])
     texts = [*own, *(_part_text(part, target, threads, debug, linking) for part in parts)]
-    if _called(support_products.DECLARATIONS, texts):
-        texts[0] = "\n".join((texts[0], support_products.products_ir(target)))
-    if _called(support_team.DECLARATIONS, texts):
-        texts[0] = "\n".join((texts[0], support_team.team_ir(polls=False)))
-    if sorts := _called(support_sorts.NAMES, texts):
-        texts.append(support_sorts.sorts_ir(target, sorts))
+    if _called(products.DECLARATIONS, texts):
+        texts[0] = "\n".join((texts[0], products.products_ir(target)))
+    if _called(team.DECLARATIONS, texts):
+        texts[0] = "\n".join((texts[0], team.team_ir(polls=False)))
+    if sorting := _called(sorts.NAMES, texts):
+        texts.append(sorts.sorts_ir(target, sorting))
     context = llvm.create_context()
     linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)
     for text in texts[1:]:

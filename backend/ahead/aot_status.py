@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from adc.backend import support
 from adc.backend.llvm_text import Fragment, c_string
 from adc.backend.lowering.lower_types import register_type
+from adc.backend.support import contexts
 from adc.ir import raising
 from adc.ir.types import Type
 
@@ -23,8 +23,8 @@ SAY = {"adc_aot_say": "declare void @adc_aot_say(ptr)"}
 FAIL = {"adc_aot_fail": "declare i32 @adc_aot_fail(ptr)"}
 _TEXT = {"adc_aot_text": f"@adc_aot_text = external thread_local global [{MESSAGE_BYTES} x i8]"}
 _POOL = {
-    "adc_context_give": support.DECLARATIONS["adc_context_give"],
-    "adc_pool_release": support.DECLARATIONS["adc_pool_release"],
+    "adc_context_give": contexts.DECLARATIONS["adc_context_give"],
+    "adc_pool_release": contexts.DECLARATIONS["adc_pool_release"],
     "adc_default_threads": "@adc_default_threads = external global i32",
 }
 
@@ -165,7 +165,7 @@ def failure_ir(sites: Sequence[Site]) -> Fragment:
         cases.append(f"i32 {kinds}, label %case{kinds}")
         lines, arguments = [f"case{kinds}:"], ""
         for k, kind in enumerate(pattern):
-            offset = support.CONTEXT_A + 8 * k if k < 2 else support.CONTEXT_MORE + 8 * (k - 2)
+            offset = contexts.CONTEXT_A + 8 * k if k < 2 else contexts.CONTEXT_MORE + 8 * (k - 2)
             value = f"%v{kinds}.{k}"
             lines.append(f"  {value}.p = getelementptr i8, ptr %ctx, i64 {offset}")
             lines.append(f"  {value} = load {kind}, ptr {value}.p")
@@ -179,9 +179,9 @@ def failure_ir(sites: Sequence[Site]) -> Fragment:
     text = f"""
 {"".join(texts)}{table}
 define internal i32 @adc_aot_fail(ptr %ctx) cold noinline {{
-  %error.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_ERROR}
+  %error.p = getelementptr i8, ptr %ctx, i64 {contexts.CONTEXT_ERROR}
   %error = load i32, ptr %error.p
-  %site.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_SITE}
+  %site.p = getelementptr i8, ptr %ctx, i64 {contexts.CONTEXT_SITE}
   %site = load i32, ptr %site.p
   %recorded = icmp ne i32 %error, 0
   br i1 %recorded, label %look, label %none

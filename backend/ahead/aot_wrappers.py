@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adc.backend import support
 from adc.backend.ahead.aot_status import FAIL, SAY, Status
 from adc.backend.ahead.cabi import CFunction, CParam, CResult, dynamic_strides
 from adc.backend.calls.abi import result_words
 from adc.backend.llvm_text import Fragment, Writer, c_string
 from adc.backend.lowering.lower_types import register_type
+from adc.backend.support import contexts
 from adc.ir.types import MemRefType, RecordType, Type, i1, scalar_bytes
 
 
@@ -97,7 +97,7 @@ def wrapper_ir(function: CFunction) -> Fragment:
         context = w.call("adc_context_take")
     w.refuse_unless(w.let(f"icmp ne ptr {context}, null"), Status.NO_MEMORY, "no memory for a context")
     if function.kind == "reverse" and any(isinstance(p.type, RecordType) for p in function.params):
-        passed.append(f"ptr {w.field(handle, support.CONTEXT_RECORD)}")
+        passed.append(f"ptr {w.field(handle, contexts.CONTEXT_RECORD)}")
     slots = [w.stack(result_words(result.type)) for result in function.results]
     arguments = ", ".join([f"ptr {context}", *passed, *(f"ptr {slot}" for slot in slots)])
     status = w.let(f'call i32 @"adc.{function.function}"({arguments})')
@@ -242,7 +242,7 @@ def _hand_out(
         _store_result(w, copy, slot, result, pointers)
     if f.kind == "forward":
         if record is not None:
-            w.put(f"ptr {w.let(f'load ptr, ptr {record}')}", context, support.CONTEXT_RECORD)
+            w.put(f"ptr {w.let(f'load ptr, ptr {record}')}", context, contexts.CONTEXT_RECORD)
         w.do(f"store ptr {context}, ptr {handle}")
     else:
         w.call_void("adc_context_give", f"ptr {context}")

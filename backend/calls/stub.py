@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from adc.backend import runtime, support
+from adc.backend import runtime
 from adc.backend.calls.abi import (
     ArrayParam,
     CallOut,
@@ -46,6 +46,7 @@ from adc.backend.library import numpy_abi, python_abi
 from adc.backend.llvm_text import Fragment
 from adc.backend.lowering.lower_effects import Effects
 from adc.backend.sites import NO_MEMORY
+from adc.backend.support import contexts
 from adc.ir.core import Module
 from adc.ir.diagnostics import runtime_error
 from adc.ir.raising import exception
@@ -92,10 +93,10 @@ def _run(w: StubWriter, values: Sequence[str]) -> str:
     types = ", ".join(["ptr", *(value.rpartition(" ")[0] for value in values)])
     w.declarations[w.entry] = f'declare i32 @"{w.entry}"({types})'
     if signature.context:
-        w.put("i64 1", w.context, support.CONTEXT_ALONE)
+        w.put("i64 1", w.context, contexts.CONTEXT_ALONE)
     status = w.let(f'call i32 @"{w.entry}"({arguments})')
     if signature.context:
-        w.put("i64 0", w.context, support.CONTEXT_ALONE)
+        w.put("i64 0", w.context, contexts.CONTEXT_ALONE)
     if saved:
         w.call_void("adc_leave")
         w.call_void("PyEval_RestoreThread", f"ptr {saved}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from adc.backend import support
 from adc.backend.calls.abi import (
     ArrayParam,
     Fetched,
@@ -20,6 +19,7 @@ from adc.backend.calls.abi import (
 from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.library import numpy_abi, python_abi
 from adc.backend.lowering.lower_types import register_type
+from adc.backend.support import contexts
 from adc.ir.types import ComplexType, Type, f64, i1, i64, index, scalar_bytes
 
 
@@ -188,7 +188,7 @@ class Arguments:
         valid = w.call("PyCapsule_IsValid", f"ptr {value}", f"ptr {name}", returns="i32")
         w.require(w.let(f"icmp ne i32 {valid}, 0"), "miss")
         context = w.call("PyCapsule_GetPointer", f"ptr {value}", f"ptr {name}")
-        return f"ptr {w.field(context, support.CONTEXT_RECORD)}"
+        return f"ptr {w.field(context, contexts.CONTEXT_RECORD)}"
 
     # Arrays -----------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from adc.backend import support
 from adc.backend.calls.abi import (
     CallOut,
     ObjectOut,
@@ -19,6 +18,7 @@ from adc.backend.calls.stub_arguments import Arguments
 from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.library import numpy_abi
 from adc.backend.lowering.lower_types import register_type
+from adc.backend.support import contexts
 from adc.ir.types import ComplexType, FloatType, MemRefType, RecordType, Type, f64, i1, scalar_bytes
 
 
@@ -60,13 +60,13 @@ class Results:
 
     def _raise(self) -> None:
         w = self.w
-        error = w.field(w.context, support.CONTEXT_ERROR, "i32")
-        site = w.field(w.context, support.CONTEXT_SITE, "i32")
+        error = w.field(w.context, contexts.CONTEXT_ERROR, "i32")
+        site = w.field(w.context, contexts.CONTEXT_SITE, "i32")
         recorded = w.let(f"icmp ne i32 {error}, 0")
         site = w.let(f"select i1 {recorded}, i32 {site}, i32 -1")
-        a = w.field(w.context, support.CONTEXT_A, "i64")
-        b = w.field(w.context, support.CONTEXT_B, "i64")
-        more = w.let(f"ptrtoint ptr {w.offset(w.context, support.CONTEXT_MORE)} to i64")
+        a = w.field(w.context, contexts.CONTEXT_A, "i64")
+        b = w.field(w.context, contexts.CONTEXT_B, "i64")
+        more = w.let(f"ptrtoint ptr {w.offset(w.context, contexts.CONTEXT_MORE)} to i64")
         # The handler of a signal may have raised: then that is the error.
         told, tell = w.label("told"), w.label("tell")
         w.branch_if(w.let(f"icmp eq ptr {w.call('PyErr_Occurred')}, null"), tell, told)
@@ -179,7 +179,7 @@ class Results:
     def _record(self, slot: str) -> str:
         w = self.w
         self._keeps_context = True
-        w.put(f"ptr {w.let(f'load ptr, ptr {slot}')}", w.context, support.CONTEXT_RECORD)
+        w.put(f"ptr {w.let(f'load ptr, ptr {slot}')}", w.context, contexts.CONTEXT_RECORD)
         name, destroy = w.symbol("adc_rt_capsule"), w.symbol("adc_capsule_destroy")
         capsule = w.call("PyCapsule_New", f"ptr {w.context}", f"ptr {name}", f"ptr {destroy}")
         lost, done = w.label("lost"), w.label("capsule")

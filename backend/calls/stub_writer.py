@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from adc.backend import support
 from adc.backend.calls.abi import Signature
 from adc.backend.llvm_text import Fragment, Writer
+from adc.backend.support import contexts
 
 
 class StubWriter(Writer):
@@ -69,7 +69,7 @@ class StubWriter(Writer):
         first = self.let(f"load ptr, ptr {pool}")
         self.branch_if(self.let(f"icmp eq ptr {first}, null"), new, pop)
         self.begin(pop)
-        self.do(f"store ptr {self.field(first, support.CONTEXT_NEXT)}, ptr {pool}")
+        self.do(f"store ptr {self.field(first, contexts.CONTEXT_NEXT)}, ptr {pool}")
         self.do(f"store ptr {first}, ptr {slot}")
         self.branch(ready)
         self.begin(new)
@@ -89,9 +89,9 @@ class StubWriter(Writer):
         pool = self.symbol("adc_pool")
         if self.signature.threads:
             self.do(f"store i32 0, ptr {self.context}")
-        used = self.field(self.context, support.CONTEXT_PEAK_BYTES, "i64")
-        error = self.field(self.context, support.CONTEXT_ERROR, "i32")
-        limit = self.field(self.context, support.CONTEXT_LIMIT, "i64")
+        used = self.field(self.context, contexts.CONTEXT_PEAK_BYTES, "i64")
+        error = self.field(self.context, contexts.CONTEXT_ERROR, "i32")
+        limit = self.field(self.context, contexts.CONTEXT_LIMIT, "i64")
         state = self.let(f"or i64 {used}, {self.let(f'zext i32 {error} to i64')}")
         state = self.let(f"or i64 {state}, {limit}")
         link, tidy, done = (self.label(n) for n in ("link", "tidy", "given"))
@@ -100,7 +100,7 @@ class StubWriter(Writer):
         self.call_void("adc_context_give", f"ptr {self.context}")
         self.branch(done)
         self.begin(link)
-        self.put(f"ptr {self.let(f'load ptr, ptr {pool}')}", self.context, support.CONTEXT_NEXT)
+        self.put(f"ptr {self.let(f'load ptr, ptr {pool}')}", self.context, contexts.CONTEXT_NEXT)
         self.do(f"store ptr {self.context}, ptr {pool}")
         self.branch(done)
         self.begin(done)

@@ -2,7 +2,7 @@
 
 An array of a few hundred kilobytes or more gets new pages from the system each time, and each page costs about as much
 as computing what goes into it. So such arrays are made with a memory handler of their own (NumPy's NEP 49), on top of
-an arena as contexts have it (``adc.backend.support_arena``). To NumPy they own their data, as any array does.
+an arena as contexts have it (``adc.backend.support.arena``). To NumPy they own their data, as any array does.
 
 Memory of the run that a result is in changes places with the array's: both arenas have as many blocks as before, and
 nothing is copied.

@@ -13,7 +13,7 @@ first takes its name away, so that a reader who finds the same name before and a
 
 from __future__ import annotations
 
-from adc.backend.support import CONTEXT_NEXT_RUN, CONTEXT_RUN
+from adc.backend.support.contexts import CONTEXT_NEXT_RUN, CONTEXT_RUN
 
 EXPORTS = ("adc_run_begin", "adc_run_end", "adc_runs_read", "adc_runs", "adc_runs_watched")
 

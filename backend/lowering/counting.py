@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adc.backend import support
 from adc.backend.lowering.lower_emitter import FIRST_LOOP, Counted, FunctionEmitter
 from adc.backend.lowering.lower_loops import trip_count
+from adc.backend.support import contexts
 from adc.ir.core import Op
 from adc.ir.steps import COUNTED
 
@@ -47,7 +47,7 @@ def enter(e: FunctionEmitter) -> None:
     if others:
         last, total = others
         offset = e.let(f"sub i64 {total}, {last}")
-    for place, value in ((support.CONTEXT_OFFSET, offset), (support.CONTEXT_TOTAL, total)):
+    for place, value in ((contexts.CONTEXT_OFFSET, offset), (contexts.CONTEXT_TOTAL, total)):
         e.do(f"store i64 {value}, ptr {_address(e, place)}, align 8")
 
 
@@ -60,11 +60,12 @@ def begin(e: FunctionEmitter, loop: Op, bounds: tuple[str, str, str] | None = No
     start, total = "0", trips or "-1"
     if is_part:
         lower = "0" if bounds is None else bounds[0]
-        total = e.let(f"load i64, ptr {_address(e, support.CONTEXT_TOTAL)}, align 8")
-        offset = e.let(f"load i64, ptr {_address(e, support.CONTEXT_OFFSET)}, align 8")
+        total = e.let(f"load i64, ptr {_address(e, contexts.CONTEXT_TOTAL)}, align 8")
+        offset = e.let(f"load i64, ptr {_address(e, contexts.CONTEXT_OFFSET)}, align 8")
         # A loop over steps counts as they do; one that reverses them, and one that finds out how many, from zero.
         start = lower if sweep == "forward" and bounds is not None else e.add(offset, lower)
-    name, done, count = (_address(e, support.CONTEXT_RUN + 8 * k + (32 if sweep == "reverse" else 8)) for k in range(3))
+    own = contexts.CONTEXT_RUN + (32 if sweep == "reverse" else 8)
+    name, done, count = (_address(e, own + 8 * k) for k in range(3))
     which = name_of(e, e.module.count(Counted(sweep, is_part, loop.loc)))
     e.do(f"store atomic i64 0, ptr {name} monotonic, align 8")
     e.do(f"store atomic i64 {start}, ptr {done} release, align 8")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from adc.backend import support
 from adc.backend.lowering import counting
 from adc.backend.lowering.debuginfo import DebugInfo
 from adc.backend.lowering.linking import Linking
@@ -24,6 +23,7 @@ from adc.backend.lowering.lower_table import LOWERINGS
 from adc.backend.lowering.lower_types import abi_types, quoted
 from adc.backend.lowering.stack_depth import Depth, check
 from adc.backend.sites import Site
+from adc.backend.support import contexts
 from adc.backend.target import Target, host
 from adc.ir import ops
 from adc.ir.alias import Aliasing
@@ -196,7 +196,7 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
         e.poll()
     counting.enter(e)
     if MEMORY in func.attrs:
-        limit = e.let(f"getelementptr i8, ptr %ctx, i64 {support.CONTEXT_LIMIT}")
+        limit = e.let(f"getelementptr i8, ptr %ctx, i64 {contexts.CONTEXT_LIMIT}")
         e.do(f"store i64 {func.attrs[MEMORY]}, ptr {limit}")
     terminator = e.lower_ops(func.body)
     stays = circular or "adc.noinline" in func.attrs

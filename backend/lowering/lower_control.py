@@ -9,7 +9,7 @@ from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
 from adc.backend.lowering.lower_work import strip_of
 from adc.backend.sites import Site
-from adc.backend.support_libraries import DECLARATIONS
+from adc.backend.support.libraries import DECLARATIONS
 from adc.ir.core import Op, Value
 from adc.ir.externals import SYMBOL
 from adc.ir.steps import GROUPED

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from adc.backend import support
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
 from adc.backend.sites import NO_MEMORY
+from adc.backend.support import contexts
 from adc.ir import ops
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.externals import RUNTIME
@@ -406,7 +406,7 @@ class FunctionEmitter:
         self.begin(good)
 
     def _raise_values(self, site: str, operands: Sequence[str]) -> None:
-        self.module.declare("adc_raise_values", support.DECLARATIONS["adc_raise_values"] + " nounwind cold")
+        self.module.declare("adc_raise_values", contexts.DECLARATIONS["adc_raise_values"] + " nounwind cold")
         values = self.stack(f"[{len(operands)} x i64]", 8)
         for k, operand in enumerate(operands):
             slot = self.name()

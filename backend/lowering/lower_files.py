@@ -1,12 +1,12 @@
-"""Lowering of memory that lies in files: see ``adc.backend.support_files``."""
+"""Lowering of memory that lies in files: see ``adc.backend.support.files``."""
 
 from __future__ import annotations
 
-from adc.backend import support
 from adc.backend.llvm_text import c_string
 from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter
 from adc.backend.sites import Site
-from adc.backend.support_files import FAILED, NO_SPACE
+from adc.backend.support import contexts
+from adc.backend.support.files import FAILED, NO_SPACE
 from adc.ir.core import Op
 from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType, index, scalar_bytes
@@ -20,7 +20,7 @@ def allocate_in_file(e: FunctionEmitter, op: Op, total: str) -> str:
     directory = str(op.attrs[FILE])
     name = f"@adc.directory{len(e.module.declarations)}"
     e.module.declare(name, c_string(name, directory).rstrip())
-    e.module.declare("adc_alloc_file", f"{support.DECLARATIONS['adc_alloc_file']} {SUPPORT}")
+    e.module.declare("adc_alloc_file", f"{contexts.DECLARATIONS['adc_alloc_file']} {SUPPORT}")
     ptr = e.let(f"call ptr @adc_alloc_file(ptr %ctx, i64 {total}, ptr {name})")
     number = e.let(f"ptrtoint ptr {ptr} to i64")
     # A message takes the values that replace its braces.
@@ -38,7 +38,7 @@ def page_out(e: FunctionEmitter, op: Op) -> None:
     memref, number = op.operands
     t = memref.type
     assert isinstance(t, MemRefType)
-    e.module.declare("adc_page_out", f"{support.DECLARATIONS['adc_page_out']} {SUPPORT}")
+    e.module.declare("adc_page_out", f"{contexts.DECLARATIONS['adc_page_out']} {SUPPORT}")
     whole = e.memref(memref)
     bytes_ = str(scalar_bytes(t.element))
     for extent in whole.extents[1:]:

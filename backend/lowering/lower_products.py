@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter
-from adc.backend.support_products import DECLARATIONS
+from adc.backend.support.products import DECLARATIONS
 from adc.ir.core import Op
 from adc.ir.types import MemRefType
 

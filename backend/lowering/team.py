@@ -1,9 +1,9 @@
-"""Parallel loops as calls of the run-time support (``support_team``), which cuts them into blocks."""
+"""Parallel loops as calls of the run-time support (``support/team.py``), which cuts them into blocks."""
 
 from __future__ import annotations
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
-from adc.backend.support_team import DECLARATIONS
+from adc.backend.support.team import DECLARATIONS
 
 
 def runner(module: ModuleEmitter, *, polls: bool) -> str:

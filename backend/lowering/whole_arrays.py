@@ -1,9 +1,9 @@
-"""Large arrays are filled and copied by several threads, each a part of the pages (``support_team``)."""
+"""Large arrays are filled and copied by several threads, each a part of the pages (``support/team.py``)."""
 
 from __future__ import annotations
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter
-from adc.backend.support_team import DECLARATIONS
+from adc.backend.support.team import DECLARATIONS
 
 LEAST = 1 << 20  # bytes; what is less is written faster than threads are woken
 

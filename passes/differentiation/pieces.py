@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const_index
-from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Value
+from adc.ir.builder import build
+from adc.ir.core import Value
 from adc.ir.types import MemRefType, Type, f64, index
 from adc.passes.differentiation import shadows
 from adc.passes.differentiation.shadows import cast_to

@@ -9,7 +9,7 @@ contiguous; otherwise each sum goes along a row, which loops do well. What is st
 is accumulated (as its adjoint is, twice in one nest). The loops are parallel, so what is read is not written in them,
 but for the targets, which have to be apart from all that is read.
 
-The kernel (``adc.backend.support_products``) reads its operands once for many sums; loops take ten times as long for
+The kernel (``adc.backend.support.products``) reads its operands once for many sums; loops take ten times as long for
 matrices of 100 x 100, seventy times for 512 x 512, and are more code. Nests of few, known extents stay loops.
 
 Derivatives leave out of a product what is multiplied by a zero that is nothing at all, even if it is infinite. The

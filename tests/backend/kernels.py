@@ -8,12 +8,13 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from adc.backend import llvm_text, runtime, support, target
+from adc.backend import llvm_text, runtime, target
 from adc.backend.calls.abi import Signature
 from adc.backend.calls.stub import bind, imports, stub_ir
+from adc.backend.support import contexts
 
 _numbers = count()
-SUPPORT_DECLARATIONS = "\n".join(support.DECLARATIONS[n] for n in ("adc_alloc", "adc_free", "adc_grow", "adc_raise"))
+SUPPORT_DECLARATIONS = "\n".join(contexts.DECLARATIONS[n] for n in ("adc_alloc", "adc_free", "adc_grow", "adc_raise"))
 
 
 def load(text: str, exports: Sequence[str]) -> llvm.ResourceTracker:

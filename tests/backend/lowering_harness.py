@@ -10,12 +10,13 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import runtime, support
+from adc.backend import runtime
 from adc.backend.jit import Engine, Library
 from adc.backend.lowering import lower
 from adc.backend.optimize import Optimized, optimize, vectorises
-from adc.backend.support_team import DECLARATIONS as OF_TEAMS
-from adc.backend.support_threads import FUNCTIONS as OF_THREADS
+from adc.backend.support import contexts
+from adc.backend.support.team import DECLARATIONS as OF_TEAMS
+from adc.backend.support.threads import FUNCTIONS as OF_THREADS
 from adc.backend.target import Target
 from adc.ir.core import Func, Module
 from adc.ir.types import PATTERNS, FloatType, IntType, MemRefType, RecordType, Type, scalar_bytes
@@ -66,7 +67,7 @@ class Native:
         delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(runtime.address("adc_context_delete"))
         ctx = new()
         try:
-            ctypes.c_int32.from_address(ctx + support.CONTEXT_THREADS).value = threads
+            ctypes.c_int32.from_address(ctx + contexts.CONTEXT_THREADS).value = threads
             given: list[Any] = [ctypes.c_void_p(ctx)]
             for value, t in zip(args, (a.type for a in func.args), strict=True):
                 given += _pass(value, t, kept)
@@ -75,9 +76,9 @@ class Native:
             function.argtypes = [type(g) for g in given] + [ctypes.c_void_p] * len(outs)
             status = function(*given, *outs)
             if status:
-                site = ctypes.c_int32.from_address(ctx + support.CONTEXT_SITE).value
-                a = ctypes.c_int64.from_address(ctx + support.CONTEXT_A).value
-                b = ctypes.c_int64.from_address(ctx + support.CONTEXT_B).value
+                site = ctypes.c_int32.from_address(ctx + contexts.CONTEXT_SITE).value
+                a = ctypes.c_int64.from_address(ctx + contexts.CONTEXT_A).value
+                b = ctypes.c_int64.from_address(ctx + contexts.CONTEXT_B).value
                 raise Trapped(self.lowered.sites[site], (a, b))
             return [_result(out.raw, t) for out, t in zip(outs, func.result_types, strict=True)]
         finally:

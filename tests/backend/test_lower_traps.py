@@ -11,10 +11,10 @@ import time
 import numpy as np
 import pytest
 
-from adc.backend import support
 from adc.backend.jit import Engine
 from adc.backend.optimize import optimize
-from adc.backend.support_team import team_ir
+from adc.backend.support import contexts
+from adc.backend.support.team import team_ir
 from adc.backend.target import host
 from adc.ir.interpreter import run
 from adc.ir.parser import parse_module
@@ -179,7 +179,7 @@ func.func @main(%a: memref<?xf64>, %nt: index) {
 }
 """)
     spied = ctypes.cast(spy, ctypes.c_void_p).value or 0
-    text = support.support_ir("external", linux=host().is_linux) + team_ir(polls=False)
+    text = contexts.support_ir("external", linux=host().is_linux) + team_ir(polls=False)
     team = Engine().load(optimize(text, host(), 1).object_code, ["adc_parallel"], {"GOMP_parallel": spied})
     native = Native(module, symbols={"adc_parallel": team.address("adc_parallel")})
     native("main", np.ones(100_000), 2, threads=3)

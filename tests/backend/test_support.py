@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from adc.backend import runtime, support, support_arena
+from adc.backend import runtime
+from adc.backend.support import arena, contexts
 
 P, I64, I32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
 
@@ -51,7 +52,7 @@ def test_alloc_is_aligned_and_apart(context: int) -> None:
         ctypes.memset(address, number + 1, size)
     for number, (address, size) in enumerate(blocks):
         assert ctypes.string_at(address, size) == bytes([number + 1]) * size
-    assert word(context, support.CONTEXT_LIVE) == len(sizes)
+    assert word(context, contexts.CONTEXT_LIVE) == len(sizes)
 
 
 def test_what_was_asked_for_counts(context: int) -> None:
@@ -59,26 +60,26 @@ def test_what_was_asked_for_counts(context: int) -> None:
     sizes = [1, 64, 65, 700, 5000, 130_000, 1_050_000]
     for _ in range(3):
         blocks = [alloc(context, size) for size in sizes]
-        assert word(context, support.CONTEXT_LIVE_BYTES) == sum(-(-size // 64) * 64 for size in sizes)
+        assert word(context, contexts.CONTEXT_LIVE_BYTES) == sum(-(-size // 64) * 64 for size in sizes)
         for address in blocks:
             free(context, address)
-        assert word(context, support.CONTEXT_LIVE_BYTES) == 0
+        assert word(context, contexts.CONTEXT_LIVE_BYTES) == 0
         sizes = [size - size // 9 for size in sizes]
     block = grow(context, grow(context, None, 100), 10_000)
-    assert word(context, support.CONTEXT_LIVE_BYTES) == 10_048
+    assert word(context, contexts.CONTEXT_LIVE_BYTES) == 10_048
     alloc(context, 5000)
     reset(context)  # as after an error: what was live is free
-    assert word(context, support.CONTEXT_LIVE_BYTES) == 0
-    assert alloc(context, 10_000) == block and word(context, support.CONTEXT_LIVE_BYTES) == 10_048
+    assert word(context, contexts.CONTEXT_LIVE_BYTES) == 0
+    assert alloc(context, 10_000) == block and word(context, contexts.CONTEXT_LIVE_BYTES) == 10_048
 
 
 def test_small_blocks_take_little_more_than_they_hold(context: int) -> None:
     """Programs may have millions of them: what a call leaves for the reverse sweep is one."""
     for size in (8, 64, 1000):
-        held = word(context, support.CONTEXT_HELD_BYTES)
+        held = word(context, contexts.CONTEXT_HELD_BYTES)
         first, *_ = [alloc(context, size) for _ in range(1000)]
-        more = word(context, support.CONTEXT_HELD_BYTES) - held
-        assert more <= 1000 * (size + 300) + support_arena.SLAB
+        more = word(context, contexts.CONTEXT_HELD_BYTES) - held
+        assert more <= 1000 * (size + 300) + arena.SLAB
         free(context, first)
         assert alloc(context, size) == first  # the last one freed
 
@@ -96,9 +97,9 @@ def test_a_reset_takes_small_blocks_back_whole(context: int) -> None:
         for block in blocks[::3]:
             free(context, block)
         reset(context)
-        assert word(context, support.CONTEXT_LIVE) == word(context, support.CONTEXT_LIVE_BYTES) == 0
+        assert word(context, contexts.CONTEXT_LIVE) == word(context, contexts.CONTEXT_LIVE_BYTES) == 0
         places.append(set(blocks))
-        held.append(word(context, support.CONTEXT_HELD_BYTES))
+        held.append(word(context, contexts.CONTEXT_HELD_BYTES))
     assert held[0] == held[1] == held[2] and places[1] == places[2]
 
 
@@ -151,9 +152,9 @@ def test_calls_find_their_arrays_where_they_had_them(context: int) -> None:
 
 def test_capacity_is_at_most_a_quarter_more(context: int) -> None:
     for size in [65, 100, 500, 777, 4097, 10_001, 123_457, 1_000_001]:
-        before = word(context, support.CONTEXT_LIVE_BYTES)
+        before = word(context, contexts.CONTEXT_LIVE_BYTES)
         alloc(context, size)
-        capacity = word(context, support.CONTEXT_LIVE_BYTES) - before
+        capacity = word(context, contexts.CONTEXT_LIVE_BYTES) - before
         assert size <= capacity <= 1.25 * size + 64
 
 
@@ -171,25 +172,25 @@ def test_random_blocks_never_overlap(context: int) -> None:
         for other, length in live.items():
             assert address + size <= other or other + length <= address
         live[address] = size
-    assert word(context, support.CONTEXT_LIVE) == len(live)
+    assert word(context, contexts.CONTEXT_LIVE) == len(live)
     reset(context)
-    assert word(context, support.CONTEXT_LIVE) == 0 == word(context, support.CONTEXT_LIVE_BYTES)
-    held = word(context, support.CONTEXT_HELD_BYTES)
+    assert word(context, contexts.CONTEXT_LIVE) == 0 == word(context, contexts.CONTEXT_LIVE_BYTES)
+    held = word(context, contexts.CONTEXT_HELD_BYTES)
     for size in sorted(live.values(), reverse=True):
         alloc(context, size)
     # Nearly all of it came from the free lists: a block may have served a request of a smaller class before.
-    assert word(context, support.CONTEXT_HELD_BYTES) <= 1.01 * held
+    assert word(context, contexts.CONTEXT_HELD_BYTES) <= 1.01 * held
 
 
 def test_grow_keeps_contents_and_doubles(context: int) -> None:
     p = grow(context, None, 100)
     ctypes.memmove(p, b"abc" * 30, 90)
-    capacity = word(context, support.CONTEXT_LIVE_BYTES)
+    capacity = word(context, contexts.CONTEXT_LIVE_BYTES)
     assert grow(context, p, capacity) == p
     q = grow(context, p, capacity + 1)
     assert q != p and ctypes.string_at(q, 90) == b"abc" * 30
-    assert word(context, support.CONTEXT_LIVE_BYTES) >= 2 * capacity
-    assert word(context, support.CONTEXT_LIVE) == 1
+    assert word(context, contexts.CONTEXT_LIVE_BYTES) >= 2 * capacity
+    assert word(context, contexts.CONTEXT_LIVE) == 1
 
 
 @pytest.mark.parametrize("size", [1 << 46, 1 << 50, -1, -(1 << 63)])
@@ -198,15 +199,15 @@ def test_impossible_sizes_give_null(context: int, size: int) -> None:
     p = alloc(context, 10)
     assert grow(context, p, size) is None
     free(context, p)
-    assert word(context, support.CONTEXT_LIVE) == 0
+    assert word(context, contexts.CONTEXT_LIVE) == 0
 
 
 def test_large_blocks_out_of_use_go_back_to_the_system(context: int) -> None:
     for megabytes in range(1, 60):
         free(context, alloc(context, megabytes << 20))
         I64.from_address(context + 32).value += 1  # a call later
-    held = word(context, support.CONTEXT_HELD_BYTES)
-    assert held < 60 * (support_arena.KEEP_CALLS + 2) << 20
+    held = word(context, contexts.CONTEXT_HELD_BYTES)
+    assert held < 60 * (arena.KEEP_CALLS + 2) << 20
     assert held < 59 * 60 // 2 << 20
 
 
@@ -217,21 +218,21 @@ def test_many_blocks_of_a_run_are_not_every_later_run_s(context: int) -> None:
             alloc(context, 3000)
         reset(context)
         I64.from_address(context + 32).value += 1  # a call later
-        assert word(context, support.CONTEXT_HELD_BYTES) >= 5000 * 3000  # a run like it finds them again
+        assert word(context, contexts.CONTEXT_HELD_BYTES) >= 5000 * 3000  # a run like it finds them again
     alloc(context, 3000)
     reset(context)
-    assert word(context, support.CONTEXT_HELD_BYTES) <= 8192
-    assert word(context, support.CONTEXT_LIVE) == 0
+    assert word(context, contexts.CONTEXT_HELD_BYTES) <= 8192
+    assert word(context, contexts.CONTEXT_LIVE) == 0
 
 
 def test_only_the_first_error_is_kept(context: int) -> None:
     raise_(context, 3, 4, -5)
     raise_(context, 6, 7, 8)
-    assert I32.from_address(context + support.CONTEXT_ERROR).value == 1
-    assert I32.from_address(context + support.CONTEXT_SITE).value == 3
-    assert word(context, support.CONTEXT_A) == 4 and word(context, support.CONTEXT_B) == -5
+    assert I32.from_address(context + contexts.CONTEXT_ERROR).value == 1
+    assert I32.from_address(context + contexts.CONTEXT_SITE).value == 3
+    assert word(context, contexts.CONTEXT_A) == 4 and word(context, contexts.CONTEXT_B) == -5
     reset(context)
-    assert I32.from_address(context + support.CONTEXT_ERROR).value == 0
+    assert I32.from_address(context + contexts.CONTEXT_ERROR).value == 0
 
 
 def test_several_threads_allocate_at_once(context: int) -> None:
@@ -253,7 +254,7 @@ def test_several_threads_allocate_at_once(context: int) -> None:
     for worker in workers:
         worker.join()
     assert not wrong
-    assert word(context, support.CONTEXT_LIVE) == 0
+    assert word(context, contexts.CONTEXT_LIVE) == 0
 
 
 def test_pool_gives_the_last_one_first_and_clean() -> None:
@@ -265,8 +266,8 @@ def test_pool_gives_the_last_one_first_and_clean() -> None:
     give(a)
     assert runtime.peak_bytes() >= 5000
     assert take() == a
-    assert word(a, support.CONTEXT_LIVE) == 0
-    assert I32.from_address(a + support.CONTEXT_ERROR).value == 0
+    assert word(a, contexts.CONTEXT_LIVE) == 0
+    assert I32.from_address(a + contexts.CONTEXT_ERROR).value == 0
     give(a)
     give(b)
 
@@ -275,7 +276,7 @@ def test_a_block_returns_to_the_context_it_came_from() -> None:
     a, b = new(), new()
     p = alloc(a, 100)
     free(b, p)
-    assert word(a, support.CONTEXT_LIVE) == 0 == word(b, support.CONTEXT_LIVE)
+    assert word(a, contexts.CONTEXT_LIVE) == 0 == word(b, contexts.CONTEXT_LIVE)
     assert alloc(a, 100) == p
     delete(a)
     delete(b)
@@ -296,7 +297,7 @@ def test_thread_count(context: int) -> None:
     try:
         runtime.set_threads(7)
         assert threads(context) == 7
-        I32.from_address(context + support.CONTEXT_THREADS).value = 2
+        I32.from_address(context + contexts.CONTEXT_THREADS).value = 2
         assert threads(context) == 2
         with pytest.raises(ValueError, match="1 to 1024"):
             runtime.set_threads(0)

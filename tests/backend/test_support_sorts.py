@@ -11,10 +11,10 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from adc.backend import support_sorts
 from adc.backend.ahead import cabi
 from adc.backend.ahead.aot import Part, build
 from adc.backend.optimize import optimize_or_find
+from adc.backend.support import sorts
 from adc.backend.target import for_cpu, host
 from adc.ir.externals import SPARE
 from adc.ir.parser import parse_module
@@ -29,7 +29,7 @@ _FLOATS = ("adc_sort_f64", "adc_sort_f32", "adc_order_f64")
 @functools.cache
 def _function(cpu: str, name: str) -> Any:
     target = for_cpu(cpu)
-    text = f'target triple = "{target.triple}"\n{support_sorts.sorts_ir(target, [name])}'
+    text = f'target triple = "{target.triple}"\n{sorts.sorts_ir(target, [name])}'
     code = optimize_or_find(text, target, 1).object_code
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(name)
     jit = llvm.create_lljit_compiler(host().machine(level=0))
@@ -63,7 +63,7 @@ def _unforeseen(dtype: str) -> Iterator[Numbers]:
     yield np.concatenate([2.0 ** np.arange(100), np.zeros(2000), np.ones(900)]).astype(dtype)
 
 
-@pytest.mark.parametrize("name", support_sorts.NAMES)
+@pytest.mark.parametrize("name", sorts.NAMES)
 @pytest.mark.parametrize("cpu", ["native", "x86-64-v3", "x86-64"])
 def test_in_order(cpu: str, name: str) -> None:
     if not host().is_x86 and cpu != "native":

@@ -11,7 +11,7 @@ import pytest
 
 from adc import jit_grad, prange
 from adc.backend import runtime
-from adc.backend.support_threads import LONG, MEASURE, REST
+from adc.backend.support.threads import LONG, MEASURE, REST
 
 BODIES = itertools.count(0x7000_0000_0000, 64)  # addresses of code, as far as the functions know
 

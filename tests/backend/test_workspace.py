@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from adc.backend import support
 from adc.backend.jit import engine
 from adc.backend.optimize import optimize
-from adc.backend.support_workspace import CONTEXT_BYTES
+from adc.backend.support import contexts
+from adc.backend.support.workspace import CONTEXT_BYTES
 from adc.backend.target import host
 from adc.cli import main
 
@@ -145,7 +145,7 @@ def test_names(name: str, expected: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def functions() -> dict[str, Callable[..., int]]:
-    text = f'target triple = "{host().triple}"\n{support.support_ir("external", linux=sys.platform == "linux")}'
+    text = f'target triple = "{host().triple}"\n{contexts.support_ir("external", linux=sys.platform == "linux")}'
     names = ("adc_context_in", "adc_context_give", "adc_alloc", "adc_free", "adc_grow")
     library = engine().load(optimize(text, host(), 1).object_code, names)
     pointer, number = ctypes.c_void_p, ctypes.c_int64

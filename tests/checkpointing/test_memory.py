@@ -12,7 +12,8 @@ import pytest
 
 import adc
 from adc import errors, jit_grad, prange
-from adc.backend import runtime, support
+from adc.backend import runtime
+from adc.backend.support import contexts
 from adc.frontend.checkpoints import read, read_memory
 from adc.ir import interpreter, ops
 from adc.ir.parser import parse_module
@@ -418,8 +419,8 @@ def test_what_is_free_for_another_use_counts(side: int) -> None:
     assert compiled.grad.forecast(c, u0, steps).peak <= allowed
     gradient = compiled.grad(c, u0, steps)
     pool = ctypes.c_int64.from_address(runtime.address("adc_pool")).value
-    assert 0.8 * least < ctypes.c_int64.from_address(pool + support.CONTEXT_HELD_BYTES).value <= allowed
-    assert ctypes.c_int64.from_address(pool + support.CONTEXT_LIMIT).value == 0
+    assert 0.8 * least < ctypes.c_int64.from_address(pool + contexts.CONTEXT_HELD_BYTES).value <= allowed
+    assert ctypes.c_int64.from_address(pool + contexts.CONTEXT_LIMIT).value == 0
     np.testing.assert_array_equal(gradient, compiled.grad(c, u0, steps))
 
 

@@ -4,7 +4,7 @@ thread's share. Filling and copying large arrays are such loops.
 - ``i32 adc_parallel(ptr ctx, ptr body, ptr data, i64 trips, i64 least, i64 most, double work)`` cuts a loop of
   ``trips`` iterations into blocks: at most ``most``, of a multiple of ``least`` iterations. It runs them, on threads if
   ``work`` (of an iteration, in the units of ``lower_work``) is worth waking them, if they have paid so far
-  (``support_threads``), and if this is not inside a parallel region yet. Thread k of n has the blocks from
+  (``threads.py``), and if this is not inside a parallel region yet. Thread k of n has the blocks from
   k * blocks / n on. ``i32 body(ptr data, i64 first, i64 last, i64 size, i64 trips)`` runs some blocks, of ``size``
   iterations, and returns 1 if one of them ended with an error; so does ``adc_parallel``.
 - ``adc_parallel_polling`` is the same for loops that poll: the thread that called, which may be the main thread, polls
@@ -17,8 +17,8 @@ thread's share. Filling and copying large arrays are such loops.
 
 from __future__ import annotations
 
-from adc.backend.support import CONTEXT_ALONE
-from adc.backend.support_threads import MEASURE
+from adc.backend.support.contexts import CONTEXT_ALONE
+from adc.backend.support.threads import MEASURE
 
 THRESHOLD = 200_000.0
 """Work of a loop below which, some 5 to 20 microseconds, threads may cost more than they save."""

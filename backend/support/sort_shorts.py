@@ -1,9 +1,9 @@
-"""Short ranges, as LLVM IR, sorted by counting or by networks. See ``adc.backend.support_sorts``."""
+"""Short ranges, as LLVM IR, sorted by counting or by networks. See ``sorts.py``."""
 
 from __future__ import annotations
 
-from adc.backend.support_sort_keys import Key, first_lanes
-from adc.backend.support_sort_network import VECTORS, Network
+from adc.backend.support.sort_keys import Key, first_lanes
+from adc.backend.support.sort_network import VECTORS, Network
 
 COUNTED = 32  # elements that are sorted by counting
 

@@ -1,8 +1,8 @@
-"""Partitions, as LLVM IR: what is below a pivot goes to the front of a range. See ``adc.backend.support_sorts``."""
+"""Partitions, as LLVM IR: what is below a pivot goes to the front of a range. See ``sorts.py``."""
 
 from __future__ import annotations
 
-from adc.backend.support_sort_keys import Key, first_lanes, suffix_of
+from adc.backend.support.sort_keys import Key, first_lanes, suffix_of
 
 
 def split_ir(key: Key, pairs: bool, relation: str) -> str:

@@ -8,7 +8,7 @@ with A as it lies. A block of B, DEPTH rows of at most WIDE columns, is packed i
 in the second cache. Tiles of C are summed in registers over the depth of the block, then added to C. So each element of
 C is summed in an order that depends on k alone, whatever part of C is computed: on any number of threads it has the
 same bits. Where A has so few rows that packing would not pay, panels of B that are contiguous are read where they are;
-one row has code of its own (``support_row_products``).
+one row has code of its own (``row_products.py``).
 
 ``adc_product_strong_f64`` does the same, but that zeros of A are nothing at all: what they are multiplied by adds
 nothing, even if it is infinite. That makes a difference only where B is not finite, which is looked at first.
@@ -16,9 +16,9 @@ nothing, even if it is infinite. That makes a difference only where B is not fin
 
 from __future__ import annotations
 
-from adc.backend.support_row_products import row_ir, single_row
-from adc.backend.support_strong_products import STRONG
-from adc.backend.support_tiles import LOW, Tile, tiles_ir
+from adc.backend.support.row_products import row_ir, single_row
+from adc.backend.support.strong_products import STRONG
+from adc.backend.support.tiles import LOW, Tile, tiles_ir
 from adc.backend.target import Target
 
 DEPTH = 256  # of a block: a panel of B is 32 kB

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adc.backend import support_sort_ranges as ranges
-from adc.backend.support_sort_keys import Key
-from adc.backend.support_sort_parts import part_ir
-from adc.backend.support_sort_shorts import longest, short_ir
-from adc.backend.support_sort_splits import split_ir
+from adc.backend.support import sort_ranges as ranges
+from adc.backend.support.sort_keys import Key
+from adc.backend.support.sort_parts import part_ir
+from adc.backend.support.sort_shorts import longest, short_ir
+from adc.backend.support.sort_splits import split_ir
 from adc.backend.target import Target
 
 KEYS = ("f32", "f64", "i32", "i64", "ui64")

@@ -1,4 +1,4 @@
-"""Products of one row and a matrix whose rows are contiguous, as LLVM IR: see ``adc.backend.support_products``, which
+"""Products of one row and a matrix whose rows are contiguous, as LLVM IR: see ``products.py``, which
 replaces the names in capitals.
 
 A product reads each number of the matrix once, so what counts is that memory is gone through in order: several rows at

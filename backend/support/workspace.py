@@ -1,5 +1,5 @@
 """Contexts in memory that the caller gives, as LLVM IR: what a call allocates comes from there. See
-``adc.backend.support``.
+``contexts.py``.
 
 The context is at the start, and a table; the rest is chunks, each with the header of a block, one after another, live
 or free, no two free ones side by side. A request takes the first free chunk that is large enough, and leaves what is

@@ -34,13 +34,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from adc.backend.support_arena import MOST_SLABS, SMALL_CLASSES, arena_ir
-from adc.backend.support_files import files_ir
-from adc.backend.support_stack import stack_ir
-from adc.backend.support_threads import DECLARATIONS as THREADS
-from adc.backend.support_threads import FUNCTIONS as OF_THREADS
-from adc.backend.support_threads import threads_ir
-from adc.backend.support_workspace import CONTEXT_BYTES, workspace_ir
+from adc.backend.support.arena import MOST_SLABS, SMALL_CLASSES, arena_ir
+from adc.backend.support.files import files_ir
+from adc.backend.support.stack import stack_ir
+from adc.backend.support.threads import DECLARATIONS as THREADS
+from adc.backend.support.threads import FUNCTIONS as OF_THREADS
+from adc.backend.support.threads import threads_ir
+from adc.backend.support.workspace import CONTEXT_BYTES, workspace_ir
 
 Linkage = Literal["internal", "external"]
 

@@ -1,8 +1,8 @@
-"""Partitions in place, as LLVM IR, in any order: for many keys alone. See ``adc.backend.support_sorts``."""
+"""Partitions in place, as LLVM IR, in any order: for many keys alone. See ``sorts.py``."""
 
 from __future__ import annotations
 
-from adc.backend.support_sort_keys import Key, first_lanes
+from adc.backend.support.sort_keys import Key, first_lanes
 
 BLOCK = 8  # vectors that are read at once
 

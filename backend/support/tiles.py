@@ -1,6 +1,6 @@
 """Tiles of products of matrices: the part of C that registers hold, summed over the depth of a block.
 
-See ``support_products``.
+See ``products.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The arena of a context, as LLVM IR: blocks of memory in size classes, kept between runs. See ``adc.backend.support``.
+"""The arena of a context, as LLVM IR: blocks of memory in size classes, kept between runs. See ``contexts.py``.
 
 Small blocks (``SMALL_BYTES``) are cut from slabs, one after the other, and freed to a list of their class, of which the
 last one is taken first: a program that leaves a record in each of many calls has them side by side. A reset that finds
@@ -13,15 +13,15 @@ is unused; what is live, and its peak, is what was asked for, for nobody touches
 of its class or of the next three. Where a new one would be more than the context is to hold, and is no small part of
 that, what is free is returned first. Blocks of at least ``HUGE`` bytes are
 marked for huge pages. A block of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its
-context is returned to the system when a new large one is needed. Blocks in files (``adc.backend.support_files``) are
+context is returned to the system when a new large one is needed. Blocks in files (``files.py``) are
 linked with the others, and returned when they are freed. A context may have a workspace, where it looks for room first
-(``adc.backend.support_workspace``).
+(``workspace.py``).
 """
 
 from __future__ import annotations
 
-from adc.backend.support_blocks import BLOCKS
-from adc.backend.support_workspace import CHUNK
+from adc.backend.support.blocks import BLOCKS
+from adc.backend.support.workspace import CHUNK
 
 LARGE = 1 << 20
 HUGE = 1 << 22

@@ -1,4 +1,4 @@
-"""The function that sorts, as LLVM IR, but for what it calls. See ``adc.backend.support_sorts``.
+"""The function that sorts, as LLVM IR, but for what it calls. See ``sorts.py``.
 
 Words in capitals stand for what differs between types, and between keys alone and keys with places.
 """

@@ -1,4 +1,4 @@
-"""Blocks of an arena that lie in files, as LLVM IR: what a gradient keeps on disk. See ``adc.backend.support_arena``.
+"""Blocks of an arena that lie in files, as LLVM IR: what a gradient keeps on disk. See ``arena.py``.
 
 Such a block is a file of its own that is mapped into memory. The file has lost its name before anything is written to
 it, so that nothing is left of it however the process ends, and it has all its room from the start: a disk that is full

@@ -1,4 +1,4 @@
-"""Blocks of an arena, as LLVM IR: their size classes, how they are made and returned. See ``support_arena.py``.
+"""Blocks of an arena, as LLVM IR: their size classes, how they are made and returned. See ``arena.py``.
 
 The names in capitals are numbers there.
 """

@@ -1,4 +1,4 @@
-"""What the functions that sort have in common: keys, and masks of vectors. See ``adc.backend.support_sorts``."""
+"""What the functions that sort have in common: keys, and masks of vectors. See ``sorts.py``."""
 
 from __future__ import annotations
 

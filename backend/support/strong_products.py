@@ -1,9 +1,9 @@
-"""Products of matrices in which zeros of the left one are nothing at all: see ``support_products.py``, which replaces
+"""Products of matrices in which zeros of the left one are nothing at all: see ``products.py``, which replaces
 the names in capitals."""
 
 from __future__ import annotations
 
-from adc.backend.support_row_products import single_row
+from adc.backend.support.row_products import single_row
 
 STRONG = """
 ; Whether all of B is finite: zero times what is not is NaN.
