@@ -10,8 +10,8 @@ from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering.lower import Lowered, lower_module
-from adc.backend.lowering.lower_emitter import Unit
 from adc.backend.lowering.lower_units import lower_units
+from adc.backend.lowering.module_emitter import Unit
 from adc.backend.optimize import Optimized, optimize, optimize_or_find_all, vectorises
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library

@@ -9,7 +9,7 @@ from adc.backend.lowering.lower_types import quoted
 from adc.ir.core import Loc
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import ModuleEmitter
+    from adc.backend.lowering.module_emitter import ModuleEmitter
 
 
 class DebugInfo:

@@ -20,7 +20,8 @@ from adc.backend.lowering.lane_code import PREFIX, ROUND, Code, define
 from adc.backend.target import Target
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
+    from adc.backend.lowering.lower_emitter import FunctionEmitter
+    from adc.backend.lowering.module_emitter import ModuleEmitter
 
 _LOG2_E = 1.4426950408889634
 _LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)  # the nearest double, and the rest

@@ -13,7 +13,7 @@ from adc.backend.lowering.lower_types import literal
 from adc.ir.types import f64
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import ModuleEmitter
+    from adc.backend.lowering.module_emitter import ModuleEmitter
 
 PURE = "nounwind willreturn memory(none)"
 PREFIX = "adc$own."  # of the names of such functions

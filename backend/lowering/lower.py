@@ -17,10 +17,11 @@ from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_alias import Scopes
 from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
 from adc.backend.lowering.lower_effects import LOOPS, Effects, Facts
-from adc.backend.lowering.lower_emitter import FIRST_LOOP, FIRST_SITE, Counted, FunctionEmitter, ModuleEmitter, Unit
+from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
 from adc.backend.lowering.lower_types import abi_types, quoted
+from adc.backend.lowering.module_emitter import FIRST_LOOP, FIRST_SITE, Counted, ModuleEmitter, Unit
 from adc.backend.lowering.stack_depth import Depth, check
 from adc.backend.sites import Site
 from adc.backend.support import contexts

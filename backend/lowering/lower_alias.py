@@ -17,7 +17,8 @@ from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
+    from adc.backend.lowering.lower_emitter import FunctionEmitter
+    from adc.backend.lowering.module_emitter import ModuleEmitter
 
 # The noalias lists of all scopes together grow with the square of their number.
 MAX_SCOPES = 64

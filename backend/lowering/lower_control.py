@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from adc.backend.lowering import counting, stack_depth
-from adc.backend.lowering.lower_emitter import FIRST_SITE, FunctionEmitter, Operand
+from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
 from adc.backend.lowering.lower_work import strip_of
+from adc.backend.lowering.module_emitter import FIRST_SITE
 from adc.backend.sites import Site
 from adc.backend.support.libraries import DECLARATIONS
 from adc.ir.core import Op, Value

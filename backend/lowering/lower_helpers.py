@@ -21,7 +21,7 @@ from adc.backend.lowering.lower_types import literal
 from adc.ir.types import f64
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import ModuleEmitter
+    from adc.backend.lowering.module_emitter import ModuleEmitter
 
 _INTEGER_POWER = """define internal {kind} @{name}({kind} %x, {kind} %n) nounwind willreturn memory(none) {{
 entry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from adc.backend.lowering import lower_allocations as allocations
 from adc.backend.lowering import lower_control as control
 from adc.backend.lowering import lower_files as files
 from adc.backend.lowering import lower_memory as memory
@@ -44,8 +45,8 @@ LOWERINGS: dict[OpDef, Lowering] = {definition: _scalar(lowering) for definition
 LOWERINGS |= {
     ops.select: _select,
     # memref
-    ops.alloc: memory.alloc,
-    ops.dealloc: memory.dealloc,
+    ops.alloc: allocations.alloc,
+    ops.dealloc: allocations.dealloc,
     ops.dim: memory.dim,
     ops.load: memory.load,
     ops.store: memory.store,
@@ -72,7 +73,7 @@ LOWERINGS |= {
     ops.accumulate: memory.accumulate,
     ops.threads: parallel.threads,
     ops.undef: control.undef,
-    ops.grow: memory.grow,
+    ops.grow: allocations.grow,
     ops.page_out: files.page_out,
     ops.pack: memory.pack,
     ops.release: memory.release,

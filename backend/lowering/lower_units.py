@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 
 from adc.backend.lowering.lower import Lowered, lower_module
-from adc.backend.lowering.lower_emitter import Unit
 from adc.backend.lowering.lower_types import quoted
+from adc.backend.lowering.module_emitter import Unit
 from adc.backend.target import Target
 from adc.ir.callgraph import callees, components, reachable
 from adc.ir.core import Func, Module

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.backend.lowering import team
+from adc.backend.lowering.lower_allocations import arrays_in_turn
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop, trip_count
-from adc.backend.lowering.lower_memory import arrays_in_turn
 from adc.backend.lowering.lower_types import Descriptor, literal, quoted, register_type
 from adc.backend.lowering.lower_work import block_iterations, strip_of, work
 from adc.ir import ops

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from adc.backend.lowering.lane_code import PREFIX, PURE, ROUND, Code, define
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
+    from adc.backend.lowering.lower_emitter import FunctionEmitter
+    from adc.backend.lowering.module_emitter import ModuleEmitter
 
 SYMBOL = f"{PREFIX}sincos"
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)

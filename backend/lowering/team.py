@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
+from adc.backend.lowering.lower_emitter import FunctionEmitter
+from adc.backend.lowering.module_emitter import ModuleEmitter
 from adc.backend.support.team import DECLARATIONS
 
 

@@ -20,7 +20,8 @@ from adc.backend.target import Target, libmvec_exports
 from adc.ir.types import FloatType, Type, f16, f32
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
+    from adc.backend.lowering.lower_emitter import FunctionEmitter
+    from adc.backend.lowering.module_emitter import ModuleEmitter
 
 _PURE = "nounwind willreturn memory(none)"
 
