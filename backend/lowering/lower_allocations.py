@@ -92,8 +92,8 @@ def dealloc(e: FunctionEmitter, op: Op) -> None:
 
 def free(e: FunctionEmitter, ptr: str) -> None:
     attributes = f'{SUPPORT} allockind("free") "alloc-family"="adc"'
-    e.module.declare("adc_free", f"declare void @adcfree(ptr, ptr allocptr) {attributes}")
-    e.do(f"call void @adcfree(ptr %ctx, ptr {ptr})")
+    e.module.declare("adc_free", f"declare void @adc_free(ptr, ptr allocptr) {attributes}")
+    e.do(f"call void @adc_free(ptr %ctx, ptr {ptr})")
 
 
 def grow(e: FunctionEmitter, op: Op) -> None:
