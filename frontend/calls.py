@@ -26,7 +26,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array, known_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import decorators, derivatives, mapped, vectorised
+from adc.frontend.functions import contexts, decorators, derivatives, mapped, vectorised
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method
@@ -35,6 +35,7 @@ from adc.frontend.rules import application, gradients
 from adc.frontend.rules.registry import RULES, subject_of
 from adc.frontend.statements.exceptions import is_exception, make_error
 from adc.frontend.suggestions import for_function, full_name
+from adc.frontend.syntax.contexts import enters
 from adc.frontend.syntax.matching import has_length
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds
@@ -130,6 +131,8 @@ def call_plain(
     if callee.value is has_length:
         items = sequences.snapshot(frame, args[0])
         return Static(isinstance(items, Tuple) and len(items.items) == known_int(args[1]))
+    if callee.value is enters:
+        return contexts.enter(args, kwargs)
     if is_exception(callee.value):
         if kwargs:
             message = "exceptions with keywords are not supported"

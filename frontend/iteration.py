@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from adc.frontend.arrays import arrays, structured
+from adc.frontend.arrays import structured
 from adc.frontend.containers import sequences
 from adc.frontend.control.loops import counted
 from adc.frontend.data.compounds import Structured
@@ -62,6 +62,15 @@ class Known:
         """The items, where their number does not depend on the run."""
         return None if self.limits else [self.item(k) for k in range(self.count)]
 
+    def whole(self) -> list[AbstractValue]:
+        """All items, where each has to be there: what is made of them must be known. An array that ends before the
+        last of them is an error of the run."""
+        for limit in self.limits:
+            enough = ops.cmpi(limit, const_index(self.count), predicate="sge")
+            text = f"an array of {{}} items goes with {self.count} known ones here, each of which must have one"
+            trap_unless(enough, "ValueError", text, limit)
+        return [self.item(k) for k in range(self.count)]
+
     def has(self, k: int) -> Value:
         """Whether there is an item ``k``, where that depends on the run."""
         return reduce(ops.andi, [ops.cmpi(const_index(k), limit, predicate="slt") for limit in self.limits])
@@ -95,7 +104,13 @@ class Indexed:
 
 
 Items = Known | Indexed
-STRICT = "say that they are of one length: zip(..., strict=True)"  # where what is known goes with an array
+
+def all_of(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
+    """The items of what has a known number of them; an error of the run where an array that goes with others in a
+    stream ends before."""
+    if isinstance(v, Stream) and isinstance(v.items, Known):
+        return v.items.whole()
+    return sequences.known_items(frame, v)
 
 
 def known(items: Sequence[AbstractValue]) -> Known:
@@ -135,7 +150,7 @@ def _list(frame: Frame, v: Ref) -> Items:
         def item(k: Value) -> AbstractValue:
             found = heap.contents(frame, v)
             if growing.length(found) is not count:
-                raise _changing()
+                raise changing()
             return growing.load(frame, found, k)
 
         return Indexed(count, item)
@@ -143,7 +158,7 @@ def _list(frame: Frame, v: Ref) -> Items:
     def items() -> tuple[AbstractValue, ...]:
         found = heap.contents(frame, v)
         if growing.is_growing(found):
-            raise _changing()
+            raise changing()
         return found.items
 
     return Known(len(items()), lambda k: items()[k], now=lambda: len(items()))
@@ -167,7 +182,7 @@ def _view(v: View) -> Known:
     return Known(count, lambda k: items()[k])
 
 
-def _changing() -> AdcError:
+def changing() -> AdcError:
     return refuse(
         current_loc(),
         "this list changes its length while a loop goes through it, in a way that is known at run time only",
@@ -237,25 +252,8 @@ def _is_known(items: Items) -> bool:
     return not items.limits if isinstance(items, Known) else items.known is not None
 
 
-def _ahead(values: Sequence[AbstractValue]) -> bool:
+def is_ahead(values: Sequence[AbstractValue]) -> bool:
     return any(isinstance(v, Stream) and v.ahead for v in values)
-
-
-def mapped(frame: Frame, function: AbstractValue, values: Sequence[AbstractValue]) -> Stream:
-    """``map(function, *values)``: the function is called for an item when that is asked for."""
-    rows = zipped(frame, values).items
-
-    def call(row: AbstractValue) -> AbstractValue:
-        assert isinstance(row, Tuple)
-        return arrays.settled(frame, frame.tracer.call(frame, function, row.items, {}))
-
-    def unrolled(of: Known) -> Known:
-        return Known(of.count, lambda k: call(of.item(k)), of.limits)
-
-    if isinstance(rows, Known):
-        return Stream("map", unrolled(rows), _ahead(values))
-    known_ = unrolled(rows.known) if rows.known else None
-    return Stream("map", Indexed(rows.length, lambda k: call(rows.item(k)), known_), _ahead(values))
 
 
 def unchanging(frame: Frame, item: Callable[[Value], AbstractValue]) -> Callable[[Value], AbstractValue]:
@@ -294,14 +292,14 @@ def enumerated(frame: Frame, v: AbstractValue, start: AbstractValue) -> Stream:
         return Known(of.count, lambda k: Tuple((binary("+", start, Static(k)), of.item(k))), of.limits)
 
     if isinstance(items, Known):
-        return Stream("enumerate", unrolled(items), _ahead([v]))
+        return Stream("enumerate", unrolled(items), is_ahead([v]))
     first = convert(as_scalar(start), i64)
 
     def item(k: Value) -> AbstractValue:
         return Tuple((Scalar(first + k, i64), items.item(k)))
 
     found = Indexed(items.length, item, unrolled(items.known) if items.known else None)
-    return Stream("enumerate", found, _ahead([v]))
+    return Stream("enumerate", found, is_ahead([v]))
 
 
 def zipped(frame: Frame, values: Sequence[AbstractValue], strict: bool = False) -> Stream:
@@ -310,7 +308,7 @@ def zipped(frame: Frame, values: Sequence[AbstractValue], strict: bool = False) 
     if strict:
         parts = _of_one_length(parts)
     if all(isinstance(p, Indexed) for p in parts) and parts:
-        return Stream("zip", _zip_indexed([p for p in parts if isinstance(p, Indexed)]), _ahead(values))
+        return Stream("zip", _zip_indexed([p for p in parts if isinstance(p, Indexed)]), is_ahead(values))
     count = min([_count(p) for p in parts if isinstance(p, Known) or static_dim(p.length) is not None], default=0)
     limits: list[Value] = []
     makers: list[Callable[[int], AbstractValue]] = []
@@ -323,7 +321,7 @@ def zipped(frame: Frame, values: Sequence[AbstractValue], strict: bool = False) 
             limits += p.limits
             makers.append(p.item)
     found = Known(count, lambda k: Tuple(tuple(make(k) for make in makers)), tuple(limits))
-    return Stream("zip", found, _ahead(values))
+    return Stream("zip", found, is_ahead(values))
 
 
 def _of_one_length(parts: list[Items]) -> list[Items]:

@@ -51,14 +51,4 @@ def refuse_statement(loc: Loc, node: ast.AST) -> Exception:
         help = "use pop: d.pop(key), xs.pop(k)" if item else "objects keep their fields: set it to None"
         return refuse(loc, "del is not supported", help, kind=kinds.UNSUPPORTED_STATEMENT)
     message, help = _STATEMENTS.get(type(node), (f"{type(node).__name__} statements are not supported", ""))
-    if isinstance(node, ast.With) and all(map(_on_warnings, node.items)):
-        help = "leave it out, or put it around the call: compiled code gives none of NumPy's warnings"
     return refuse(loc, message, help, kind=kinds.UNSUPPORTED_STATEMENT)
-
-
-def _on_warnings(item: ast.withitem) -> bool:
-    """Whether it looks like ``np.errstate(...)`` or ``warnings.catch_warnings()``."""
-    call = item.context_expr
-    function = call.func if isinstance(call, ast.Call) else None
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return name in ("errstate", "catch_warnings")

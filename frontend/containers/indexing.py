@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import NoReturn
 
 from adc.frontend.abstract import Scalar as Number
 from adc.frontend.abstract import Tuple as Several
@@ -28,15 +29,16 @@ from adc.frontend.data.values import (
     needed_int,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.objects import growing, heap, list_changes
 from adc.frontend.objects.merge import Clash, coerce, join
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
-from adc.ir.arith import const_index
-from adc.ir.builder import current_loc
+from adc.ir.arith import const, const_index
+from adc.ir.builder import current_block, current_loc
 from adc.ir.core import Value
-from adc.ir.types import i64
+from adc.ir.types import i1, i64
 
 
 def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
@@ -66,6 +68,8 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
     """A checked position: known, or a run-time index."""
     what, n = held.form.cls.__name__ if held.form.kind == "list" else "tuple", len(held.items)
     known = known_int(index)
+    if known is None and not held.items and isinstance(index, Scalar) and not index.dtype.is_float:
+        _nothing_there(frame, what)
     if known is None and isinstance(index, Scalar) and not index.dtype.is_float and not _alike(held.items):
         known = needed_int(index)
         if known is None and not _constants(held.items):
@@ -84,6 +88,14 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
     at = subscript(index)
     unroll_counted(frame, at)
     return ops.bound(at, const_index(n))
+
+
+def _nothing_there(frame: Frame, what: str) -> NoReturn:
+    """A subscript of what is empty: on this path, which may not be taken, as in Python."""
+    if current_block() is not frame.statement_block or current_block() is frame.func.body:
+        raise refuse(current_loc(), f"an empty {what} has no items", kind=kinds.CONSTANT_OUT_OF_RANGE)
+    trap_unless(const(False, i1), "IndexError", f"{what} index out of range")
+    raise PathEnds
 
 
 def subscript(index: AbstractValue) -> Value:

@@ -8,13 +8,13 @@ import functools
 import numpy as np
 
 from adc.frontend.arrays import arrays
-from adc.frontend.containers import sequences
+from adc.frontend.containers import records, sequences
 from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Choice, Method, Static, is_dict, is_list
+from adc.frontend.data.values import NONE, AbstractValue, Choice, Method, Ref, Static, is_dict, is_list
 from adc.frontend.errors import refuse
-from adc.frontend.expressions import combined, comprehensions
+from adc.frontend.expressions import combined, comprehensions, starred
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
 from adc.frontend.frame import Frame
@@ -59,8 +59,32 @@ def _makes_list(callee: AbstractValue) -> bool:
     return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
 
 
+def _updates_fields(function: ast.expr) -> bool:
+    """Whether it is ``self.__dict__.update``."""
+    if not isinstance(function, ast.Attribute) or function.attr != "update":
+        return False
+    return isinstance(function.value, ast.Attribute) and function.value.attr == "__dict__"
+
+
+def _update_fields(frame: Frame, node: ast.Call) -> bool:
+    """``self.__dict__.update(a, **b, c=d)``, if it is that of an object."""
+    assert isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Attribute)
+    owner = evaluate_owner(frame, node.func.value.value)
+    if not isinstance(owner, Ref) or owner.kind != "object":
+        return False
+    found: dict[object, AbstractValue] = {}
+    for item in [*node.args, *(k.value for k in node.keywords if k.arg is None)]:
+        found |= pairs(frame, evaluate_kept(frame, item))
+    found |= {k.arg: evaluate_kept(frame, k.value) for k in node.keywords if k.arg is not None}
+    for name, value in found.items():
+        records.store_field(frame, owner, str(name), value)
+    return True
+
+
 def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
     """``f(a, *b, c=d, **e)``."""
+    if _updates_fields(node.func) and _update_fields(frame, node):
+        return NONE
     owner = evaluate_owner(frame, node.func.value) if isinstance(node.func, ast.Attribute) else None
     several = isinstance(owner, Choice | OneOf)
     if owner is None:
@@ -79,6 +103,9 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         if isinstance(item, ast.Starred):
             given = evaluate_kept(frame, item.value)
             items = sequences.known_items(frame, given)
+            if items is None and not several:
+                with frame.at(item):
+                    items = starred.spread(frame, callee, node, given, len(args))
             if items is None:
                 message = f"how many items {describe_type(given)} has is not known when the function is compiled"
                 help = "write the arguments out, or pass a tuple"

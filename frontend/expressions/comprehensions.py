@@ -30,7 +30,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
-from adc.frontend.iteration import STRICT, Indexed, Items, Known, sequence, unpacked
+from adc.frontend.iteration import Indexed, Items, Known, sequence, unpacked
 from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
@@ -82,7 +82,7 @@ class Walk:
         return found
 
     def _generator(self, level: int, items: Items) -> None:
-        known = items.all()
+        known = items.whole() if self.carried is None and isinstance(items, Known) else items.all()
         if known is not None:
             for item in known:
                 self._bind(level, item)
@@ -92,7 +92,7 @@ class Walk:
             raise refuse(
                 self.frame.loc(self.node),
                 "the number of items must be known when the function is compiled",
-                STRICT if isinstance(items, Known) else IN_A_LOOP,
+                IN_A_LOOP,
                 kind=kinds.NOT_CONSTANT,
             )
         items = self.first(items)

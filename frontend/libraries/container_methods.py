@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from adc.frontend import iteration
@@ -11,15 +11,27 @@ from adc.frontend.containers import equality, indexing, making, sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View, needed_int
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Method,
+    Ref,
+    Static,
+    Tuple,
+    View,
+    is_array,
+    is_static_number,
+    needed_int,
+)
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.rules import no_keywords
 from adc.frontend.numeric import scalars
 from adc.frontend.objects import growing, heap, list_changes
 from adc.frontend.prelude import python_lists
 from adc.ir import kinds
-from adc.ir.builder import current_loc
+from adc.ir.builder import current_loc, insert_at
+from adc.ir.core import Block
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -62,6 +74,9 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
     if isinstance(found, iteration.Indexed):
         list_changes.extend(frame, owner, dim_value(found.length), iteration.unchanging(frame, found.item))
         return
+    if isinstance(found, iteration.Known) and _mixes(found):
+        heap.assign(frame, owner, [*_held(frame, owner), *found.whole()])
+        return
     if isinstance(found, iteration.Known):
         for k in range(found.count):
             branch(frame, found.has(k), partial(_append_item, frame, owner, found, k), lambda: None)
@@ -71,12 +86,42 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
     heap.assign(frame, owner, [*_held(frame, owner), *items])
 
 
+def _mixes(items: iteration.Known) -> bool:
+    """Whether arrays stand beside what no variable of the run can hold: no list of run-time length has both."""
+    scratch = Block()
+    with insert_at(scratch):
+        leaves = [leaf for k in range(items.count) for leaf in _leaves(items.item(k))]
+    discard(scratch)
+    constant = any(isinstance(v, Static) and not is_static_number(v) for v in leaves)
+    return constant and any(map(is_array, leaves))
+
+
+def _leaves(v: AbstractValue) -> Iterator[AbstractValue]:
+    if isinstance(v, Tuple):
+        for item in v.items:
+            yield from _leaves(item)
+    else:
+        yield v
+
+
 def _append_item(frame: Frame, owner: Ref, items: iteration.Known, k: int) -> None:
     growing.append(frame, owner, items.item(k))
 
 
-def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> AbstractValue:
+def _known_place(frame: Frame, owner: Ref, position: AbstractValue | None, *more: AbstractValue) -> bool:
+    """Whether a list has a length that is known, and is changed where it is known: it gets one of the run-time where
+    that is said by the run. ``more``: what it gets."""
     if growing.grows(frame, owner):
+        return False
+    held = heap.contents(frame, owner)
+    if position is None or needed_int(position) is not None or not (held.items or more):
+        return True
+    growing.let_grow(frame, owner, more)
+    return False
+
+
+def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> AbstractValue:
+    if not _known_place(frame, owner, position):
         return list_changes.pop(frame, owner, None if position is None else indexing.subscript(position))
     items, k = _held(frame, owner), -1 if position is None else _index(owner, position)
     if not -len(items) <= k < len(items):
@@ -88,7 +133,7 @@ def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> Abs
 
 
 def _insert(frame: Frame, owner: Ref, position: AbstractValue, item: AbstractValue) -> AbstractValue:
-    if growing.grows(frame, owner):
+    if not _known_place(frame, owner, position, item):
         list_changes.insert(frame, owner, indexing.subscript(position), item)
         return NONE
     items = _held(frame, owner)
@@ -201,12 +246,12 @@ def pairs(frame: Frame, v: AbstractValue) -> dict[object, AbstractValue]:
     if isinstance(v, Ref) and v.kind == "dict":
         return sequences.dict_items(frame, v)
     found: dict[object, AbstractValue] = {}
-    items = sequences.known_items(frame, v)
+    items = iteration.all_of(frame, v)
     if items is None:
         raise refuse(
             current_loc(),
             f"a dict cannot be made of {describe_type(v)}: its keys must be known when the function is compiled",
-            iteration.STRICT if iteration.counts(v) else "write the keys out: {'a': x[0], 'b': x[1]}",
+            "write the keys out: {'a': x[0], 'b': x[1]}",
             kind=kinds.NOT_CONSTANT,
         )
     for pair in items:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import rematerialised
+from adc.frontend import iteration, rematerialised
 from adc.frontend.abstract import numpy_dtype, value_type
 from adc.frontend.arrays import arrays, complex_reductions, subscripts
 from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
@@ -31,6 +31,7 @@ from adc.frontend.data.values import (
     Ref,
     Scalar,
     Static,
+    Stream,
     Tuple,
     is_array,
     is_complex,
@@ -272,14 +273,15 @@ def _sum(frame: Frame, x: AbstractValue, start: AbstractValue | None = None) -> 
     total: AbstractValue = Static(0) if start is None else start
     if isinstance(x, Array | Lazy) and x.rank == 1:
         return _sum_in_order(total, x)
-    if not isinstance(x, Tuple):
+    items = x.items if isinstance(x, Tuple) else iteration.all_of(frame, x) if isinstance(x, Stream) else None
+    if items is None:
         raise refuse(
             current_loc(),
             f"sum() of {describe_type(x)} is not supported",
             "use np.sum on arrays",
             kind=kinds.WRONG_TYPE,
         )
-    for item in x.items:
+    for item in items:
         total = arrays.operate(frame, "+", total, item)
     return arrays.settled(frame, total)
 
@@ -320,7 +322,7 @@ def _isinstance(frame: Frame, x: AbstractValue, classes: AbstractValue) -> Abstr
 def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
     if x is None:
         return Tuple(())
-    items = sequences.known_items(frame, x)
+    items = iteration.all_of(frame, x)
     if items is not None:
         return Tuple(tuple(items))
     raise refuse(current_loc(), f"tuple() of {describe_type(x)} is not supported", kind=kinds.WRONG_TYPE)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import functools
+import heapq
 import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +21,7 @@ from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Range, Scalar, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Indexed, Known, count_of, unravelled
 from adc.frontend.libraries.creation import need_array, shape_argument
 from adc.frontend.libraries.library_containers import _list, stored
@@ -29,11 +31,11 @@ from adc.frontend.numeric.convert import as_scalar, load_scalar, unboxed
 from adc.frontend.numeric.slices import Item
 from adc.frontend.objects.joining import narrow_values
 from adc.frontend.objects.merge import Clash, coerce, join
-from adc.frontend.prelude import python_functions
+from adc.frontend.prelude import python_functions, python_heaps
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
-from adc.ir.builder import current_loc
-from adc.ir.core import Value
+from adc.ir.builder import current_loc, insert_at
+from adc.ir.core import Block, Value
 from adc.ir.types import i64
 
 
@@ -41,7 +43,24 @@ def _map(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abstr
     no_keywords("map", kwargs)
     if len(args) < 2:
         raise refuse(current_loc(), "map() takes a function and what to call it for", kind=kinds.WRONG_CALL)
-    return iteration.mapped(frame, args[0], args[1:])
+    return _mapped(frame, args[0], args[1:])
+
+
+def _mapped(frame: Frame, function: AbstractValue, values: Sequence[AbstractValue]) -> Stream:
+    """``map(function, *values)``: the function is called for an item when that is asked for."""
+    rows = iteration.zipped(frame, values).items
+
+    def call(row: AbstractValue) -> AbstractValue:
+        assert isinstance(row, Tuple)
+        return arrays.settled(frame, frame.tracer.call(frame, function, row.items, {}))
+
+    def unrolled(of: Known) -> Known:
+        return Known(of.count, lambda k: call(of.item(k)), of.limits)
+
+    if isinstance(rows, Known):
+        return Stream("map", unrolled(rows), iteration.is_ahead(values))
+    known_ = unrolled(rows.known) if rows.known else None
+    return Stream("map", Indexed(rows.length, lambda k: call(rows.item(k)), known_), iteration.is_ahead(values))
 
 
 def _filter(frame: Frame, keep: AbstractValue, x: AbstractValue) -> AbstractValue:
@@ -57,6 +76,57 @@ def by_program(program: Callable[..., Any]) -> Rule:
         return frame.tracer.call(frame, Static(program), [stored(frame, a) for a in args], kwargs)
 
     return rule
+
+
+def _sorted(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    """``sorted(x, key=..., reverse=...)``: now, where what is known decides, as with the keys of a dict."""
+    found = sequences.known_items(frame, args[0]) if len(args) == 1 and not isinstance(args[0], Range) else None
+    ranks = _known_ranks(frame, found, kwargs.get("key")) if found and not kwargs.keys() - {"key", "reverse"} else None
+    if ranks is None or found is None:
+        return by_program(python_functions.sorted_list)(frame, args, kwargs)
+    falling = bool(static_of(kwargs.get("reverse", Static(False)), "'reverse'"))
+    try:
+        order = sorted(range(len(ranks)), key=ranks.__getitem__, reverse=falling)
+    except TypeError as error:
+        raise refuse(current_loc(), f"TypeError: {error}", kind=kinds.WRONG_TYPE) from None
+    return sequences.new_list(frame, [found[k] for k in order])
+
+
+def _known_ranks(
+    frame: Frame, items: Sequence[AbstractValue], key: AbstractValue | None
+) -> list[tuple[object, ...]] | None:
+    """By what known items are ordered: what is known of each of them, as far as that tells them apart."""
+    if key is None or (isinstance(key, Static) and key.value is None):
+        ranks = list(items)
+    elif all(_prefix(item)[0] for item in items):
+        scratch, env = Block(), dict(frame.env)
+        with insert_at(scratch):
+            ranks = [frame.tracer.call(frame, key, [item], {}) for item in items]
+        frame.env = env
+        discard(scratch)
+    else:
+        return None
+    prefixes = [_prefix(v) for v in ranks]
+    if all(whole for _, whole in prefixes):
+        return [p for p, _ in prefixes]
+    least = min(len(p) for p, _ in prefixes)
+    shortest = [p[:least] for p, _ in prefixes]
+    return shortest if all(p not in shortest[:k] for k, p in enumerate(shortest)) else None
+
+
+def _prefix(v: AbstractValue) -> tuple[tuple[object, ...], bool]:
+    """What is known of a value from its beginning, and whether that is all."""
+    if isinstance(v, Static):
+        return (v.value,), True
+    found: list[object] = []
+    for item in v.items if isinstance(v, Tuple) else ():
+        part, whole = _prefix(item)
+        if not whole:
+            break
+        found.append(part if isinstance(item, Tuple) else part[0])
+    else:
+        return tuple(found), isinstance(v, Tuple)
+    return tuple(found), False
 
 
 def _extremum(name: str, symbol: str) -> Rule:
@@ -240,14 +310,19 @@ def _operator(name: str, symbol: str) -> Rule:
     return positional(f"operator.{name}", 2, rule)
 
 
+_HEAPS = ("heappush", "heappop", "heapreplace", "heappushpop", "heapify", "nsmallest", "nlargest")
+_BISECT = ("bisect_left", "bisect_right", "insort_left", "insort_right")
+
 TABLE: dict[Any, Rule] = {
     min: _extremum("min", "<"),
     max: _extremum("max", ">"),
     map: _map,
     filter: positional("filter", 2, _filter),
-    builtins.sorted: by_program(python_functions.sorted_list),
+    builtins.sorted: _sorted,
     functools.reduce: by_program(python_functions.reduced),
     np.fromiter: by_program(python_functions.from_items),
+    **{getattr(heapq, name): by_program(getattr(python_heaps, name)) for name in _HEAPS},
+    **{getattr(bisect, name): by_program(getattr(python_heaps, name)) for name in _BISECT},
     operator.neg: positional("operator.neg", 1, lambda frame, x: arrays.operate_unary(frame, "-", x)),
     **{getattr(operator, name): _operator(name, symbol) for name, symbol in _OPERATORS.items()},
     np.ndindex: _ndindex,

@@ -14,6 +14,7 @@ from adc.frontend.libraries import (
     library_grids,
     library_indexing,
     library_iterators,
+    library_itertools,
     library_lapack,
     library_math,
     library_messages,
@@ -50,6 +51,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_containers.TABLE,
     **library_indexing.TABLE,
     **library_iterators.TABLE,
+    **library_itertools.TABLE,
     **library_prelude.TABLE,
     **library_sorting.TABLE,
     **library_lapack.TABLE,
@@ -59,7 +61,7 @@ LIBRARY: dict[Any, Rule] = {
 
 
 # Those that take objects themselves, not only what they hold.
-BY_IDENTITY = library_containers.BY_IDENTITY | library_iterators.BY_IDENTITY | {print}
+BY_IDENTITY = library_containers.BY_IDENTITY | library_iterators.BY_IDENTITY | library_itertools.BY_IDENTITY | {print}
 SUPPORTED.update(map(full_name, LIBRARY))
 subscripts.SUBSCRIPTED.update(library_grids.SUBSCRIPTED)
 

@@ -298,6 +298,20 @@ def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
         appends.note(ref.key, place, heap.contents(frame, ref))
 
 
+def let_grow(frame: Frame, ref: Ref, more: Sequence[AbstractValue] = ()) -> None:
+    """Let a list be one of run-time length, which can have ``more`` as its items."""
+    held = heap.contents(frame, ref)
+    try:
+        wanted = type_of_items(frame, held)
+        for item in more:
+            one = item_type(frame, item)
+            wanted = one if wanted is None else join(wanted, one)
+    except Clash as clash:
+        raise refuse(current_loc(), str(clash), PREALLOCATE, kind=kinds.TYPE_DIFFERS) from None
+    assert wanted is not None
+    assign(frame, ref, converted(frame, held, wanted))
+
+
 def check_unshared(
     frame: Frame,
     item: AbstractValue,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.frontend.prelude.python_heaps import order_of
 
 _NOTHING = object()
 
@@ -115,12 +116,14 @@ def sum_of_rows(a: Any, start: Any = 0) -> Any:
 
 def sorted_list(a: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     items = _items(a, "sort", key)
-    ranks = np.array(_ranks(items, key))
+    found = _ranks(items, key)
+    ranks = np.array(found)
+    n = len(ranks)
     if ranks.ndim != 1:
-        unsupported("sorted() compares numbers here", "let the key be one number, or use np.lexsort")
+        order = order_of(found, constant(reverse))
+        return [items[order[i]] for i in range(n)]
     if np.any(ranks != ranks):
         raise ValueError("sorted() of what is not a number has no order")
-    n = len(ranks)
     order = np.argsort(ranks[::-1] if constant(reverse) else ranks, kind="stable")
     return [items[n - 1 - order[n - 1 - i] if constant(reverse) else order[i]] for i in range(n)]
 

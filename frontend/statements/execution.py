@@ -15,12 +15,14 @@ from adc.frontend.containers import sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.control.loops import for_range, while_loop
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Range, Static, Stream
+from adc.frontend.data.values import AbstractValue, Poison, Range, Static, Stream, is_dict, is_list
 from adc.frontend.errors import refuse
+from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import known, sequence
+from adc.frontend.libraries.attributes import attribute
 from adc.frontend.names import attribute_of
 from adc.frontend.objects import cells
 from adc.frontend.objects.heap import Unroll
@@ -56,8 +58,10 @@ def _for(frame: Frame, statement: ast.For) -> None:
     if isinstance(value, Stream) and value.ahead:
         raise refuse(
             frame.loc(statement.iter),
-            "filter() in a for statement is not supported: it would look at all items ahead of the loop",
-            "write the condition into the loop: for x in v: if keep(x): ...",
+            f"{value.name}() in a for statement is not supported: it would look at all items ahead of the loop",
+            "write the condition into the loop: for x in v: if keep(x): ..."
+            if value.name == "filter"
+            else f"if nothing happens to the items meanwhile, make a list first: list({value.name}(...))",
             kind=kinds.NOT_ITERABLE,
         )
     body = partial(loop_body, frame, statement, _execute_one)
@@ -183,6 +187,21 @@ def _global(frame: Frame, statement: ast.Global) -> None:
             )
 
 
+def _delete(frame: Frame, statement: ast.Delete) -> None:
+    for target in statement.targets:
+        if isinstance(target, ast.Name) and target.id in frame.env and cells.cell_of(frame, target.id) is None:
+            reason = f"'{target.id}' was deleted"
+            frame.env[target.id] = Poison(reason, help="leave out the del", kind=kinds.UNBOUND_VARIABLE)
+            continue
+        if not isinstance(target, ast.Subscript):
+            raise refuse_statement(frame.loc(statement), statement)
+        owner = evaluate_owner(frame, target.value)
+        if not (is_list(owner) or is_dict(owner)) or isinstance(target.slice, ast.Slice):
+            raise refuse_statement(frame.loc(statement), statement)
+        with frame.at(target):
+            frame.tracer.call(frame, attribute(frame, owner, "pop"), [evaluate(frame, target.slice)], {})
+
+
 def _import(frame: Frame, statement: ast.Import | ast.ImportFrom) -> None:
     """An import inside a function: modules are what they are when the function is compiled."""
     package = statement.module if isinstance(statement, ast.ImportFrom) else None
@@ -218,6 +237,7 @@ _RULES: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.Raise: raise_,
     ast.Assert: assert_,
     ast.FunctionDef: _function,
+    ast.Delete: _delete,
     ast.Import: _import,
     ast.ImportFrom: _import,
 }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from adc.frontend.syntax.contexts import without_contexts
 from adc.frontend.syntax.liveness import Liveness, analyse
 from adc.frontend.syntax.matching import without_match
 from adc.frontend.syntax.private import with_private_names
@@ -176,7 +177,7 @@ def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
             functions.setdefault((first, node.name), []).append(node)  # type: ignore[arg-type]
-    without_assigning_tests(without_match(with_private_names(tree)))
+    without_assigning_tests(without_contexts(without_match(with_private_names(tree))))
     file = SourceFile(filename, lines, functions)
     with _lock:
         if len(_files) >= _KEPT:

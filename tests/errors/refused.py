@@ -50,13 +50,13 @@ def with_file(x):
 
 
 def with_two(x):
-    with np.errstate(all="ignore"), open("f"):  # error: unsupported-statement | with np.errstate(all="ignore"), open("f")
+    with np.errstate(all="ignore"), open("f"):  # error: unsupported-statement | open("f")
         return x
 
 
 def deleting(x):
-    y = x
-    del y  # error: unsupported-statement | del y
+    y = [x]
+    del y[:]  # error: unsupported-statement | del y[:]
     return x
 
 
@@ -96,7 +96,7 @@ def deep_in_blocks(x, n):
     for i in range(n):
         while x < 3.0:
             if i == 2:
-                del x  # error: unsupported-statement | del x
+                del x.real  # error: unsupported-statement | del x.real
             x = x + 1.0
     return x
 
@@ -263,7 +263,7 @@ def flat_subscript(u):
 
 
 def keys_of_the_run(u):
-    return dict(zip("ab", u))  # error: not-constant | dict(zip("ab", u))
+    return dict(zip(u, "ab"))  # error: not-constant | dict(zip(u, "ab"))
 
 
 def effects_for_items(u):

@@ -344,7 +344,8 @@ def inner_class(x):
 
 
 def deleting(x):
-    del x  # error: del is not supported | del x
+    y = [x, x]
+    del y[:1]  # error: del is not supported | del y[:1]
 
 
 def matching_a_class(x):

@@ -1,0 +1,72 @@
+"""``f(*x)`` of an array or list of run-time length, where ``f`` says how many arguments it takes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from adc.frontend import iteration
+from adc.frontend.containers import records
+from adc.frontend.data.callables import Bound, Closure
+from adc.frontend.data.dims import dim_value
+from adc.frontend.data.values import AbstractValue, Static
+from adc.frontend.frame import Frame
+from adc.frontend.traps import trap_unless
+from adc.ir import ops
+from adc.ir.arith import const_index
+
+
+def spread(
+    frame: Frame, callee: AbstractValue, node: ast.Call, given: AbstractValue, before: int
+) -> list[AbstractValue] | None:
+    """The arguments that ``*given`` is, after ``before`` others; None if their number does not follow."""
+    wanted = _taken(frame, callee, {k.arg for k in node.keywords})
+    stars = sum(isinstance(a, ast.Starred) for a in node.args)
+    if wanted is None or stars > 1 or any(k.arg is None for k in node.keywords):
+        return None
+    last = next(n for n, a in enumerate(node.args) if isinstance(a, ast.Starred))
+    count = wanted - before - (len(node.args) - last - 1)
+    items = iteration.sequence(frame, given)
+    if not isinstance(items, iteration.Indexed) or count < 0:
+        return None
+    length = dim_value(items.length)
+    takes = f"{_name(callee)}() takes {wanted} positional arguments but {{}} were given"
+    fits = ops.cmpi(length, const_index(count), predicate="eq")
+    trap_unless(fits, "TypeError", takes, ops.addi(length, const_index(wanted - count)))
+    return [items.item(const_index(k)) for k in range(count)]
+
+
+def _name(callee: AbstractValue) -> str:
+    if isinstance(callee, Bound):
+        return _name(callee.function)
+    return callee.source.name if isinstance(callee, Closure) else str(getattr(callee.value, "__name__", ""))  # type: ignore[attr-defined]
+
+
+def _taken(frame: Frame, callee: AbstractValue, named: set[str | None]) -> int | None:
+    """How many positional arguments there must be beside those in ``named``; None if there may be more or fewer."""
+    if isinstance(callee, Bound):
+        inner = _taken(frame, callee.function, named)
+        return None if inner is None else inner - 1
+    if isinstance(callee, Closure):
+        a = callee.source.node.args
+        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        optional = set(names[len(names) - callee.code.defaults :]) if callee.code.defaults else set()
+        return None if a.vararg else _number(names, optional, named)
+    own = records.method(frame, callee, "__call__")
+    if own is not None:
+        return _taken(frame, own, named)
+    if not isinstance(callee, Static) or not callable(callee.value):
+        return None
+    try:
+        parameters = inspect.signature(callee.value).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return _number([p.name for p in positional], {p.name for p in positional if p.default is not p.empty}, named)
+
+
+def _number(names: list[str], optional: set[str], named: set[str | None]) -> int | None:
+    wanted = [n for n in names if n not in named]
+    return None if optional.intersection(wanted) else len(wanted)

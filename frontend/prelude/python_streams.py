@@ -1,0 +1,60 @@
+"""Functions of Python's ``itertools``, as lists of what they give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def accumulated(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
+    items = list(iterable)
+    found = []
+    if initial is not None:
+        total = initial
+        found.append(total)
+        for x in items:
+            total = total + x if func is None else func(total, x)
+            found.append(total)
+    elif len(items) > 0:
+        total = items[0]
+        found.append(total)
+        for k in range(1, len(items)):
+            total = total + items[k] if func is None else func(total, items[k])
+            found.append(total)
+    return found
+
+
+def taken_while(predicate: Any, iterable: Any, /) -> Any:
+    found = []
+    for x in iterable:
+        if not predicate(x):
+            break
+        found.append(x)
+    return found
+
+
+def dropped_while(predicate: Any, iterable: Any, /) -> Any:
+    found, dropping = [], True
+    for x in iterable:
+        if dropping and predicate(x):
+            continue
+        dropping = False
+        found.append(x)
+    return found
+
+
+def left_out(predicate: Any, iterable: Any, /) -> Any:
+    if predicate is None:
+        return [x for x in iterable if not x]
+    return [x for x in iterable if not predicate(x)]
+
+
+def compressed(data: Any, selectors: Any) -> Any:
+    return [x for x, wanted in zip(data, selectors) if wanted]
+
+
+def item_of(key: Any, x: Any, /) -> Any:
+    return x[key]
+
+
+def items_of(keys: Any, x: Any, /) -> Any:
+    return tuple(x[key] for key in keys)
