@@ -17,8 +17,10 @@ from adc.ir import kinds
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code: 0, 1 after a diagnostic, 2 for a command line that makes no sense."""
-    parser = _parser()
-    options = parser.parse_args(argv)
+    parser, commands = _parser()
+    options, unknown = parser.parse_known_args(argv)
+    if unknown:  # said with the usage of the command that was meant
+        commands.get(options.command, parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     if options.command is None:
         parser.print_help()
         return 2
@@ -27,17 +29,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except AdcError as error:
         _show(error)
-    except OSError as error:
-        sys.stderr.write(f"error: {error}\n")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        sys.stderr.write(f"error: {error.filename}: {error.strerror}\n" if error.filename else f"error: {error}\n")
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of the command line, and those of the commands by their names."""
     parser = argparse.ArgumentParser(prog="adc", description="A differentiation compiler for Python.")
     parser.add_argument("--version", action="version", version=f"adc {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -62,16 +65,16 @@ def _parser() -> argparse.ArgumentParser:
     opt = commands.add_parser(
         "opt",
         help="run passes on IR, and see what each of them changes",
-        description="Read IR, as --dump-ir prints it, run passes on it, verify it after each, print what it became.",
+        description="Read IR as --dump-ir prints it, run passes on it, verify it after each, and print the result.",
     )
-    opt.add_argument("file", metavar="FILE", nargs="?", default="-", help="default: what comes in")
+    opt.add_argument("file", metavar="FILE", nargs="?", default="-", help="default: standard input")
     opt.add_argument(
         "--passes",
         default="",
         metavar="NAMES",
         help='passes and pipelines in order, as "simplify,tile-loops{tile=16,64},cse"',
     )
-    opt.add_argument("--list-passes", action="store_true", help="what there is, with options, in a line each")
+    opt.add_argument("--list-passes", action="store_true", help="list passes and pipelines, with their options")
     opt.add_argument("-o", "--output", type=Path, help="where the result goes (default: it is printed)")
     compile_command.print_changed(opt)
     opt.set_defaults(run=_opt)
@@ -84,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     rules.set_defaults(run=_rules)
     cache = commands.add_parser(
         "cache",
-        help="what machine code is kept between processes",
+        help="show or clear the machine code that is kept on disk",
         description="Show where machine code is kept from one process to the next, and how much of it there is.",
     )
     cache.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="default: show")
@@ -98,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--output", type=Path, default=Path("demo-output"), help="where files go (default: demo-output)")
     demo.add_argument("--size", type=int, default=48, help="points along each side of the plate (default: 48)")
     demo.set_defaults(run=_demo)
-    return parser
+    return parser, commands.choices
 
 
 def _opt(options: argparse.Namespace) -> int:

@@ -132,7 +132,10 @@ def print_changed(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from adc.ahead import SUFFIXES, compile_units
+    from adc.loading import check_folder
 
+    if options.output is not None:
+        check_folder(options.output)
     if options.print_changed is not None:
         os.environ["ADC_PRINT_CHANGED"] = options.print_changed
     units = _units(options)

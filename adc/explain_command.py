@@ -52,8 +52,10 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _explore(options: argparse.Namespace) -> int:
     from adc.explore import page
-    from adc.loading import load
+    from adc.loading import check_folder, load
 
+    if options.output is not None:
+        check_folder(options.output)
     function = load(options.target)
     output = options.output or Path(f"{function._subject.name}.html")
     output.write_text(page(function, options.signature), encoding="utf-8")

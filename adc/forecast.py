@@ -88,7 +88,7 @@ class Forecast:
         allowed = "with as much memory as it takes" if self.memory is None else f"with at most {_shown(self.memory)}"
         if self.schedule is not None:
             allowed = "by the schedule that is given"
-        peak = "not known before" if self.peak is None else _shown(self.peak)
+        peak = "not known in advance" if self.peak is None else _shown(self.peak)
         lines = [f"gradient of {self.function} {allowed}: peak {peak}", *map(str, self.loops)]
         if self.others:
             known = any(loop.known for loop in self.loops)

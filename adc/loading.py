@@ -67,6 +67,12 @@ def _listing(module: types.ModuleType) -> str:
     return f"write FILE:FUNCTION; it has {', '.join(names)}" if names else "it defines no function"
 
 
+def check_folder(output: Path) -> None:
+    """Refuse a file in a folder that does not exist, before anything is compiled for it."""
+    if not output.parent.is_dir():
+        raise kinds.INVALID_OPTION(f"there is no folder {output.parent} for {output.name}", help="create it first")
+
+
 def run_file(file: Path) -> types.ModuleType:
     """The module that a file makes when it is run."""
     name = f"__adc_compile_{file.stem}"

@@ -29,7 +29,8 @@ def load_mlir(target: str) -> list[tuple[Subject, tuple[Abstract, ...]]]:
     try:
         verify(module)
     except VerificationError as error:
-        raise kinds.INVALID_SOURCE(f"{path}: {error}") from None
+        help = "mlir-opt FILE verifies it, too"
+        raise kinds.INVALID_SOURCE(f"{path}: {error}", help=help) from None
     public = [name for name, func in module.funcs.items() if func.attrs.get("adc.entry")]
     wanted = [name.strip() for name in names.split(",")] if names else public
     if len(wanted) != 1 and not names:

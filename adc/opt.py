@@ -12,6 +12,7 @@ from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.printer import print_module
 from adc.ir.verifier import VerificationError, verify
+from adc.loading import check_folder
 from adc.passes.base import Pipeline, Verify, run_pipeline
 from adc.passes.named import listing, parse_pipeline
 
@@ -22,6 +23,8 @@ def optimise(file: str, passes: str, changed: str | None, output: Path | None) -
     ``changed``: also what each pass changed, to stderr, in one of ``adc.changes.FORMS``.
     """
     steps = _steps(passes)
+    if output is not None:
+        check_folder(output)
     module = _read(file)
     after = None if changed is None else PrintChanges(module, sys.stderr, form_of(changed)).after
     module = run_pipeline(module, steps, verify=Verify.PASSES, after=after)
@@ -39,15 +42,17 @@ def _steps(passes: str) -> Pipeline:
     try:
         return parse_pipeline(passes)
     except ValueError as error:
-        raise kinds.INVALID_OPTION(f"--passes: {error}", help="adc opt --list-passes says what there is") from None
+        raise kinds.INVALID_OPTION(f"--passes: {error}", help="adc opt --list-passes lists them") from None
 
 
 def _read(file: str) -> Module:
+    if file != "-" and not Path(file).is_file():
+        raise kinds.NO_SUCH_FUNCTION(f"no such file: {file}", help="the form is FILE.mlir, or - for standard input")
     text = sys.stdin.read() if file == "-" else Path(file).read_text()
     name = "<stdin>" if file == "-" else file
     module = parse_module(text, name)
     try:
         verify(module)
     except VerificationError as error:
-        raise kinds.INVALID_SOURCE(f"{name} is no valid IR: {error}") from None
+        raise kinds.INVALID_SOURCE(f"{name} is not valid IR: {error}", help="docs/passes.md has examples") from None
     return module

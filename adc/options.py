@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from adc.frontend.kernels.lapack import is_installed
 from adc.ir import kinds
 from adc.ir.schedules import Schedule
@@ -88,8 +90,11 @@ class Options:
             raise kinds.INVALID_OPTION(f"debug must be 'nan' or None, not {self.debug!r}")
         if self.debug:  # what is first, is first in the order of the program
             object.__setattr__(self, "parallel", False)
-        if self.threads is not None and self.threads < 1:
-            raise kinds.INVALID_OPTION(f"threads must be at least 1, not {self.threads}")
+        for name in ("parallel", "bounds", "contract", "deterministic"):
+            if not isinstance(getattr(self, name), (bool, int, np.bool_)):  # any text would be true, "no" as well
+                raise kinds.INVALID_OPTION(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if self.threads is not None and not (isinstance(self.threads, (int, np.integer)) and self.threads >= 1):
+            raise kinds.INVALID_OPTION(f"threads must be an int of at least 1, not {self.threads!r}")
         if self.accumulate not in strategy_costs.KINDS:
             known = ", ".join(map(repr, strategy_costs.KINDS))
             raise kinds.INVALID_OPTION(f"accumulate must be one of {known}, not {self.accumulate!r}")

@@ -61,7 +61,8 @@ def _type(node: ast.expr, text: str) -> Abstract:
             return Tuple(tuple(_type(item, text) for item in items))
         if element in _ELEMENTS:
             return _array(_ELEMENTS[element], node.slice, text)
-    raise ValueError(f"{ast.unparse(node)!r} is not a type in {text!r}; write it as in {_EXAMPLE}")
+    known = ", ".join(_ELEMENTS)
+    raise ValueError(f"{ast.unparse(node)!r} is not a type in {text!r}; types are {known}, and arrays as in {_EXAMPLE}")
 
 
 def _scalar(t: Type) -> Scalar:

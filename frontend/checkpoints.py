@@ -154,8 +154,8 @@ def read(given: Checkpoint) -> Schedule | None:
             return every(int(found[1]), disk=bool(found[2]), directory=found[3] or "")
     raise kinds.INVALID_OPTION(
         f"checkpoint cannot be {given!r}",
-        help="for instance adc.revolve(snapshots=32), adc.every(10), 'sqrt', 'recompute-all' or 'store-all'; for "
-        "functions and calls, 'auto' too",
+        help="for instance 'revolve:32' or adc.revolve(snapshots=32), 'every:10' or adc.every(10), 'sqrt', "
+        "'recompute-all' or 'store-all'; for functions and calls, 'auto' too",
     )
 
 

@@ -117,7 +117,7 @@ def check(func: Func, module: Module) -> str | None:
     args, results = [a.type for a in func.args], list(func.result_types)
     positions = (*rules.cotangents, *rules.tangents, *rules.constant)
     if any(not (isinstance(k, int) and 0 <= k < len(args) and is_float(args[k])) for k in positions):
-        return "a rule names a position that is no float argument"
+        return "a rule names a position that is not a float argument"
     floats = [t for t in results if is_float(t)]
     if (rules.rrule is None) != (rules.pullback is None):
         return "an rrule goes with a pullback"

@@ -35,6 +35,8 @@ _SCALARS: dict[str, Type] = {
 class Scanner(Cursor):
     """Reads the parts of a text of IR."""
 
+    help = "IR is written as adc compile --dump-ir prints it, each operation with its dialect, as in func.return"
+
     # Names and literals -----------------------------------------------------------------------------------------------
 
     def word(self, what: str = "a name") -> str:

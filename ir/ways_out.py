@@ -50,7 +50,7 @@ WAYS_OUT = {
     "overlapping-arguments": "pass a copy of one of them",
     "number-too-large": "pass a float, or a smaller number",
     "not-a-function": "pass a function written in Python",
-    "invalid-option": "docs/ and help() say what values the option takes",
+    "invalid-option": "help(adc.jit_grad) and docs/cli.md say what values options take",
     "unknown-size": "use checkpoint= with a schedule",
     "missing-package": "install it",
     "not-sendable": "send the function and its arguments, and create it in the other process",

@@ -111,7 +111,10 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no such name": (lambda: adc.grad(square, argnames="z")(3.0), ArgumentError, "variable 'z'"),
     "argnums of strings": (lambda: adc.grad(square, "x")(3.0), ArgumentError, "argnums must be"),  # type: ignore[arg-type]
     "an argument twice": (lambda: adc.grad(square, (0, 0)), ArgumentError, "once"),
-    "no threads": (lambda: jit_grad(threads=0), ArgumentValueError, "threads must be at least 1"),
+    "no threads": (lambda: jit_grad(threads=0), ArgumentValueError, "threads must be an int of at least 1"),
+    "threads in words": (lambda: jit_grad(threads="two"), ArgumentValueError, "threads must be an int of at least 1"),
+    "contract in words": (lambda: jit_grad(contract="no"), ArgumentValueError, "contract must be True or False"),
+    "no bool": (lambda: jit_grad(deterministic=None), ArgumentValueError, "deterministic must be True or False"),
     "not a function": (lambda: jit_grad(np.sin), ArgumentError, "Python functions"),
     "too many arguments": (lambda: square(1.0, 2, 3), ArgumentError, "too many positional arguments"),
     "too few arguments": (lambda: square(), ArgumentError, "missing a required argument: 'x'"),

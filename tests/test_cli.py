@@ -489,7 +489,9 @@ ERRORS = {
     "unknown stage": (["one.py", "--dump-ir=nonsense"], "there is no stage 'nonsense'"),
     "bad signature": (["one.py", "--signature", "f65"], "error["),
     "short signature": (["one.py", "--signature", "f64, f64"], "only takes 1 arguments"),
-    "no such directory": (["one.py", "-o", "no/where/x.o"], "error: "),
+    "no such directory": (["one.py", "-o", "no/where/x.o"], "there is no folder no/where for x.o"),
+    "a folder as output": (["one.py", "-o", "."], "error: .: Is a directory"),
+    "unknown processor": (["one.py", "--cpu", "v9"], "for instance x86-64-v2"),
     "no such argument": (["one.py", "--argnums", "3"], "only has no argument number 3"),
 }
 
@@ -514,6 +516,18 @@ def test_help_and_version(folder: Path) -> None:
     assert "--signature" in adc(folder, "compile", "--help").stdout
     assert adc(folder, "--version").stdout.startswith("adc ")
     assert process(folder, "nonsense").returncode == 2
+
+
+def test_unknown_options_are_refused_with_the_usage_of_the_command(folder: Path) -> None:
+    run = adc(folder, "explain", "one.py", "--sumary")
+    assert run.returncode == 2 and "unrecognized arguments: --sumary" in run.stderr
+    assert run.stderr.startswith("usage: adc explain ") and "[--summary]" in run.stderr
+
+
+def test_a_closed_pipe_is_no_error(folder: Path) -> None:
+    with mock.patch("adc.opt.list_passes", side_effect=BrokenPipeError), mock.patch("os.dup2") as turned:
+        run = adc(folder, "opt", "--list-passes")
+    assert run.returncode == 1 and run.stderr == "" and turned.called
 
 
 def test_rules(folder: Path) -> None:

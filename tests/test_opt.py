@@ -182,9 +182,11 @@ def test_what_is_no_ir_is_refused(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert "error[invalid-source]: there is no operation arith.mulg" in run.stderr and "<stdin>:3" in run.stderr
     invalid = opt("--passes=dce", given=TEXT.replace("-> f64", "-> f32"))
-    assert invalid.returncode == 1 and "error[invalid-source]: <stdin> is no valid IR: @f" in invalid.stderr
+    assert invalid.returncode == 1 and "error[invalid-source]: <stdin> is not valid IR: @f" in invalid.stderr
     missing = opt(str(tmp_path / "none.mlir"))
-    assert missing.returncode == 1 and missing.stderr.startswith("error: ")
+    assert missing.returncode == 1 and "no such file: " in missing.stderr
+    nowhere = opt("-o", str(tmp_path / "no" / "where.mlir"), given=TEXT)
+    assert nowhere.returncode == 1 and "there is no folder" in nowhere.stderr
 
 
 def test_ways_to_print_are_refused_by_name(tmp_path: Path) -> None:

@@ -24,10 +24,16 @@ def check_processor(target: Target) -> None:
     known = _NAME.findall(_said(replace(target, cpu="help")))
     near = difflib.get_close_matches(target.cpu.lower(), known, n=3)
     architecture = target.triple.partition("-")[0]
+    examples = ", ".join(_examples(architecture, known))
     raise kinds.INVALID_OPTION(
         f"{target.cpu!r} is not a processor of {architecture} that LLVM knows",
-        help=f"did you mean {' or '.join(near)}?" if near else f"for instance {', '.join(sorted(known)[-3:])}",
+        help=f"did you mean {' or '.join(near)}?" if near else f"for instance {examples}",
     )
+
+
+def _examples(architecture: str, known: list[str]) -> list[str]:
+    levels = ["x86-64-v2", "x86-64-v3", "x86-64-v4"] if architecture == "x86_64" else []
+    return [*levels, sorted(known)[-1]]
 
 
 def _said(target: Target) -> str:

@@ -148,7 +148,7 @@ def _join_alternatives(first: Alternatives, second: Alternatives) -> abstract.Ab
     for key, a in second.items():
         found[key] = _join_items(found[key], a) if key in found else a
     if any(isinstance(a, abstract.Scalar) for a in found.values()) and any(map(is_bool, found.values())):
-        raise Clash("a constant bool beside None is no number")
+        raise Clash("a constant bool beside None is not a number")
     if len(found) == 1:
         return next(iter(found.values()))
     result = abstract.Tuple((abstract.Scalar(i64), *found.values()), Form("choice", object, tuple(found)))

@@ -93,7 +93,7 @@ class _Recognition:
         """Extents of buffers that change places are asked for only where they may differ."""
         for op in self.scalars:
             if op.opdef is ops.dim and op.operands[0].owner is self.body:
-                raise Unfit("buffers that change places may differ in shape", op)
+                raise Unfit("buffers that are swapped may differ in shape", op)
 
     def _conditions(self, block: Block) -> Iterator[tuple[Value, bool]]:
         """Of branches with a cold side: the condition, and which value of it is the common one."""

@@ -143,7 +143,7 @@ class Footprint(KnownBefore):
             if ASKED in called.func.attrs:
                 steps = self._value(frame, op.operands[1])
                 if steps is None:
-                    raise Unsized(op.loc, "the number of steps is not known before")
+                    raise Unsized(op.loc, "the number of steps is not known in advance")
                 self._seen(called.func.attrs[ASKED], steps)
             peak, left = self._block(called, called.func.body)
             # Sweeps over steps free what they make. Some of it is on tapes until then, where its size is not known.
@@ -183,7 +183,7 @@ class Footprint(KnownBefore):
         count, *extents = (self._component(frame, holder, (d,)) for d in range(1 + t.element.rank))
         known = [extent for extent in extents if extent is not None]
         if count is None or len(known) < len(extents):
-            raise Unsized(dealloc.loc, "the size of a snapshot is not known before")
+            raise Unsized(dealloc.loc, "the size of a snapshot is not known in advance")
         return self._times(self._size(scalar_bytes(t.element.element), known), count)
 
     def _branch(self, frame: Frame, op: Op) -> tuple[Value | None, Live]:
@@ -266,7 +266,7 @@ class Footprint(KnownBefore):
         for d in range(t.rank):
             extent = self._component(frame, memref, (d,))
             if extent is None:
-                raise Unsized(loc, "the size of an array is not known before")
+                raise Unsized(loc, "the size of an array is not known in advance")
             extents.append(extent)
         return self._size(scalar_bytes(t.element), extents)
 

@@ -30,10 +30,10 @@ from adc.passes.checkpointing.buffers import (
 from adc.passes.checkpointing.conventions import CHECKPOINT, SPANS
 from adc.passes.checkpointing.outline import CountedLoop, OpenLoop
 
-OPEN = "its length is not known before, so that it takes adc.revolve(snapshots) or 'recompute-all' only"
+OPEN = "its length is not known in advance, so that it takes adc.revolve(snapshots) or 'recompute-all' only"
 ORDERED = "it prints, or calls a C function whose effects are in order, as often as the program says"
 OF_RANKS = "several ranks run it together, and what fits into memory= may differ between them: give a schedule"
-OPEN_ON_DISK = "its length is not known before, so that its snapshots cannot be on disk"
+OPEN_ON_DISK = "its length is not known in advance, so that its snapshots cannot be on disk"
 
 
 @dataclass(frozen=True)

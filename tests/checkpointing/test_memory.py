@@ -124,7 +124,7 @@ def test_a_schedule_of_a_loop_of_unknown_length(schedule: Any) -> None:
     (loop,) = predicted.loops
     assert not loop.known and loop.state == x.nbytes
     if schedule is None:
-        assert predicted.peak is None and loop.snapshots == 0 and "peak not known before" in str(predicted)
+        assert predicted.peak is None and loop.snapshots == 0 and "peak not known in advance" in str(predicted)
         return
     assert loop.snapshots == read(schedule).snapshots  # type: ignore[union-attr]
     compiled = jit_grad(until_small, checkpoint=schedule)
@@ -137,7 +137,7 @@ def test_pieces_of_several_steps_of_a_loop_of_unknown_length(schedule: Any) -> N
     """They are refused by the forecast as by the gradient."""
     x = 0.5 + np.random.default_rng(1).random(200)
     for call in (jit_grad(until_small).grad.forecast, jit_grad(until_small).grad):
-        with pytest.raises(adc.errors.DifferentiationError, match="its length is not known before"):
+        with pytest.raises(adc.errors.DifferentiationError, match="its length is not known in advance"):
             call(x, 1e-3, checkpoint=schedule)
 
 

@@ -159,7 +159,7 @@ def test_what_cannot_be() -> None:
                 break
         return x
 
-    with pytest.raises(errors.DifferentiationError, match="its length is not known before") as caught:
+    with pytest.raises(errors.DifferentiationError, match="its length is not known in advance") as caught:
         jit_grad(every_other).grad(0.5, 4)
     assert caught.value.kind == "not-checkpointed" and "adc.steps" in caught.value.text
 

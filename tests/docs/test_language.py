@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,17 +27,20 @@ PHRASES = {
     r"(change|changes|changed) places": "are swapped",
     r"what of that\b|of which one\b": "which of these",
     r"(is|are) as large as can be|as (\w+) as can be\b": "as possible",
-    r"is no (function|float|integer|number|matrix)\b": "is not a function",
+    r"(?<!there )is no (function|float|integer|number|matrix)\b": "is not a function",
     r"makes sense of": "interprets",
     r"for (who|whom)\b": "for those who",
     r"so much[;,.]": "that much",
     r"in the place of": "instead of",
 }
 TEXTS = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "gallery").iterdir()),
 ]
+
+
+SOURCES = ("adc", "frontend", "ir", "passes", "backend")
 
 
 def prose(path: Path) -> str:
@@ -46,12 +51,35 @@ def prose(path: Path) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
-def test_no_invented_idioms(path: Path) -> None:
-    text = prose(path)
-    found = [
+def idioms(text: str) -> list[str]:
+    return [
         f"...{text[max(0, match.start() - 40) : match.end() + 20]}...: say {instead!r}"
         for phrase, instead in PHRASES.items()
         for match in re.finditer(phrase, text)
     ]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_no_invented_idioms(path: Path) -> None:
+    found = idioms(prose(path))
     assert not found, "\n".join(found)
+
+
+def strings(path: Path) -> Iterator[str]:
+    """What a module may show: its strings of several words, docstrings apart."""
+    tree = ast.parse(path.read_text())
+    silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            silent.update(map(id, node.values))
+            yield "".join(part.value if isinstance(part, ast.Constant) else "it" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+            yield node.value
+
+
+@pytest.mark.parametrize("folder", SOURCES)
+def test_no_invented_idioms_in_what_is_shown(folder: str) -> None:
+    """Errors, reports and the help of commands."""
+    modules = sorted((ROOT / folder).rglob("*.py"))
+    found = [f"{m.relative_to(ROOT)}: {idiom}" for m in modules for s in strings(m) if " " in s for idiom in idioms(s)]
+    assert modules and not found, "\n".join(found)

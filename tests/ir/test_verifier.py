@@ -454,7 +454,7 @@ def rule_that_is_not_there(m: Fixture) -> None:
     m.module.funcs["ruled"].attrs["adc.rrule"] = "gone"
 
 
-@breaks(19, "names a position that is no float argument")
+@breaks(19, "names a position that is not a float argument")
 def rule_position(m: Fixture) -> None:
     m.module.funcs["ruled"].attrs["adc.cotangents"] = (1,)
 
