@@ -26,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
         return code
     except AdcError as error:
         _show(error)

@@ -15,15 +15,16 @@ from adc.ir import kinds
 
 _NAME = re.compile(r"^\s+(\S+)\s+- Select the", re.MULTILINE)
 _redirected = threading.Lock()
+_listed: dict[str, list[str]] = {}
 
 
 def check_processor(target: Target) -> None:
     """Refuse a processor that LLVM does not know: it would only warn, and make code for any of the architecture."""
     if "not a recognized processor" not in _said(target):
         return
-    known = _NAME.findall(_said(replace(target, cpu="help")))
-    near = difflib.get_close_matches(target.cpu.lower(), known, n=3)
     architecture = target.triple.partition("-")[0]
+    known = _known(architecture, target)
+    near = difflib.get_close_matches(target.cpu.lower(), known, n=3)
     examples = ", ".join(_examples(architecture, known))
     raise kinds.INVALID_OPTION(
         f"{target.cpu!r} is not a processor of {architecture} that LLVM knows",
@@ -33,7 +34,14 @@ def check_processor(target: Target) -> None:
 
 def _examples(architecture: str, known: list[str]) -> list[str]:
     levels = ["x86-64-v2", "x86-64-v3", "x86-64-v4"] if architecture == "x86_64" else []
-    return [*levels, sorted(known)[-1]]
+    return [*levels, *sorted(known)[-1:]]
+
+
+def _known(architecture: str, target: Target) -> list[str]:
+    """The processors of an architecture. LLVM lists them once in a process, so what it said is kept."""
+    if architecture not in _listed:
+        _listed[architecture] = _NAME.findall(_said(replace(target, cpu="help")))
+    return _listed[architecture]
 
 
 def _said(target: Target) -> str:
