@@ -10,6 +10,7 @@ import platform
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import llvmlite.binding as llvm
 
@@ -155,7 +156,7 @@ class Target:
             classes.append(("e", 512))
         return tuple(classes)
 
-    @property
+    @cached_property
     def fused(self) -> bool:
         """Whether a multiply-add with one rounding is one instruction."""
         return self.has("fma") if self.is_x86 else self.triple.startswith(ARM)

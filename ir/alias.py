@@ -15,7 +15,6 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
 from adc.ir.moments import Moments, strip_views
-from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType, Type
 
 Roots = frozenset[Value]
@@ -53,9 +52,11 @@ class Aliasing:
 
     def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
         self.func = func
-        handing_on = of_kinds(func.body, _HAND_ON)
-        self.carriers = [op for op in handing_on if _has_memrefs(op)]
-        self.callees = list(dict.fromkeys(op.attrs["callee"] for op in handing_on if op.opdef is ops.call))
+        self.carriers: list[Op] = []
+        self._called: dict[str, None] = {}
+        self._order: list[Op] = []  # in which what carriers hand on is followed
+        self._find_carriers(func.body)
+        self.callees = list(self._called)
         self._module = module
         self._returned = returned
         self._roots: dict[Value, Roots] = {}
@@ -82,8 +83,10 @@ class Aliasing:
 
     def roots(self, memref: Value) -> Roots:
         """What ``memref`` may be memory of, at any time. Empty: of nothing (an undefined memref)."""
-        memref = strip_views(memref)
         found = self._roots.get(memref)
+        if found is None:  # most are no views
+            memref = strip_views(memref)
+            found = self._roots.get(memref)
         return found if found is not None else self._made_since(memref)
 
     def in_order(self, roots: Iterable[Value]) -> list[Value]:
@@ -190,13 +193,30 @@ class Aliasing:
 
     # The fixed point -------------------------------------------------------------------------------------------------
 
+    def _find_carriers(self, block: Block) -> None:
+        for op in block.ops:
+            kind = op.opdef
+            carries = kind in _HAND_ON and _has_memrefs(op)
+            if kind is ops.call:
+                self._called[op.attrs["callee"]] = None
+            if carries:
+                self.carriers.append(op)
+                if kind is not ops.if_ and kind in _RULES:
+                    self._order.append(op)
+            if op.regions:
+                for region in op.regions:
+                    self._find_carriers(region)
+                if carries:  # what its regions yield is known now
+                    self._order.append(op)
+
     def _solve(self) -> None:
-        concerned = [(rule, op) for op in self.carriers if (rule := _RULES.get(op.opdef)) is not None]
-        self._changed = True
-        while self._changed:
+        for op in self._order:
+            _RULES[op.opdef](self, op)
+        again = [] if _FORWARD.issuperset(op.opdef for op in self._order) else self._order
+        while again and self._changed:
             self._changed = False
-            for rule, op in concerned:
-                rule(self, op)
+            for op in again:
+                _RULES[op.opdef](self, op)
 
     def _add(self, value: Value, roots: Roots) -> None:
         if type(value.type) is MemRefType:
@@ -396,5 +416,6 @@ _RULES = {
     ops.call: Aliasing._call,
     ops.unpack: Aliasing._unpack,
 }
+_FORWARD = frozenset({ops.alloc, ops.grow, ops.select, ops.if_, ops.call})  # what they hand on is known before them
 _AWAY = frozenset({ops.call, ops.pack, ops.return_})  # to somebody else
 _HAND_ON = _AWAY.union(_RULES)

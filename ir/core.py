@@ -74,8 +74,16 @@ class Value:
 
     def replace_uses(self, other: Value) -> None:
         """Make every user of this value use ``other``."""
-        for op, position in list(self.uses):
-            op.set_operand(position, other)
+        if other is self:
+            return
+        counted = False  # all users are in one function
+        for use in self.uses:
+            op, position = use
+            operands = op._operands
+            op._operands = (*operands[:position], other, *operands[position + 1 :])
+            other.uses[use] = None
+            counted = counted or _touch(op)
+        self.uses.clear()
 
     def __repr__(self) -> str:
         return f"<{self.hint or 'value'}: {self.type}>"
@@ -144,7 +152,7 @@ class Op:
         self._operands: tuple[Value, ...] = tuple(operands)
         for position, operand in enumerate(self._operands):
             operand.uses[(self, position)] = None
-        self._results = tuple([Value(t, self, k) for k, t in enumerate(result_types)])
+        self._results = tuple([Value(t, self, k) for k, t in enumerate(result_types)]) if result_types else ()
         self._regions = tuple(regions)
         for region in self._regions:
             region.parent = self
@@ -361,14 +369,17 @@ class Func:
         return f"<func @{self.name}>"
 
 
-def _touch(where: Op | Block | Func | None, *, moved: bool = False) -> None:
-    """Count a change of the function in which ``where`` is, if it is in one; or that something was but ``moved``."""
+def _touch(where: Op | Block | Func | None, *, moved: bool = False) -> bool:
+    """Count a change of the function in which ``where`` is, or that something was but ``moved``; whether it is in one."""
     while where is not None:
         if type(where) is Func:
-            where.moves += moved
-            where._changes += not moved
-            return
+            if moved:
+                where.moves += 1
+            else:
+                where._changes += 1
+            return True
         where = where.parent  # type: ignore[union-attr]
+    return False
 
 
 # What is read-only to type checkers is a plain slot, which costs no call.

@@ -24,11 +24,12 @@ from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 
 Pair = tuple[Value, Value]
+_VIEWS = ops.having(Trait.VIEW)
 
 
 def strip_views(memref: Value) -> Value:
     """The memref that ``memref`` is a chain of views of."""
-    while (op := memref.op) is not None and Trait.VIEW in op.opdef.traits:
+    while (op := memref.op) is not None and op.opdef in _VIEWS:
         memref = op.operands[0]
     return memref
 

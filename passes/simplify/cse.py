@@ -43,7 +43,6 @@ class CSE:
 class _Walk:
     def __init__(self, func: Func, summaries: Summaries | None) -> None:
         self._func = func
-        self._order: dict[Value, int] = {}
         self._seen: dict[Key, tuple[Value, ...]] = {}
         self._equal: dict[Value, Value] = {}  # what takes the place of integers that were asserted to be another one
         self._bounds: set[Value] = set()  # of loops so far
@@ -160,15 +159,11 @@ class _Walk:
             return (kind, op.attrs["check"], *operands)
         if kind in COMMUTATIVE and len(operands) == 2:
             a, b = operands
-            if self._number(a) > self._number(b):
+            if id(a) > id(b):  # one order for the two, whichever: nothing that is kept depends on it
                 operands = (b, a)
         if not op.attrs:
             return (kind, *operands)
         return (kind, attr_key(op.attrs), *operands)
-
-    def _number(self, value: Value) -> int:
-        """A number for each value, to order commuting operands the same way each time."""
-        return self._order.setdefault(value, len(self._order))
 
 
 def _element(op: Op, memory: AvailableMemory) -> Value | None:
