@@ -15,7 +15,8 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
 from adc.ir.moments import Moments, strip_views
-from adc.ir.types import MemRefType, Type
+from adc.ir.nesting import in_and_out
+from adc.ir.types import MemRefType, Type, innermost
 
 Roots = frozenset[Value]
 NONE: Roots = frozenset()
@@ -52,11 +53,10 @@ class Aliasing:
 
     def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
         self.func = func
-        self.carriers: list[Op] = []
-        self._called: dict[str, None] = {}
-        self._order: list[Op] = []  # in which what carriers hand on is followed
-        self._find_carriers(func.body)
-        self.callees = list(self._called)
+        handing_on = in_and_out(func.body, _HAND_ON)
+        followed = [op for op in handing_on if _has_memrefs(op)]
+        self.carriers = list(dict.fromkeys(followed))
+        self.callees = list(dict.fromkeys(op.attrs["callee"] for op in handing_on if op.opdef is ops.call))
         self._module = module
         self._returned = returned
         self._roots: dict[Value, Roots] = {}
@@ -71,8 +71,8 @@ class Aliasing:
             if isinstance(arg.type, MemRefType):
                 number = attrs.get("adc.alias")
                 self._roots[arg] = frozenset({arg if number is None else leaders.setdefault(number, arg)})
-        self._solve()
-        self._moments = Moments(func, lambda a, b: not self.roots(a).isdisjoint(self.roots(b)))
+        self._solve(followed)
+        self._moments = Moments(func)
         for a, b in self._said_apart:
             self._moments.declare_apart(a, b)
 
@@ -138,7 +138,10 @@ class Aliasing:
     def may_overlap(self, a: Value, b: Value) -> bool:
         """Whether the two can share memory at a moment when both are in scope."""
         assert self._moments is not None
-        return self._moments.may_overlap(a, b)
+        return self._moments.may_overlap(a, b, self._meet)
+
+    def _meet(self, a: Value, b: Value) -> bool:
+        return not self.roots(a).isdisjoint(self.roots(b))
 
     def returned(self) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
         """What memory the function returns; see ``Returned``."""
@@ -193,30 +196,15 @@ class Aliasing:
 
     # The fixed point -------------------------------------------------------------------------------------------------
 
-    def _find_carriers(self, block: Block) -> None:
-        for op in block.ops:
-            kind = op.opdef
-            carries = kind in _HAND_ON and _has_memrefs(op)
-            if kind is ops.call:
-                self._called[op.attrs["callee"]] = None
-            if carries:
-                self.carriers.append(op)
-                if kind is not ops.if_ and kind in _RULES:
-                    self._order.append(op)
-            if op.regions:
-                for region in op.regions:
-                    self._find_carriers(region)
-                if carries:  # what its regions yield is known now
-                    self._order.append(op)
-
-    def _solve(self) -> None:
-        for op in self._order:
-            _RULES[op.opdef](self, op)
-        again = [] if _FORWARD.issuperset(op.opdef for op in self._order) else self._order
-        while again and self._changed:
+    def _solve(self, followed: Sequence[Op]) -> None:
+        concerned = [(rule, op) for op in followed if (rule := _RULES.get(op.opdef)) is not None]
+        self._changed = True
+        while self._changed:
             self._changed = False
-            for op in again:
-                _RULES[op.opdef](self, op)
+            for rule, op in concerned:
+                rule(self, op)
+            if _FORWARD.issuperset(op.opdef for _, op in concerned):
+                break
 
     def _add(self, value: Value, roots: Roots) -> None:
         if type(value.type) is MemRefType:
@@ -250,15 +238,12 @@ class Aliasing:
         if not any(_is_foreign(root) and root not in self._declared for root in self.roots(container)):
             return NONE
         foreign = {root for roots in self._roots.values() for root in roots if _is_foreign(root)}
-        return frozenset(root for root in foreign if _kind(root.type) == _kind(t))
+        return frozenset(root for root in foreign if innermost(root.type) == innermost(t))
 
     def _store(self, op: Op) -> None:
         value, target = op.operands[:2]
         if isinstance(value.type, MemRefType):
             self._hold(target, self.roots(value))
-
-    def _fill(self, op: Op) -> None:
-        self._store(op)
 
     def _copy(self, op: Op) -> None:
         source, target = op.operands
@@ -358,7 +343,7 @@ class Aliasing:
         packed = {root for op in self.carriers if op.opdef is ops.pack for v in op.operands for root in self._within(v)}
         known = {root for roots in self._roots.values() for root in roots}
         others = {root for root in known if root.op is not None and root.op is not unpack}
-        return frozenset(r for r in others if _kind(r.type) == _kind(t) and (_is_foreign(r) or r in packed))
+        return frozenset(r for r in others if innermost(r.type) == innermost(t) and (_is_foreign(r) or r in packed))
 
     def _within(self, value: Value) -> set[Value]:
         return self.reach(value) if isinstance(value.type, MemRefType) else set()
@@ -395,18 +380,11 @@ def _is_foreign(root: Value) -> bool:
     return root.op is None or root.op.opdef not in (ops.alloc, ops.grow)
 
 
-def _kind(t: Type) -> Type:
-    """The scalar at the bottom of memrefs, and of memrefs of memrefs."""
-    while isinstance(t, MemRefType):
-        t = t.element
-    return t
-
-
 _RULES = {
     ops.alloc: Aliasing._fresh,
     ops.load: Aliasing._load,
     ops.store: Aliasing._store,
-    ops.fill: Aliasing._fill,
+    ops.fill: Aliasing._store,
     ops.copy: Aliasing._copy,
     ops.grow: Aliasing._grow,
     ops.select: Aliasing._select,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adc.ir.types import FunctionType, Type
@@ -74,16 +74,12 @@ class Value:
 
     def replace_uses(self, other: Value) -> None:
         """Make every user of this value use ``other``."""
-        if other is self:
-            return
-        counted = False  # all users are in one function
-        for use in self.uses:
-            op, position = use
-            operands = op._operands
-            op._operands = (*operands[:position], other, *operands[position + 1 :])
-            other.uses[use] = None
+        uses, self.uses = self.uses, {}
+        counted = other is self  # else once: all users are in one function
+        for op, position in uses:
+            op._operands = (*op._operands[:position], other, *op._operands[position + 1 :])
             counted = counted or _touch(op)
-        self.uses.clear()
+        other.uses.update(uses)
 
     def __repr__(self) -> str:
         return f"<{self.hint or 'value'}: {self.type}>"
@@ -154,7 +150,7 @@ class Op:
             operand.uses[(self, position)] = None
         self._results = tuple([Value(t, self, k) for k, t in enumerate(result_types)]) if result_types else ()
         self._regions = tuple(regions)
-        for region in self._regions:
+        for region in regions:
             region.parent = self
 
     @property
@@ -370,16 +366,13 @@ class Func:
 
 
 def _touch(where: Op | Block | Func | None, *, moved: bool = False) -> bool:
-    """Count a change of the function in which ``where`` is, or that something was but ``moved``; whether it is in one."""
-    while where is not None:
-        if type(where) is Func:
-            if moved:
-                where.moves += 1
-            else:
-                where._changes += 1
-            return True
-        where = where.parent  # type: ignore[union-attr]
-    return False
+    """Count a change of the function in which ``where`` is, or that something was but ``moved``; is it in one?"""
+    while where is not None and not isinstance(where, Func):
+        where = where.parent
+    if where is not None:
+        where.moves += moved
+        where._changes += not moved
+    return where is not None
 
 
 # What is read-only to type checkers is a plain slot, which costs no call.
@@ -404,8 +397,4 @@ class Module:
 
     def unique_name(self, base: str) -> str:
         """``base``, or ``base_1``, ``base_2``, ... if that is taken."""
-        name, count = base, 0
-        while name in self.funcs:
-            count += 1
-            name = f"{base}_{count}"
-        return name
+        return next(n for n in chain([base], (f"{base}_{k}" for k in count(1))) if n not in self.funcs)

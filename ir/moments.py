@@ -25,6 +25,7 @@ from adc.ir.types import MemRefType
 
 Pair = tuple[Value, Value]
 _VIEWS = ops.having(Trait.VIEW)
+_NUMBERS = frozenset(kind for kind in ops.TABLE.values() if kind.evaluate is not None) - {ops.select}  # their results
 
 
 def strip_views(memref: Value) -> Value:
@@ -48,10 +49,9 @@ class _Birth(NamedTuple):
 
 
 class Moments:
-    """Answers for one function, as it was when this was made. ``meet``: whether the roots of two memrefs meet."""
+    """Answers for one function, as it was when this was made."""
 
-    def __init__(self, func: Func, meet: Callable[[Value, Value], bool]) -> None:
-        self._meet = meet
+    def __init__(self, func: Func) -> None:
         self._births: dict[Value, _Birth] = {}
         self._apart: set[frozenset[Value]] = set()
         self._together: set[frozenset[Value]] = set()
@@ -71,14 +71,15 @@ class Moments:
         """``a`` and ``b`` are said not to overlap."""
         self._apart.add(frozenset({a, b}))
 
-    def may_overlap(self, a: Value, b: Value) -> bool:
-        """Of two memrefs in scope at one moment; of others, whether they may ever."""
+    def may_overlap(self, a: Value, b: Value, meet: Callable[[Value, Value], bool]) -> bool:
+        """Of two memrefs in scope at one moment; of others, whether they may ever. ``meet``: whether the roots of two
+        memrefs meet. (It is not kept: whoever asks has the answers, and would be garbage with them.)"""
         a, b = strip_views(a), strip_views(b)
         if not self._in_scope(a, b):
-            return self._meet(a, b)
+            return meet(a, b)
         work, seen = [(a, b)], {frozenset({a, b})}
         while work:
-            found = self._sources(*work.pop())
+            found = self._sources(*work.pop(), meet)
             if found is None:
                 self._together.add(frozenset({a, b}))
                 return True
@@ -94,14 +95,14 @@ class Moments:
         x, y = self._births.get(a), self._births.get(b)
         return x is not None and y is not None and (x.number <= y.number <= x.end or y.number <= x.number <= y.end)
 
-    def _sources(self, a: Value, b: Value) -> list[Pair] | None:
+    def _sources(self, a: Value, b: Value, meet: Callable[[Value, Value], bool]) -> list[Pair] | None:
         """The pairs one of which must have overlapped if the two do; None if they may, as far as is known."""
         a, b = strip_views(a), strip_views(b)
         if a is b:
             # An undefined memref has no elements.
             return [] if a.op is not None and a.op.opdef is ops.undef else None
         key = frozenset({a, b})
-        if key in self._apart or not self._meet(a, b):
+        if key in self._apart or not meet(a, b):
             return []
         if key in self._together or not self._in_scope(a, b):
             return None
@@ -124,8 +125,10 @@ class Moments:
         for op in block.ops:
             if op.regions:
                 self._regions(op)
+            if op.opdef in _NUMBERS:
+                continue
             of: tuple[object, dict[Value, tuple[Value, ...]]] | None = None
-            for result in op.results:  # hardly any is a memref
+            for result in op.results:
                 if type(result.type) is MemRefType:
                     owner, made = of = of or _made_by(op)
                     new = op.opdef is ops.alloc or op.opdef is ops.undef

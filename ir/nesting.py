@@ -41,6 +41,20 @@ def _gather(block: Block, kinds: Container[OpDef], found: list[Op]) -> None:
                 _gather(region, kinds, found)
 
 
+def in_and_out(block: Block, kinds: Container[OpDef]) -> list[Op]:
+    """The same, and those with regions once more behind what is in them: what they yield is known there."""
+    found: list[Op] = []
+    for op in block.ops:
+        if op.opdef in kinds:
+            found.append(op)
+        if op.regions:
+            for region in op.regions:
+                found += in_and_out(region, kinds)
+            if op.opdef in kinds:
+                found.append(op)
+    return found
+
+
 def inside(value: Value, op: Op) -> bool:
     """Whether ``value`` is defined inside ``op``, as an argument of its regions or by an operation in them."""
     block = value.block

@@ -144,6 +144,13 @@ def memref(element: Type, rank: int, strides: tuple[int | None, ...] | None = No
     return MemRefType((None,) * rank, element, strides)
 
 
+def innermost(t: Type) -> Type:
+    """The scalar at the bottom of memrefs, and of memrefs of memrefs."""
+    while isinstance(t, MemRefType):
+        t = t.element
+    return t
+
+
 def scalar_bytes(t: Type) -> int:
     """Bytes that one element of type ``t`` takes in memory; a memref counts as its descriptor."""
     if isinstance(t, FloatType | ComplexType):

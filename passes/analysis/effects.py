@@ -58,6 +58,8 @@ class Memory:
         self.escaped: set[Value] = set()
         self._summaries = summaries
         self._known: dict[Op, Effects] = {}
+        self._loads: dict[Roots, Effects] = {}  # of one array: they are one object
+        self._stores: dict[Roots, Effects] = {}
         self._roots: dict[Value, Roots] = {}
         self._overlaps: dict[tuple[Value, Value], bool] = {}
         self._find_escapes()
@@ -127,10 +129,12 @@ class Memory:
     def _compute(self, op: Op) -> Effects:
         if op.regions:
             total = Effects()
+            seen: set[int] = set()  # many have the same
             for region in op.regions:
                 for inner in region.ops:
-                    if inner.opdef not in SILENT:
-                        total.include(self.effects(inner))
+                    if inner.opdef not in SILENT and id(effects := self.effects(inner)) not in seen:
+                        seen.add(id(effects))
+                        total.include(effects)
             return total
         if op.opdef is ops.call:
             return self._call(op)
@@ -138,9 +142,11 @@ class Memory:
             return Effects(traps=op.attrs["check"])
         roots = self.roots
         if op.opdef is ops.load:
-            return Effects(reads=roots(op.operands[0]))
+            read = roots(op.operands[0])
+            return self._loads.get(read) or self._loads.setdefault(read, Effects(reads=read))
         if op.opdef in (ops.store, ops.fill):
-            return Effects(writes=roots(op.operands[1]))
+            written = roots(op.operands[1])
+            return self._stores.get(written) or self._stores.setdefault(written, Effects(writes=written))
         if op.opdef is ops.accumulate:
             both = roots(op.operands[1])
             return Effects(reads=both, writes=both)
@@ -151,7 +157,7 @@ class Memory:
             return Effects(reads=both.union(*map(roots, op.operands[:2])), writes=both)
         if op.opdef is ops.foreign:
             arrays = [v for v in op.operands if isinstance(v.type, MemRefType)]
-            written = {root for k in op.attrs["written"] for root in roots(op.operands[k])}
+            written = frozenset(root for k in op.attrs["written"] for root in roots(op.operands[k]))
             ordered = op.attrs["ordered"]
             once = ordered and not is_together(op)
             read = {root for v in arrays for root in roots(v)}

@@ -95,7 +95,8 @@ def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op
     inside = _inside(piece)
     constants = [v.op for v in used if v.op is not None and v.op.opdef is ops.constant]
     constants = [op for op in constants if not _is_coefficient(op, inside)]
-    captured = [v for v in used if v.op not in constants]
+    copied = set(constants)
+    captured = [v for v in used if v.op not in copied]
     types, hints = [v.type for v in captured], [v.hint for v in captured]
     loc = piece.moved[0].loc
     made = module.add(Func(module.unique_name(name), types, [r.type for r in piece.results], hints, loc))
