@@ -160,8 +160,8 @@ class Memory:
             written = frozenset(root for k in op.attrs["written"] for root in roots(op.operands[k]))
             ordered = op.attrs["ordered"]
             once = ordered and not is_together(op)
-            read = {root for v in arrays for root in roots(v)}
-            return Effects(read, written, traps=ordered, ordered=ordered, once=once)
+            used = {root for v in arrays for root in roots(v)}
+            return Effects(used, written, traps=ordered, ordered=ordered, once=once)
         touched = frozenset(root for v in op.operands if isinstance(v.type, MemRefType) for root in roots(v))
         reads = touched if op.opdef in READS else NO_ROOTS
         writes = touched if op.opdef in WRITES else NO_ROOTS
