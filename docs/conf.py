@@ -22,10 +22,12 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 nitpicky = False
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
 
 html_theme = "furo"
 html_title = "adc"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
