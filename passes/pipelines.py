@@ -18,6 +18,8 @@ from adc.passes.distribution.distribute_sums import DistributeSums
 from adc.passes.distribution.distribute_terms import DistributeTerms
 from adc.passes.distribution.privatise_arrays import PrivatiseArrays
 from adc.passes.distribution.share_arrays import ShareArrays
+from adc.passes.fusion.contract_arrays import ContractArrays
+from adc.passes.fusion.expand_arrays import ExpandArrays
 from adc.passes.fusion.fuse_loops import FuseLoops
 from adc.passes.fusion.fuse_rows import FuseRows
 from adc.passes.fusion.fuse_sweeps import FuseSweeps
@@ -119,6 +121,7 @@ PREPARE: Pipeline = (
     # In steps, where it decides what is stored. What is joined elsewhere is joined when it is known who adds to what.
     IfChanged(FuseLoops(alone=is_product, in_steps=True), (*TIDY, DeadStores(), DCE())),
     IfChanged(ForwardElements(is_product), TIDY),
+    IfChanged(ContractArrays(is_product), (*CONTRACT, ForwardElements(is_product), *TIDY)),
     IfChanged(RenewOverwritten(), TIDY),
     IfChanged(UpdateInPlace(), TIDY),
     IfChanged(InterchangeLoops(), CONTRACT),
@@ -127,7 +130,10 @@ PREPARE: Pipeline = (
 )
 """From traced code to the primal that is differentiated, or lowered."""
 
-_across = (UpdateInPlace.name, InterchangeLoops.name, FuseLoops.name, FuseSweeps.name, FuseRows.name)
+_across = (
+    *(UpdateInPlace.name, InterchangeLoops.name, ContractArrays.name),
+    *(FuseLoops.name, FuseSweeps.name, FuseRows.name),
+)
 
 
 def without_rows(pipeline: Pipeline) -> Pipeline:
@@ -184,6 +190,7 @@ SHARE: Pipeline = (
 
 LOWER: Pipeline = (
     *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ForwardCopies(), CSE()),
+    IfChanged(ExpandArrays(), (Canonicalize(), CSE())),
     IfChanged(MatchProducts(), (Canonicalize(), CSE())),
     IfChanged(InterchangeLoops(extremes=True), CONTRACT),
     *(*SHARE, *TIDY, DeadStores()),

@@ -96,7 +96,8 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
     if around is None or around.opdef is not ops.parallel:
         return  # a recurrence would wait for what was SIMD
     if filled.sums:
-        pays = len(loads) == 1 and _reads_once(load, alloc) and _are_rows(filled) and not _is_part(store, alone)
+        moves = len(loads) == 1 and len(filled.value.uses) == 1  # else it would be summed twice
+        pays = moves and _reads_once(load, alloc) and _are_rows(filled) and not _is_part(store, alone)
     elif executions(load.parent) > executions(store.parent):
         pays = len(loads) == 1 and _is_as_a_load(alloc, filled) and not _is_part(load, alone)
     else:
