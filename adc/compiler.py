@@ -46,6 +46,7 @@ from adc.passes.differentiation.needed_rules import drop_rules_of_rules
 from adc.passes.differentiation.take_gradients import gradients_of
 from adc.passes.differentiation.tangents import Tangent
 from adc.passes.plans import ParallelPlan
+from adc.passes.ranks.inline_shared import InlineShared
 from adc.passes.ranks.same_extents import unite_extents
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.simplify.drop_rules import DropRules, without_marks
@@ -232,9 +233,9 @@ class Staged:
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""
         passes = pipelines.PREPARE if self.subject.options.bounds else pipelines.UNCHECKED
-        if self.subject.options.shared is not None:
-            passes = pipelines.without_rows(passes)
-            unite_extents(traced.module, self.subject.options.shared)
+        if (shared := self.subject.options.shared) is not None:
+            passes = (InlineShared(shared.grid, differentiated=False), *pipelines.without_rows(passes))
+            unite_extents(traced.module, shared)
         if self.subject.options.checkpoint is not None:
             passes = pipelines.in_steps(passes)
         if self.subject.options.debug:

@@ -25,6 +25,7 @@ from adc.passes.base import Pipeline
 from adc.passes.cache.block_time import BlockTime
 from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.checkpointing.count_steps import CountSteps
+from adc.passes.ranks.inline_shared import InlineShared
 from adc.passes.ranks.owner_computes import OwnerComputes
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.simplify.check_finite import CheckFinite
@@ -48,7 +49,7 @@ class Cpu:
         owner = OwnerComputes() if shared is None else OwnerComputes(shared.cut, shared.grid)
         lowered = pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block), owner)
         if shared is not None:
-            lowered = pipelines.without_rows(lowered)
+            lowered = (InlineShared(shared.grid), *pipelines.without_rows(lowered))
         return (CheckFinite(), *lowered) if options.debug else lowered
 
     def kernels(self, options: Options) -> KernelLibrary | None:

@@ -19,6 +19,7 @@ from adc.passes import pipelines
 from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat, Step, passes_of
 from adc.passes.checkpointing.count_steps import CountSteps
 from adc.passes.checkpointing.outline_steps import OutlineSteps
+from adc.passes.ranks.inline_shared import InlineShared
 from adc.passes.simplify.check_finite import CheckFinite
 from adc.passes.simplify.mark_forward import MarkForward
 
@@ -28,7 +29,7 @@ PIPELINES: dict[str, Pipeline] = {
 
 
 PASSES: dict[str, type[Pass]] = {step.name: type(step) for steps in PIPELINES.values() for step in passes_of(steps)}
-PASSES |= {kind.name: kind for kind in (MarkForward, OutlineSteps, CheckFinite, CountSteps)}
+PASSES |= {kind.name: kind for kind in (MarkForward, OutlineSteps, CheckFinite, InlineShared, CountSteps)}
 """All that pipelines run, in the order in which they do, and what is run between pipelines and last of all."""
 
 

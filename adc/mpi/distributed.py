@@ -241,9 +241,10 @@ def distribute(f: Callable[..., Any], grid: Grid) -> Distributed:
     own elements, and gets what it reads of others. Values and gradients have the bits of one process.
     """
     made = f if isinstance(f, JitFunction) else jit_grad(f)
-    if made._subject.options.checkpoint is not None:
+    schedule = made._subject.options.checkpoint
+    if schedule is not None and schedule.memory:
         raise kinds.INVALID_OPTION(
-            f"{made._subject.name} has a schedule: steps cannot be run again on several ranks yet",
-            help="leave checkpoint= and memory= out",
+            f"{made._subject.name} has a budget of memory=, which cannot be kept to on several ranks yet",
+            help="give a schedule: checkpoint=adc.revolve(snapshots), adc.every(steps) or 'sqrt'",
         )
     return Distributed(made, grid)

@@ -83,6 +83,14 @@ class Layouts:
         """Whether a value is an array that is shared out, or a view of one."""
         return isinstance(value.type, MemRefType) and self.is_shared(underneath(value)[0])
 
+    def may_share(self, value: Value) -> bool:
+        """Whether a value may be such an array; where it may be what a call returns, that is not asked."""
+        if not isinstance(value.type, MemRefType):
+            return False
+        roots = self._memory.roots(underneath(value)[0])
+        known = [root for root in roots if root in self._args or (root.op is not None and root.op.opdef is ops.alloc)]
+        return any(axis != NONE for root in known for axis, _ in self._of_root(root))
+
     def touches(self, op: Op) -> bool:
         """Whether an operation, or one inside, takes such an array."""
         return any(self.shares(v) for inner in with_inner(op) for v in inner.operands)
@@ -177,6 +185,15 @@ class Layouts:
             if axis > above and rest.is_constant and extent.symbols() and abs(rest.constant + more) <= NEAR:
                 found.append((abs(rest.constant + more), axis, rest.constant + more))
         return min(found)[1:] if found else None
+
+
+def mark_shadows(func: Func) -> bool:
+    """Say of the shadows of parameters that they are shared out as these are. Whether any is."""
+    for attrs in func.arg_attrs:
+        of = attrs.get("adc.shadow")
+        if isinstance(of, int) and AXES in func.arg_attrs[of]:
+            attrs[AXES] = func.arg_attrs[of][AXES]
+    return any(AXES in attrs for attrs in func.arg_attrs)
 
 
 def _is_carried(user: Op, position: int) -> bool:

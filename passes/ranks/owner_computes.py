@@ -27,7 +27,7 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, PURE
 from adc.passes.analysis.messages import Messages
 from adc.passes.ranks.exchanges import built, changed, end_of_block, fetch, wrote
-from adc.passes.ranks.layouts import AXES, Layouts, is_same, with_inner
+from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
 from adc.passes.ranks.regions import Access, Apart, Box, Nest
 from adc.passes.ranks.results import Results, arguments_written
 from adc.passes.ranks.terms import split_sums, write_loops
@@ -311,11 +311,8 @@ _FOREIGN |= {ops.reshape, ops.accumulate, ops.release, ops.unpack}
 
 def _mark(func: Func) -> bool:
     """Say of the shadows of parameters, too, how they are shared out. Whether any is."""
-    for attrs in func.arg_attrs:
-        of = attrs.get("adc.shadow")
-        if isinstance(of, int) and AXES in func.arg_attrs[of]:
-            attrs[AXES] = func.arg_attrs[of][AXES]
+    found = mark_shadows(func)
     for attrs in func.arg_attrs:
         if AXES in attrs:  # what is fetched is written to it
             attrs.pop("adc.readonly", None)
-    return any(AXES in attrs for attrs in func.arg_attrs)
+    return found

@@ -212,5 +212,3 @@ def test_a_field_is_no_array_and_a_grid_takes_its_own() -> None:
         adc.distribute(heat, adc.Grid(SHAPE))(x, 0.1, x, 1)
     with pytest.raises(errors.AdcError, match="extents"):
         grid.scatter(np.ones(3))
-    with pytest.raises(errors.AdcError, match="schedule"):
-        adc.distribute(jit_grad(checkpoint=adc.every(2))(lambda u: np.sum(u)), grid)

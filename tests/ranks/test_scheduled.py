@@ -1,0 +1,96 @@
+"""Schedules on several ranks: the same steps are run again by all, and bits are those of one process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import errors, jit_grad, mpi
+from tests.ranks.stencils import bits
+
+
+def ripple(u0: Any, r: Any, steps: Any) -> Any:
+    """Two fields, and steps that are not linear."""
+    u, w = u0.copy(), 0.5 * u0
+    for _ in range(steps):
+        v = 2.0 * u - w
+        v[1:-1, 1:-1] += r * u[1:-1, 1:-1] * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+        w, u = u, np.sin(v)
+    return np.sum(u * w)
+
+
+def on_ranks(ranks: tuple[int, int], f: Any, *args: Any) -> list[Any]:
+    def run() -> Any:
+        grid = adc.Grid(args[0].shape, ranks)
+        value, (u_bar, r_bar) = adc.distribute(f, grid).value_and_grad(*args)
+        return value, grid.gather(u_bar), r_bar
+
+    return mpi.simulate(ranks[0] * ranks[1], run)
+
+
+def given() -> tuple[Any, ...]:
+    return np.random.default_rng(3).random((9, 8)), 0.05, 7
+
+
+@pytest.mark.parametrize("schedule", [adc.revolve(2), "sqrt", adc.every(3)], ids=str)
+def test_bits_are_those_without_a_schedule_on_any_number_of_ranks(schedule: Any) -> None:
+    f = jit_grad(argnums=(0, 1), checkpoint=schedule)(ripple)
+    value, (u_bar, r_bar) = jit_grad(argnums=(0, 1))(ripple).value_and_grad(*given())
+    assert value == pytest.approx(ripple(*given()), rel=1e-13)
+    (one,) = on_ranks((1, 1), f, *given())
+    np.testing.assert_allclose(one[1], u_bar, rtol=1e-12)
+    assert one[0] == pytest.approx(value, rel=1e-14)
+    assert one[2] == pytest.approx(r_bar, rel=1e-12)
+    for ranks in ((3, 1), (2, 2)):
+        assert {bits(found) for found in on_ranks(ranks, f, *given())} == {bits(one)}, ranks
+
+
+def test_steps_are_run_again() -> None:
+    """More messages are sent than without a schedule."""
+
+    def sent(schedule: Any) -> Any:
+        grid = adc.Grid((9, 8))
+        adc.distribute(jit_grad(argnums=(0, 1), checkpoint=schedule)(ripple), grid).value_and_grad(*given())
+        return grid.sent[0]
+
+    assert mpi.simulate(2, sent, adc.revolve(1))[0] > mpi.simulate(2, sent, None)[0]
+
+
+def test_snapshots_on_disk(tmp_path: Any) -> None:
+    f = jit_grad(argnums=(0, 1), checkpoint=adc.revolve(1, disk=2, directory=str(tmp_path)))(ripple)
+    plain = jit_grad(argnums=(0, 1))(ripple)
+    assert {bits(found) for found in on_ranks((2, 1), f, *given())} == {bits(on_ranks((1, 1), plain, *given())[0])}
+
+
+def test_a_budget_is_refused() -> None:
+    with pytest.raises(errors.AdcError, match="memory="):
+        adc.distribute(jit_grad(memory=10**6)(ripple), adc.Grid((9, 8)))
+
+
+def point(u0: Any, source: Any, steps: Any) -> Any:
+    """A check of subscripts: there are two versions of the steps, each with a record."""
+    u = u0.copy()
+    for t in range(steps):
+        u[1:-1] += 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
+        u[3] += source[t]
+    return np.sum(u * u)
+
+
+def test_steps_in_versions() -> None:
+    u0, source = np.random.default_rng(4).random(11), np.linspace(0.1, 0.2, 6)
+    f = jit_grad(checkpoint=adc.revolve(2))(point)
+
+    def run(steps: int) -> Any:
+        grid = adc.Grid(u0.shape)
+        value, gradient = adc.distribute(f, grid).value_and_grad(u0, source, steps)
+        return value, grid.gather(gradient)
+
+    (one,) = mpi.simulate(1, run, 6)
+    assert one[0] == pytest.approx(point(u0, source, 6), rel=1e-13)
+    np.testing.assert_allclose(one[1], jit_grad(point).grad(u0, source, 6), rtol=1e-12)
+    assert {bits(found) for found in mpi.simulate(3, run, 6)} == {bits(one)}
+    with pytest.raises(IndexError):
+        mpi.simulate(3, run, 7)
