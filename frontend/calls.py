@@ -23,7 +23,18 @@ from adc.frontend.control import options
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array, known_int
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Generator,
+    Lazy,
+    Method,
+    Static,
+    Stream,
+    Tuple,
+    is_array,
+    known_int,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import contexts, decorators, derivatives, mapped, vectorised
@@ -36,6 +47,7 @@ from adc.frontend.rules.registry import RULES, subject_of
 from adc.frontend.statements.exceptions import is_exception, make_error
 from adc.frontend.suggestions import for_function, full_name
 from adc.frontend.syntax.contexts import enters
+from adc.frontend.syntax.generators import is_generator
 from adc.frontend.syntax.matching import has_length
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds
@@ -216,10 +228,14 @@ def _call_bound(
     args: Sequence[AbstractValue],
     kwargs: Mapping[str, AbstractValue],
     call_function: CallFunction,
+    inner: bool = False,
 ) -> AbstractValue:
-    """Bind the arguments, and call. ``shown`` is what messages call the function."""
+    """Bind the arguments, and call. ``shown`` is what messages call the function; ``inner``: it is one of the frame."""
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
-    return call_function(frame, target, bind(frame, _node(target.source), shown, args, kwargs, defaults))
+    bound = bind(frame, _node(target.source), shown, args, kwargs, defaults)
+    if is_generator(target.source.node):
+        return Generator(target, {name: arrays.settled(frame, v) for name, v in bound.items()}, inner)
+    return call_function(frame, target, bound)
 
 
 def _call_library(
@@ -366,7 +382,7 @@ def _call_closure(
     code = c.code
     identity = (code.node, code.cell_ids, c.source.placed)
     target = Callee(identity, c.source, code.module_globals, code.cells, defaults, {SELF: c})
-    return _call_bound(frame, target, c.source.name, args, kwargs, call_function)
+    return _call_bound(frame, target, c.source.name, args, kwargs, call_function, closure.code.frame is frame)
 
 
 def _not_supported(obj: Any) -> Exception:

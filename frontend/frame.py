@@ -101,6 +101,9 @@ class Tracer(Protocol):
     def captured(self, closure: Closure) -> Closure:
         """A function with the present values of its free variables."""
 
+    def collected(self, frame: Frame, v: AbstractValue, node: ast.expr) -> AbstractValue:
+        """The list of what a generator gives; what is none as it is."""
+
     def consult(self, function: object) -> None:
         """Have the compiled code depend on which rules ``function`` has."""
 
@@ -148,6 +151,7 @@ class Frame(Scope):
     pins: bool = True  # whether parameters that have to be known raise ``NeedsConstant``
     abandoned: bool = False  # whether code was left behind that nothing will contain
     unrollable: set[ast.stmt] = field(default_factory=set)  # loops that may be unrolled if need be
+    generators: int = 0  # how many loops over generators have been written out
     statement_block: Block | None = None  # where the statement that is being traced began
     loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
 

@@ -39,7 +39,7 @@ from adc.frontend.objects import heap, held
 from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.rules.registry import RULES
-from adc.frontend.statements.execution import execute_function
+from adc.frontend.statements.execution import execute_function, list_of_generator
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
@@ -107,8 +107,8 @@ class Tracer:
     def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
         self.outer[key] = name, fetch
 
-    def captured(self, closure: Closure) -> Closure:
-        return capture(closure)
+    collected = staticmethod(list_of_generator)
+    captured = staticmethod(capture)
 
     def consult(self, function: object) -> None:
         self.consulted[id(function)] = function

@@ -27,6 +27,7 @@ from adc.frontend.data.values import (
     Array,
     Complex,
     Compound,
+    Generator,
     Lazy,
     Number,
     Poison,
@@ -152,12 +153,11 @@ def _true_option(v: OneOf, k: int) -> Value:
 def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
     """``v`` with pending array expressions computed, so that later stores do not change it."""
     if isinstance(v, Lazy):
-        if not v.dims:
-            return v.element([], False)  # what NumPy's functions make of arrays of rank zero are numbers
-        return materialise(frame, v)
+        # What NumPy's functions make of arrays of rank zero are numbers.
+        return materialise(frame, v) if v.dims else v.element([], False)
     if isinstance(v, Compound):
         return v.of(settled(frame, item) for item in v.items)
-    if isinstance(v, Stream):
+    if isinstance(v, Stream | Generator):
         help = "write it into the for statement"
         raise refuse(current_loc(), f"what {v.name}() gives cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)
     assert not isinstance(v, Unbound | Poison)

@@ -7,7 +7,7 @@ expression not yet evaluated; a ``Compound`` holds others (``compounds.py``, ``c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -235,6 +235,20 @@ class Stream(AbstractValue):
     name: str
     items: Any
     ahead: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Generator(AbstractValue):
+    """The call of the generator function ``target``, a ``Callee``, whose items nobody has asked for yet. ``inner``: it
+    is defined in the function that calls it."""
+
+    target: Any
+    bound: Mapping[str, AbstractValue]
+    inner: bool
+
+    @property
+    def name(self) -> str:
+        return str(self.target.source.name)
 
 
 @dataclass(frozen=True, eq=False)

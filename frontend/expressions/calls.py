@@ -59,6 +59,14 @@ def _makes_list(callee: AbstractValue) -> bool:
     return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
 
 
+def _takes_all(callee: AbstractValue) -> bool:
+    """Whether a function goes through all that an iterator gives, now."""
+    return isinstance(callee, Static) and any(callee.value is f for f in _ALL)
+
+
+_ALL = (list, tuple, dict, sum, min, max, sorted, functools.reduce)
+
+
 def _updates_fields(function: ast.expr) -> bool:
     """Whether it is ``self.__dict__.update``."""
     if not isinstance(function, ast.Attribute) or function.attr != "update":
@@ -114,7 +122,10 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         elif isinstance(item, ast.GeneratorExp) and not several and _makes_list(callee):
             args.append(comprehensions.list_of(frame, item))
         else:
-            args.append(before_calls(frame, evaluate(frame, item), *inputs[k + 1 :]))
+            value = evaluate(frame, item)
+            if isinstance(item, ast.Call) and not several and _takes_all(callee):
+                value = frame.tracer.collected(frame, value, item)
+            args.append(before_calls(frame, value, *inputs[k + 1 :]))
     kwargs: dict[str, AbstractValue] = {}
     for k, keyword in enumerate(node.keywords, len(node.args)):
         if keyword.arg is None:

@@ -25,7 +25,18 @@ from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import widen
 from adc.frontend.data.dims import dim_value, equal_dims, same_dim
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Static, Stream, Tuple, is_list, is_numeric
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Compound,
+    Generator,
+    Ref,
+    Static,
+    Stream,
+    Tuple,
+    is_list,
+    is_numeric,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
@@ -78,7 +89,10 @@ class Walk:
         with self.frame.at(source):
             found = sequence(self.frame, value)
         if found is None:
-            raise refuse(self.frame.loc(source), f"cannot loop over {describe_type(value)}", kind=kinds.NOT_ITERABLE)
+            help = "make a list of it: list(f(...))" if isinstance(value, Generator) else ""
+            message = f"a comprehension cannot go through {describe_type(value)}" if help else ""
+            message = message or f"cannot loop over {describe_type(value)}"
+            raise refuse(self.frame.loc(source), message, help, kind=kinds.NOT_ITERABLE)
         return found
 
     def _generator(self, level: int, items: Items) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 
+import numpy as np
+
 from adc.frontend import iteration
 from adc.frontend.containers import records
 from adc.frontend.data.callables import Bound, Closure
@@ -57,6 +59,8 @@ def _taken(frame: Frame, callee: AbstractValue, named: set[str | None]) -> int |
         return _taken(frame, own, named)
     if not isinstance(callee, Static) or not callable(callee.value):
         return None
+    if isinstance(callee.value, np.ufunc):
+        return callee.value.nin
     try:
         parameters = inspect.signature(callee.value).parameters.values()
     except (TypeError, ValueError):

@@ -15,7 +15,7 @@ from adc.frontend.containers import sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.control.loops import for_range, while_loop
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Poison, Range, Static, Stream, is_dict, is_list
+from adc.frontend.data.values import AbstractValue, Generator, Poison, Range, Static, Stream, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.conditions import condition
@@ -28,7 +28,8 @@ from adc.frontend.objects import cells
 from adc.frontend.objects.heap import Unroll
 from adc.frontend.statements.assignments import annotated, assign, augmented, bind
 from adc.frontend.statements.exceptions import assert_, raise_
-from adc.frontend.statements.flow import after_loop, for_items, function_body, loop_body
+from adc.frontend.statements.flow import Place, after_loop, for_items, function_body, loop_body, run
+from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
 from adc.frontend.syntax.liveness import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern
@@ -54,7 +55,10 @@ def _execute_one(frame: Frame, statement: ast.stmt) -> None:
 
 
 def _for(frame: Frame, statement: ast.For) -> None:
-    value = evaluate(frame, statement.iter)
+    loop, value = _gone_through(frame, statement)
+    if isinstance(value, Generator) and isinstance(loop.iter, ast.Call):
+        _over_generator(frame, loop, value, frame.liveness.after[statement])
+        return
     if isinstance(value, Stream) and value.ahead:
         raise refuse(
             frame.loc(statement.iter),
@@ -82,6 +86,64 @@ def _for(frame: Frame, statement: ast.For) -> None:
             )
         for_items(frame, statement, items, lambda item: bind(frame, statement.target, item), body)
     after_loop(frame, statement, _execute_one)
+
+
+def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
+    """What a loop goes through. ``enumerate`` of a generator becomes a loop over that, which counts."""
+    source = loop.iter
+    if not isinstance(source, ast.Call) or not _is_enumerate(source):
+        return loop, evaluate(frame, source)
+    function, inner = evaluate(frame, source.func), evaluate(frame, source.args[0])
+    if isinstance(function, Static) and function.value is enumerate and isinstance(inner, Generator):
+        start = evaluate(frame, source.args[1]) if len(source.args) > 1 else Static(0)
+        return _counting(frame, loop, source.args[0], start), inner
+    with frame.at(source):
+        rest = [evaluate(frame, a) for a in source.args[1:]]
+        return loop, frame.tracer.call(frame, function, [inner, *rest], {})
+
+
+def _is_enumerate(call: ast.Call) -> bool:
+    """Whether it looks like ``enumerate(f(...))``, maybe of a generator."""
+    named = isinstance(call.func, ast.Name) and call.func.id == "enumerate"
+    return named and len(call.args) in (1, 2) and not call.keywords and isinstance(call.args[0], ast.Call)
+
+
+def _counting(frame: Frame, loop: ast.For, source: ast.expr, start: AbstractValue) -> ast.For:
+    """``for i, x in enumerate(source, start)``, where ``source`` is a generator."""
+    frame.generators += 1
+    number, item = (f"<enumerate {frame.generators}>{n}" for n in ("number", "item"))
+    frame.env[number] = start
+    both = ast.Tuple([ast.Name(number, ast.Load()), ast.Name(item, ast.Load())], ast.Load())
+    first = ast.Assign([loop.target], both)
+    count = ast.AugAssign(ast.Name(number, ast.Store()), ast.Add(), ast.Constant(1))
+    made = ast.For(ast.Name(item, ast.Store()), source, [first, count, *loop.body], loop.orelse)
+    for node in (first, count, made):
+        ast.fix_missing_locations(ast.copy_location(node, loop))
+    return made
+
+
+def _over_generator(frame: Frame, loop: ast.For, found: Generator, live: frozenset[str]) -> None:
+    def execute(statements: list[ast.stmt]) -> None:
+        run(frame, statements, Place(live | frame.captured, False, _execute_one))
+
+    for_generator(frame, loop, found, execute, live)
+
+
+def list_of_generator(frame: Frame, found: AbstractValue, node: ast.expr) -> AbstractValue:
+    """All that a generator gives, in a list; what is none as it is."""
+    if not isinstance(found, Generator):
+        return found
+    frame.generators += 1
+    name, item = (f"<all {frame.generators}>{n}" for n in ("list", "item"))
+    frame.env[name] = sequences.new_list(frame, [])
+    append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+    add = ast.Expr(ast.Call(append, [ast.Name(item, ast.Load())], []))
+    loop = ast.For(ast.Name(item, ast.Store()), node, [add], [])
+    ast.fix_missing_locations(ast.copy_location(loop, node))
+    block = frame.statement_block
+    _over_generator(frame, loop, found, frozenset(frame.env) | frame.liveness.local)
+    frame.statement_block = block
+    return frame.env.pop(name)
 
 
 _UNROLLED_AT_MOST = 1000  # iterations

@@ -11,6 +11,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from adc.frontend.syntax.walrus import named_first, surely_named
+
 Names = frozenset[str]
 EMPTY: Names = frozenset()
 Function = ast.FunctionDef | ast.Lambda
@@ -83,10 +85,32 @@ def analyse(function: Function) -> Liveness:
     effect = analysis.block(body)
     declared = _declared(body, ast.Nonlocal)
     local = (parameters | effect.assigns) - declared
-    inside = frozenset().union(*(nonlocal_names(n) for n in _own_nodes(body) if isinstance(n, ast.FunctionDef)))
+    inside = frozenset().union(*(nonlocal_names(n) for n in own_nodes(body) if isinstance(n, ast.FunctionDef)))
     result = analysis.result = replace(analysis.result, local=local, shared=inside & local)
     analysis.down(body, EMPTY)
     return result
+
+
+def analyse_block(
+    around: Liveness, statements: Sequence[ast.stmt], body: Sequence[ast.stmt], live: Names, new: Names
+) -> Liveness:
+    """``around``, of the function with this ``body``, with what holds of ``statements`` that come in, after which
+    ``live`` are read. ``new``: variables that only they have."""
+    named, _ = _closures([*body, *statements])
+    own = replace(
+        around,
+        local=around.local | new,
+        after=dict(around.after),
+        assigns=dict(around.assigns),
+        reads=dict(around.reads),
+        body_assigns=dict(around.body_assigns),
+        settles=dict(around.settles),
+        generators=dict(around.generators),
+    )
+    analysis = _Analysis(own, named)
+    analysis.block(statements)
+    analysis.down(statements, live)
+    return analysis.result
 
 
 def argument_names(function: Function) -> list[str]:
@@ -96,13 +120,13 @@ def argument_names(function: Function) -> list[str]:
 
 
 def _declared(body: Sequence[ast.AST], kind: type[ast.Nonlocal] | type[ast.Global]) -> Names:
-    return frozenset(name for n in _own_nodes(body) if isinstance(n, kind) for name in n.names)
+    return frozenset(name for n in own_nodes(body) if isinstance(n, kind) for name in n.names)
 
 
 def nonlocal_names(function: ast.FunctionDef) -> Names:
     """Variables of functions around ``function`` that it assigns, or functions inside it do."""
     own = _declared(function.body, ast.Nonlocal)
-    inside = [nonlocal_names(n) for n in _own_nodes(function.body) if isinstance(n, ast.FunctionDef)]
+    inside = [nonlocal_names(n) for n in own_nodes(function.body) if isinstance(n, ast.FunctionDef)]
     return own | (frozenset().union(*inside) - frozenset(argument_names(function)) - (_stores(function.body) - own))
 
 
@@ -111,7 +135,7 @@ def free_names(function: Function) -> Names:
     body: Sequence[ast.AST] = function.body if isinstance(function, ast.FunctionDef) else [function.body]
     loads: set[str] = set()
     stores = set(argument_names(function))
-    for node in _own_nodes(body):
+    for node in own_nodes(body):
         if isinstance(node, ast.Name):
             (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
         elif isinstance(node, ast.alias):
@@ -125,7 +149,7 @@ def free_names(function: Function) -> Names:
     return frozenset(loads - (stores - shared)) | shared
 
 
-def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """The nodes of a function's body without those inside nested functions (whose defaults do count)."""
     stack: list[ast.AST] = list(reversed(body))
     while stack:
@@ -150,8 +174,8 @@ def _of_comprehension(node: ast.ListComp | ast.GeneratorExp | ast.DictComp | ast
     first = node.generators[0].iter
     inner: list[ast.AST] = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     inner += [part for g in node.generators for part in (g.iter, *g.ifs) if part is not first]
-    yield from _own_nodes([first])
-    for n in _own_nodes(inner):
+    yield from own_nodes([first])
+    for n in own_nodes(inner):
         if not (isinstance(n, ast.Name) and n.id in own):
             yield n
 
@@ -176,7 +200,7 @@ def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
                 else:
                     flows.setdefault(target.id, set()).add(holder.id)
 
-    for node in _own_nodes(body):
+    for node in own_nodes(body):
         if isinstance(node, ast.FunctionDef):
             named[node.name] = named.get(node.name, EMPTY) | free_names(node)
         elif isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) for t in node.targets):
@@ -195,7 +219,7 @@ def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
             changed |= more != free
             named[name] = more
     escaped: set[str] = set()
-    for node in _own_nodes(body):
+    for node in own_nodes(body):
         if isinstance(node, ast.Lambda) and node not in staying:
             escaped |= free_names(node)
         elif isinstance(node, ast.Name) and named.get(node.id) and isinstance(node.ctx, ast.Load):
@@ -219,12 +243,12 @@ def _holders(value: ast.expr) -> Iterator[ast.Lambda | ast.Name]:
 
 def assigned_in(nodes: Sequence[ast.AST]) -> Names:
     """The variables that expressions assign by ``:=``."""
-    return frozenset(n.target.id for n in _own_nodes(nodes) if isinstance(n, ast.NamedExpr))
+    return frozenset(n.target.id for n in own_nodes(nodes) if isinstance(n, ast.NamedExpr))
 
 
 def _stores(nodes: Iterable[ast.AST]) -> Names:
     found = set()
-    for n in _own_nodes(list(nodes)):
+    for n in own_nodes(list(nodes)):
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
             found.add(n.id)
         elif isinstance(n, ast.alias):
@@ -239,44 +263,6 @@ def imported_as(alias: ast.alias) -> str:
 
 def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _surely_named(node: ast.AST) -> Names:
-    """The variables that an expression assigns by ``:=`` whatever its conditions are."""
-    if isinstance(node, ast.NamedExpr):
-        return _surely_named(node.value) | {node.target.id}
-    parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
-    if isinstance(node, ast.BoolOp):
-        parts = node.values[:1]
-    elif isinstance(node, ast.IfExp):
-        parts = [node.test]
-    elif isinstance(node, ast.Compare):
-        parts = [node.left, node.comparators[0]]
-    elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
-        parts = [node.generators[0].iter]
-    elif isinstance(node, ast.Lambda):
-        parts = []
-    return frozenset().union(*map(_surely_named, parts))
-
-
-def _named_first(node: ast.AST) -> Names:
-    """The variable that the first ``:=`` of an expression assigns, if nothing reads it before."""
-    while True:
-        if isinstance(node, ast.NamedExpr):
-            own = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
-            return frozenset({node.target.id} - own)
-        if isinstance(node, ast.BoolOp):
-            node = node.values[0]
-        elif isinstance(node, ast.Compare | ast.BinOp):
-            node = node.left
-        elif isinstance(node, ast.UnaryOp):
-            node = node.operand
-        elif isinstance(node, ast.IfExp):
-            node = node.test
-        elif isinstance(node, ast.Assign | ast.Return | ast.Expr) and node.value is not None:
-            node = node.value
-        else:
-            return EMPTY
 
 
 class _Analysis:
@@ -347,20 +333,20 @@ class _Analysis:
         named = assigned_in(nodes)
         if not named:
             return Effect(self._loads(nodes), stores, stores)
-        sure = frozenset().union(*map(_surely_named, nodes))
+        sure = frozenset().union(*map(surely_named, nodes))
         # Where the value of := stands first of all, its name is not read before.
-        first = frozenset().union(*(_named_first(n) for n in nodes)) if len(nodes) == 1 else EMPTY
+        first = frozenset().union(*(named_first(n) for n in nodes)) if len(nodes) == 1 else EMPTY
         return Effect(self._loads(nodes) - first, (stores - named) | sure, stores)
 
     def _read_later(self, source: ast.expr) -> Names:
         """Variables that functions in what a loop goes through read, which ``map`` calls in each iteration."""
-        functions = [n for n in _own_nodes([source]) if isinstance(n, ast.Lambda) or self._named.get(_name(n))]
+        functions = [n for n in own_nodes([source]) if isinstance(n, ast.Lambda) or self._named.get(_name(n))]
         return self._loads(functions)
 
     def _loads(self, nodes: Iterable[ast.AST]) -> Names:
         """Variables read, those that called functions capture included."""
         found: set[str] = set()
-        for n in _own_nodes(list(nodes)):
+        for n in own_nodes(list(nodes)):
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
                 found.add(n.id)
                 found |= self._named.get(n.id, EMPTY)

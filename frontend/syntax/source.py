@@ -101,7 +101,7 @@ class FunctionSource:
     node: Node
     name: str
     placed: Loc | None = None
-    _locs: dict[ast.AST, Loc] = field(default_factory=dict)
+    locs: dict[ast.AST, Loc] = field(default_factory=dict)
     _elsewhere: dict[Loc, FunctionSource] = field(default_factory=dict)
 
     @cached_property
@@ -112,15 +112,15 @@ class FunctionSource:
         """The same function, all of whose code stands at ``loc`` for whoever asks: where a library's is called."""
         found = self._elsewhere.get(loc)
         if found is None:
-            found = self._elsewhere[loc] = replace(self, placed=loc, _locs={}, _elsewhere={})
+            found = self._elsewhere[loc] = replace(self, placed=loc, locs={}, _elsewhere={})
         return found
 
     def loc(self, node: ast.AST) -> Loc:
         if self.placed is not None:
             return self.placed
-        found = self._locs.get(node)
+        found = self.locs.get(node)
         if found is None:
-            found = self._locs[node] = self.file.loc(node)
+            found = self.locs[node] = self.file.loc(node)
         return found
 
     @property

@@ -7,6 +7,7 @@ body. An ``else`` stands before that ``break``.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 
 def without_assigning_tests(tree: ast.Module) -> ast.Module:
@@ -40,3 +41,41 @@ def _jumps(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.For | ast.While):
         return any(map(_jumps, statement.orelse))
     return isinstance(statement, ast.If) and any(map(_jumps, [*statement.body, *statement.orelse]))
+
+
+def surely_named(node: ast.AST) -> frozenset[str]:
+    """The variables that an expression assigns by ``:=`` whatever its conditions are."""
+    if isinstance(node, ast.NamedExpr):
+        return surely_named(node.value) | {node.target.id}
+    parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    if isinstance(node, ast.BoolOp):
+        parts = node.values[:1]
+    elif isinstance(node, ast.IfExp):
+        parts = [node.test]
+    elif isinstance(node, ast.Compare):
+        parts = [node.left, node.comparators[0]]
+    elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
+        parts = [node.generators[0].iter]
+    elif isinstance(node, ast.Lambda):
+        parts = []
+    return frozenset().union(*map(surely_named, parts))
+
+
+def named_first(node: ast.AST) -> frozenset[str]:
+    """The variable that the first ``:=`` of an expression assigns, if nothing reads it before."""
+    while True:
+        if isinstance(node, ast.NamedExpr):
+            own = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            return frozenset({node.target.id} - own)
+        if isinstance(node, ast.BoolOp):
+            node = node.values[0]
+        elif isinstance(node, ast.Compare | ast.BinOp):
+            node = node.left
+        elif isinstance(node, ast.UnaryOp):
+            node = node.operand
+        elif isinstance(node, ast.IfExp):
+            node = node.test
+        elif isinstance(node, ast.Assign | ast.Return | ast.Expr) and node.value is not None:
+            node = node.value
+        else:
+            return frozenset()

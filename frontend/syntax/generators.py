@@ -1,0 +1,197 @@
+"""A loop over what a generator function gives, as the function's body with the loop's in the place of each ``yield``.
+
+Done on the syntax tree, so that liveness and control flow know nothing of it. The function's variables get names of
+their own. ``return`` in it, and ``break`` in the loop, leave what is left of both: they set a flag and leave the loops
+around them one by one. ``continue`` ends a loop over one item that is put around the loop's body.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from adc.frontend.syntax.liveness import Function, own_nodes
+
+MOST_YIELDS = 8  # the loop's body stands in the place of each
+
+
+class Unsupported(Exception):
+    """A ``yield`` that is no statement, or more of them than ``MOST_YIELDS``."""
+
+    def __init__(self, node: ast.AST, message: str, help: str) -> None:
+        super().__init__(message)
+        self.node, self.message, self.help = node, message, help
+
+
+def is_generator(function: Function) -> bool:
+    """Whether calling it makes a generator."""
+    body = function.body if isinstance(function, ast.FunctionDef) else []
+    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(body))
+
+
+def check(function: ast.FunctionDef) -> None:
+    """Raise ``Unsupported`` if loops over what it gives cannot be written out."""
+    plain = {n.value for n in own_nodes(function.body) if isinstance(n, ast.Expr)}
+    yields = [n for n in own_nodes(function.body) if isinstance(n, ast.Yield | ast.YieldFrom)]
+    for n in yields:
+        if n not in plain:
+            raise Unsupported(n, "what yield gives back is not supported", "let yield be a statement of its own")
+    if len(yields) > MOST_YIELDS:
+        message = f"a generator with more than {MOST_YIELDS} yields is not supported"
+        raise Unsupported(yields[MOST_YIELDS], message, "put them into a loop, or return a list")
+
+
+@dataclass
+class _Splice:
+    loop: ast.For
+    prefix: str
+    breaks: bool
+    continues: bool
+    flagged: bool = False
+    made: int = 0
+
+    def fresh(self) -> str:
+        self.made += 1
+        return f"{self.prefix}{self.made}"
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for s in statements:
+            found += self.statement(s)
+        return found
+
+    def statement(self, s: ast.stmt) -> list[ast.stmt]:
+        if isinstance(s, ast.Expr) and isinstance(s.value, ast.Yield):
+            nothing: ast.expr = _at(ast.Constant(None), s)
+            return self.item(s.value.value or nothing, s)
+        if isinstance(s, ast.Expr) and isinstance(s.value, ast.YieldFrom):
+            name = self.fresh()
+            each: ast.stmt = ast.Expr(ast.Yield(ast.Name(name, ast.Load())))
+            every: ast.stmt = ast.For(ast.Name(name, ast.Store()), s.value.value, [each], [])
+            return self.statement(_at(every, s))
+        if isinstance(s, ast.Return):
+            return self.leave(s, "over")
+        if isinstance(s, ast.If):
+            s.body, s.orelse = self.block(s.body), self.block(s.orelse)
+            return [s]
+        if isinstance(s, ast.For | ast.While):
+            before, self.flagged = self.flagged, False
+            s.body = self.block(s.body)
+            inside = self.flagged
+            s.orelse = self.block(s.orelse)
+            self.flagged |= before
+            return [s, *([self.left(s)] if inside else [])]
+        return [s]
+
+    def item(self, value: ast.expr, place: ast.stmt) -> list[ast.stmt]:
+        """The loop's body for an item."""
+        first: ast.stmt = _at(ast.Assign([copy.deepcopy(self.loop.target)], value), place)
+        body = [copy.deepcopy(s) for s in self.loop.body]
+        if not self.breaks and not self.continues:
+            return [first, *body]
+        if self.breaks:
+            body = [part for s in body for part in self.broken(s)]
+        once = _once(self.fresh(), body, self.loop)
+        return [first, once, *([self.left(place)] if self.breaks else [])]
+
+    def broken(self, s: ast.stmt) -> list[ast.stmt]:
+        """A statement of the loop's body, with each ``break`` told."""
+        if isinstance(s, ast.Break):
+            return self.leave(s, "broke")
+        if isinstance(s, ast.If):
+            s.body = [part for inner in s.body for part in self.broken(inner)]
+            s.orelse = [part for inner in s.orelse for part in self.broken(inner)]
+        elif isinstance(s, ast.For | ast.While):
+            s.orelse = [part for inner in s.orelse for part in self.broken(inner)]
+        return [s]
+
+    def leave(self, place: ast.stmt, why: str) -> list[ast.stmt]:
+        self.flagged = True
+        names = ("left", "broke") if why == "broke" else ("left",)
+        return [*_flags(names, self.prefix, True, place), _at(ast.Break(), place)]
+
+    def left(self, place: ast.AST) -> ast.stmt:
+        self.flagged = True
+        leave: ast.stmt = ast.If(ast.Name(self.prefix + "left", ast.Load()), [ast.Break()], [])
+        return _at(leave, place)
+
+
+def spliced(
+    loop: ast.For, function: ast.FunctionDef, prefix: str, names: Mapping[str, str], place: Place
+) -> list[ast.stmt]:
+    """The statements that ``for`` over what ``function`` gives amounts to. ``names``: what its variables are called
+    here; ``place`` is told of copies of the function's nodes."""
+    body = [copy.deepcopy(s) for s in function.body if not isinstance(s, ast.Nonlocal | ast.Global)]
+    for old, new in zip(function_nodes(function), (n for s in body for n in ast.walk(s)), strict=True):
+        place(old, new)
+    for s in body:
+        _Renaming(names).visit(s)
+    breaks, continues = (any(_jumps(s, kind) for s in loop.body) for kind in (ast.Break, ast.Continue))
+    work = _Splice(loop, prefix, breaks, continues)
+    found = work.block(body)
+    if work.flagged:
+        found = [*_flags(("left", "broke"), prefix, False, loop), _once(work.fresh(), found, loop)]
+    if loop.orelse and work.flagged:
+        unbroken: ast.stmt = ast.If(ast.UnaryOp(ast.Not(), ast.Name(prefix + "broke", ast.Load())), loop.orelse, [])
+        return [*found, _at(unbroken, loop)]
+    return [*found, *loop.orelse]
+
+
+Place = Callable[[ast.AST, ast.AST], None]
+
+
+def function_nodes(function: ast.FunctionDef) -> list[ast.AST]:
+    return [n for s in function.body if not isinstance(s, ast.Nonlocal | ast.Global) for n in ast.walk(s)]
+
+
+class _Renaming(ast.NodeVisitor):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Name):
+            node.id = self.names.get(node.id, node.id)
+        elif isinstance(node, ast.arg):
+            node.arg = self.names.get(node.arg, node.arg)
+        elif isinstance(node, ast.FunctionDef):
+            node.name = self.names.get(node.name, node.name)
+        elif isinstance(node, ast.alias):
+            full = node.asname or node.name.split(".")[0]
+            node.asname = self.names.get(full, full)
+        elif isinstance(node, ast.Nonlocal):
+            node.names = [self.names.get(n, n) for n in node.names]
+        self.generic_visit(node)
+
+
+def _flags(names: Sequence[str], prefix: str, value: bool, place: ast.AST) -> list[ast.stmt]:
+    stores: list[ast.stmt] = [ast.Assign([ast.Name(prefix + n, ast.Store())], ast.Constant(value)) for n in names]
+    return [_at(s, place) for s in stores]
+
+
+def _once(name: str, body: list[ast.stmt], place: ast.AST) -> ast.stmt:
+    """A loop over one item."""
+    one = ast.Tuple([ast.Constant(0)], ast.Load())
+    made: ast.stmt = ast.For(ast.Name(name, ast.Store()), one, body, [])
+    return _at(made, place)
+
+
+Node = TypeVar("Node", ast.stmt, ast.expr)
+
+
+def _at(node: Node, place: ast.AST) -> Node:
+    for n in ast.walk(node):
+        if "lineno" in n._attributes and not hasattr(n, "lineno"):
+            ast.copy_location(n, place)
+    return node
+
+
+def _jumps(statement: ast.stmt, kind: type[ast.Break] | type[ast.Continue]) -> bool:
+    """Whether a break or continue in it goes to the loop around it."""
+    if isinstance(statement, kind):
+        return True
+    if isinstance(statement, ast.For | ast.While):
+        return any(_jumps(s, kind) for s in statement.orelse)
+    return isinstance(statement, ast.If) and any(_jumps(s, kind) for s in [*statement.body, *statement.orelse])

@@ -1,0 +1,10 @@
+"""A generator with globals of its own."""
+
+from __future__ import annotations
+
+SCALE = 3.0
+
+
+def scaled(x, more=1.0):
+    for v in x:
+        yield v * SCALE + more

@@ -1,0 +1,232 @@
+"""Generator functions: loops over what they give, and lists of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adc
+from adc.errors import AdcError
+from tests.language.generators_elsewhere import SCALE, scaled
+from tests.programs.harness import check
+
+V = np.array([0.3, 1.25, -0.7, 2.0, 0.45])
+assert SCALE == 3.0
+
+
+def pairs(points, cutoff=2.5):
+    n = len(points)
+    for i in range(n):
+        for j in range(i + 1, n):
+            r = np.sqrt((points[i] - points[j]) ** 2)
+            if r < cutoff:
+                yield i, j, r
+
+
+def neighbours(x):
+    r, n = 0.5, 2.0  # names of the generator's, too
+    total = 0.0
+    for i, j, d in pairs(x, cutoff=1.5):
+        total += x[i] * x[j] / (1.0 + d)
+    return total * r * n + sum(d * d for _, _, d in list(pairs(x)))
+
+
+def left_early(x):
+    total = 0.0
+    for i, _, d in pairs(x):
+        if d < 0.2:
+            continue
+        total += d * x[i]
+        if total > 1.0:
+            break
+    else:
+        total += 100.0
+    for _, _, d in pairs(x, 0.1):
+        total -= d
+    else:
+        total *= 2.0
+    return total
+
+
+def integrate(f, y, dt, n):
+    t = 0.0
+    for _ in range(n):
+        yield t, y
+        y = y + dt * f(t, y)
+        t += dt
+
+
+def trajectory(x):
+    total = 0.0
+    for k, (t, y) in enumerate(integrate(lambda t, y: np.array([y[1], -x[0] * y[0]]), np.array([x[1], x[2]]), 0.1, 9), 2):
+        total += k * y[0] ** 2 * np.exp(-t)
+    return total
+
+
+def count_from(k):
+    while True:
+        yield k
+        k += 1
+
+
+def endless(x):
+    total = 0.0
+    for k in count_from(2):
+        total += x[k % 5] * k
+        if k > 12 or total > 50.0:
+            break
+    return total
+
+
+def inner(x):
+    scale = 2.0
+
+    def fibonacci(n):
+        u, v = x[0], x[1]
+        for _ in range(n):
+            yield u * scale
+            u, v = v, u + v
+        yield from (v, u)
+
+    def outer():
+        yield x[2]
+        for w in fibonacci(3):
+            yield w * 2.0
+        yield from fibonacci(2)
+
+    first = sum(fibonacci(6))
+    scale = 3.0
+    return first + sum(outer()) * max(fibonacci(4)) + len(list(outer()))
+
+
+def returns(x):
+    def firsts(limit):
+        for v in x:
+            if v > limit:
+                return
+            yield v
+            v = v * 2.0
+            yield v
+
+    def search(limit):
+        for v in firsts(1.5):
+            if v < limit:
+                return v * 7.0
+        return -1.0
+
+    total = search(-0.2) + search(-9.0) * x[0]
+    for v in firsts(1.2):
+        for w in firsts(5.0):
+            if w > 2.0:
+                break
+            total += v * w
+    return total
+
+
+class Tree:
+    def __init__(self, value, *children):
+        self.value, self.children = value, children
+
+    def walk(self):
+        yield self.value
+        for child in self.children:
+            yield from child.walk()
+
+
+def trees(x):
+    tree = Tree(x[0], Tree(x[1], Tree(x[2])), Tree(x[3]))
+    found = list(tree.walk())
+    return sum(v * v for v in found) + np.prod(np.array(found)) + sorted(tree.walk())[0]
+
+
+def in_turns(x):
+    u = x.copy()
+    count = 0
+
+    def steps(n):
+        nonlocal count
+        for k in range(n):
+            u[1:-1] += 0.1 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+            count += 1
+            yield k, u
+
+    total = 0.0
+    for _ in range(int(x[3] + 0.5)):
+        for k, w in steps(3):
+            total += w.sum() * k  # w is u, which both change
+            u[0] *= 0.9
+    if x[0] > 0:
+        for k, w in steps(2):
+            w[1] = x[2]
+            total += w[2] * k
+    return total + u[2] * count
+
+
+def of_another_module(x):
+    SCALE = 7.0  # noqa: N806 - not the one that the generator reads
+    return sum(scaled(x)) * SCALE + sum(map(lambda v: v * SCALE, x))
+
+
+PROGRAMS = [neighbours, left_early, trajectory, endless, inner, returns, trees, in_turns, of_another_module]
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_and_gradients(fn):
+    check(fn, (V,))
+
+
+def kept(x):
+    found = pairs(x)
+    return sum(found)
+
+
+def passed_on(x):
+    return left_over(pairs(x))
+
+
+def left_over(found):
+    return sum(r for _, _, r in found)
+
+
+def beside(x):
+    return sum(k * v for k, v in zip(count_from(0), x))
+
+
+def sent(x):
+    def echo():
+        y = yield x[0]
+        yield y
+
+    return sum(echo())
+
+
+def in_a_comprehension(x):
+    return [r for _, _, r in pairs(x)]
+
+
+@pytest.mark.parametrize(
+    ("fn", "message"),
+    [
+        (kept, r"what pairs\(\) gives cannot be kept"),
+        (passed_on, r"what pairs\(\) gives cannot be kept"),
+        (beside, r"what count_from\(\) gives cannot be kept"),
+        (sent, "what yield gives back"),
+        (in_a_comprehension, r"list\(f\(\.\.\.\)\)"),
+    ],
+    ids=lambda f: getattr(f, "__name__", ""),
+)
+def test_refused(fn, message):
+    with pytest.raises(AdcError, match=message):
+        adc.jit_grad(fn)(V)
+
+
+def test_an_error_in_a_generator_stands_at_its_line():
+    def f(x):
+        total = 0.0
+        for v in scaled(x, "no number"):
+            total += v
+        return total
+
+    with pytest.raises(AdcError) as caught:
+        adc.jit_grad(f)(V)
+    assert "generators_elsewhere.py" in str(caught.value)
