@@ -57,15 +57,18 @@ def _of(function: Any, short: Any) -> None:
             return short(array, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
         if short is not None:
             return short(array, axis=axis, out=out, keepdims=keepdims, where=where)
-        if dtype is not None or initial is not None or keepdims or where is not True:
+        if dtype is not None or initial is not None or where is not True:
             unsupported(_MESSAGE, _HELP)
         axis = constant(axis)
         if axis is None and array.ndim > 1:
-            unsupported(_MESSAGE, _HELP)
-        moved = _front(array, 0 if axis is None else axis % array.ndim)
+            if function in (np.subtract, np.divide, np.power, np.floor_divide, np.mod):
+                unsupported(_MESSAGE, _HELP)  # NumPy refuses it, too: the order matters
+            moved = np.ravel(array)
+        else:
+            moved = _front(array, 0 if axis is None else axis % array.ndim)
         if len(moved) == 0:
             raise ValueError("zero-size array to a reduction operation that has no identity")
-        if array.ndim == 1:
+        if moved.ndim == 1:
             found = moved[0]
             for i in range(1, len(moved)):
                 found = function(found, moved[i])
@@ -75,6 +78,8 @@ def _of(function: Any, short: Any) -> None:
             found[...] = moved[0]
             for i in range(1, len(moved)):
                 found[...] = function(found, moved[i])
+        if constant(keepdims):
+            found = np.reshape(found, (1,) * array.ndim) if moved.ndim == 1 else np.expand_dims(found, axis)
         if out is None:
             return found
         out[...] = found

@@ -159,6 +159,7 @@ def test_methods_of_integers() -> None:
 def test_reductions_by_method_have_the_arguments_of_reductions() -> None:
     check("np.add.reduce(a, axis=(0, 1), keepdims=True)", a=A)
     check("return np.divide.reduce(m), np.logaddexp.reduce(a, axis=1)", a=A, m=M + 9, exact=False)
+    check("return np.logaddexp.reduce(a, axis=1, keepdims=True), np.hypot.reduce(a, axis=None)", a=A, exact=False)
     check("np.logical_xor.reduce(a[:1])", a=A)
     check("return np.multiply.reduce(a, axis=None), np.maximum.reduce(a, axis=1, initial=0.5)", a=A, exact=False)
     check("np.add.reduce(m, dtype=np.float64, where=m > 0)", m=M)
