@@ -163,7 +163,7 @@ def in_turns(x):
 
 
 def of_another_module(x):
-    SCALE = 7.0  # noqa: N806 - not the one that the generator reads
+    SCALE = 7.0  # not the one that the generator reads
     return sum(scaled(x)) * SCALE + sum(map(lambda v: v * SCALE, x))
 
 
