@@ -57,8 +57,11 @@ def integrate(f, y, dt, n):
 
 
 def trajectory(x):
+    def spring(t, y):
+        return np.array([y[1], -x[0] * y[0]])
+
     total = 0.0
-    for k, (t, y) in enumerate(integrate(lambda t, y: np.array([y[1], -x[0] * y[0]]), np.array([x[1], x[2]]), 0.1, 9), 2):
+    for k, (t, y) in enumerate(integrate(spring, np.array([x[1], x[2]]), 0.1, 9), 2):
         total += k * y[0] ** 2 * np.exp(-t)
     return total
 
