@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from adc import changes, collector, containers
 from adc.backend.calls.abi import Signature
@@ -21,7 +21,7 @@ from adc.frontend.traced import ResultTuple, Traced
 from adc.intermediate import shifted
 from adc.ir import forks, kinds
 from adc.ir.arith import contract
-from adc.ir.attached import drop_unmentioned, mentioned
+from adc.ir.attached import attach, drop_unmentioned, mentioned
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
 from adc.ir.diagnostics import CompileTypeError
@@ -56,6 +56,7 @@ from adc.remembered import Remembered
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
 from adc.targets import Target, target_of
+from adc.told import Told
 
 if TYPE_CHECKING:
     from adc.loadable import Loadable
@@ -140,6 +141,8 @@ class Staged:
         traced = self.subject.remembered.traced((self.abstracts, self.whole), self._trace)
         if reverse:
             expand_calls(traced.module, gradients_of(traced.module))
+        if takes_derivatives(traced.module):
+            self.bring_rules(traced, deep=True)
         define_derivatives(traced.module, traced.entry, pipelines.SIMPLIFY)
         return traced
 
@@ -232,6 +235,7 @@ class Staged:
 
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""
+        self.bring_rules(traced, deep=True)
         passes = pipelines.PREPARE if self.subject.options.bounds else pipelines.UNCHECKED
         if (shared := self.subject.options.shared) is not None:
             passes = (InlineShared(shared.grid, differentiated=False), *pipelines.without_rows(passes))
@@ -245,8 +249,15 @@ class Staged:
     def _simplified_for_last(self, traced: Traced) -> Module:
         """The same for a derivative that is not differentiated again."""
         if not takes_derivatives(traced.module):
+            self.bring_rules(traced, deep=False)
             drop_rules_of_rules(traced.module, traced.entry)
         return self.simplified(traced)
+
+    def bring_rules(self, traced: Traced, *, deep: bool) -> None:
+        """Bring the rules of kernels into the module; ``deep``: those for derivatives of derivatives, too."""
+        library = self.subject.target.kernels(self.subject.options)
+        if library is not None:
+            attach(traced.module, [traced.entry], library.rules, deep=deep)
 
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""
@@ -355,7 +366,7 @@ class Staged:
             TileLoops: lambda step, module: plan.tiles.update(step.plan(module)),
             BlockTime: lambda step, module: plan.times.update(step.plan(module)),
         }
-        steps = [_Told(step, tell[type(step)]) if type(step) in tell else step for step in self._lowering()]
+        steps = [Told(step, tell[type(step)]) if type(step) in tell else step for step in self._lowering()]
         self._run(module, tuple(steps), "prepare")
         return ParallelPlan(
             {name: loops for name, loops in plan.loops.items() if name in shown},
@@ -371,19 +382,6 @@ class Staged:
         with self.measure(stage), made_for(self.subject.target.machine):
             after = changes.requested(module, self.subject.name)
             return run_pipeline(module, passes, verify=asked_verification(), after=after)
-
-
-@dataclass(frozen=True, eq=False)
-class _Told:
-    """``step`` as one that tells what it decides."""
-
-    step: Any
-    tell: Callable[[Any, Module], None]
-    name: ClassVar[str] = "plan"
-
-    def run(self, module: Module) -> Module:
-        self.tell(self.step, module)
-        return module
 
 
 def compile_functions(

@@ -86,6 +86,22 @@ class KernelLibrary:
                 _PENDING[symbol] = lambda: self._compiled(symbol, trace())
             return declared
 
+    def keep_rules(
+        self, function: FunctionType, signature: tuple[Abstract, ...], trace: Callable[[], Traced]
+    ) -> str | None:
+        try:
+            known = function.__module__, function.__qualname__, signature, self, makers()
+            name = f"{function.__name__} {digest(known)}"
+        except Exception:  # as in find()
+            return None
+        with _lock:
+            _RULES.setdefault(name, functools.cache(trace))
+        return name
+
+    def rules(self, name: str) -> tuple[Module, str]:
+        with _lock:
+            return _RULES[name]()[:2]
+
     def _compiled(self, symbol: str, traced: Traced) -> tuple[Code, bytes]:
         module, name = clone_module(traced[0]), traced[1]  # an interrupt may come, and the same be compiled again
         for func in module.funcs.values():  # what its lines are checked for is right
@@ -118,6 +134,7 @@ def library_for(options: Options) -> KernelLibrary | None:
 
 _SIMPLIFY = (DropRules(), DropChecks(), DropChecks(ops.fits), *pipelines.PREPARE)
 _DECLARED: dict[str, Declared | None] = {}
+_RULES: dict[str, Callable[[], Traced]] = {}
 _PENDING: dict[str, Callable[[], tuple[Code, bytes]]] = {}
 _LOADED: dict[str, tuple[Library, int]] = {}
 _lock = forks.Lock()

@@ -21,14 +21,30 @@ from adc.ir import kinds
 from adc.ir.core import Func, Loc
 
 
+class Chosen(Protocol):
+    """Rules; see ``adc.frontend.rules.selection``."""
+
+    @property
+    def kernel(self) -> Any:
+        """The function, if it is compiled by itself, and the rules are those that it came with; None if not."""
+
+
 class Ruled(Protocol):
     """A function with derivative rules; see ``adc.frontend.rules.application``."""
 
     suffix: ClassVar[str]  # of the name of the function in IR
 
     @property
+    def chosen(self) -> Chosen | None:
+        """The rules, if these are what is traced."""
+
+    @property
     def plain(self) -> Callee | None:
         """The function without them, if it can be traced by itself."""
+
+    def elsewhere(self, call_function: Callable[..., AbstractValue], kept: str | None) -> Ruled:
+        """The same for another tracer. ``kept``: the name under which a library keeps the rules, if they are not to be
+        traced."""
 
     def run(self, frame: Frame) -> AbstractValue:
         """Trace the function and its rules; its result."""

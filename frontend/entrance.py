@@ -16,12 +16,13 @@ from adc.frontend.frame import Frame, NeedsConstant
 from adc.frontend.functions.declared import Library
 from adc.frontend.functions.finish import finish
 from adc.frontend.functions.signature import receive
+from adc.frontend.names import symbol
 from adc.frontend.objects import growing, heap
 from adc.frontend.rules import ranks
 from adc.frontend.rules.layout import Layout
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Leaf, ResultTuple, Traced, gathered, result_tree
-from adc.frontend.tracer import RecursiveEntry, Tracer, symbol
+from adc.frontend.tracer import RecursiveEntry, Tracer
 from adc.ir import kinds, ops
 from adc.ir.attached import drop_unmentioned
 from adc.ir.builder import build, insert_at

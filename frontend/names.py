@@ -277,3 +277,8 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
         frame.tracer.looks.at(shown, place, value, key)
         return Static(value)
     return external(frame, value, key, shown, place)
+
+
+def symbol(name: str) -> str:
+    """A name for what becomes of a function of Python."""
+    return "".join(c if c.isalnum() or c == "_" else "" for c in name) or "lambda"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from adc.frontend import abstract
@@ -19,7 +20,9 @@ from adc.frontend.data.roots import NOWHERE, Phase, Root, Roots, grounded, in_or
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant, Undetermined, discard
-from adc.frontend.functions.declared import Library, Traced, declare, general, unprotected
+from adc.frontend.functions import apart
+from adc.frontend.functions.apart import by_itself, of_no_tracer
+from adc.frontend.functions.declared import Library, Traced, general, unprotected
 from adc.frontend.functions.finish import finish
 from adc.frontend.functions.recursion import Assumption, Specialisation, assumed, common
 from adc.frontend.functions.signature import (
@@ -31,9 +34,9 @@ from adc.frontend.functions.signature import (
     prepare,
     receive,
 )
-from adc.frontend.kernels import COMPILED_ONCE
 from adc.frontend.libraries.rules import static_of
 from adc.frontend.looks import Looks
+from adc.frontend.names import symbol
 from adc.frontend.numeric import snapshots
 from adc.frontend.objects import heap, held
 from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
@@ -48,7 +51,7 @@ from adc.ir.core import Func, Module, Op
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
 from adc.ir.schedules import REMATERIALISED
-from adc.ir.types import MemRefType, Type
+from adc.ir.types import Type
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
 MAX_NESTED = 24  # calls of one function for different types, each in the tracing of the one before
@@ -85,10 +88,10 @@ class Tracer:
     called: tuple[Op, Roots] | None = None  # the last call of a function, and what of the caller's it writes to
     known: dict[Key, Specialisation] = field(default_factory=dict)
     constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
-    _tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
+    tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
     _attempts: dict[Key, _Attempt] = field(default_factory=dict)
     _parts: dict[Key, list[str]] = field(default_factory=dict)  # the functions that rules gave
-    _sources: dict[str, FunctionSource] = field(default_factory=dict)  # of the functions in IR, by their names
+    sources: dict[str, FunctionSource] = field(default_factory=dict)  # of the functions in IR, by their names
     _solve: Builder[Key, Assumption] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -96,12 +99,12 @@ class Tracer:
 
     def _first(self, key: Key) -> Assumption:
         """What is assumed of a signature to begin with. With rules: what it returns without them."""
-        callee, names = self._tasks[key]
+        callee, names = self.tasks[key]
         if callee.ruled is None or callee.ruled.plain is None:
             return Assumption()
         alone = callee.ruled.plain
-        plain = (alone.identity, tuple(map(general, key[1])) if _by_itself(alone) else key[1])
-        self._tasks[plain] = alone, names
+        plain = (alone.identity, tuple(map(general, key[1])) if by_itself(alone) else key[1])
+        self.tasks[plain] = alone, names
         return self._solve(plain)
 
     def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
@@ -139,12 +142,12 @@ class Tracer:
             signature = describe_arguments(values)
             if callee.ruled is not None:
                 signature = tuple(map(unprotected, signature))
-            if _by_itself(callee):
+            if by_itself(callee):
                 signature = tuple(map(general, signature))
             key = (callee.identity, signature)
             if callee.identity is self.entry:
                 raise RecursiveEntry
-            self._tasks[key] = callee, list(arguments)
+            self.tasks[key] = callee, list(arguments)
             self._refuse_endless(callee, sum(len(operands_of(v)) for v in values))
             try:
                 known = self._solve(key)
@@ -176,7 +179,7 @@ class Tracer:
 
     def _comes_back(self, name: str, frame: Frame) -> bool:
         """Whether a call may run the function of ``frame`` once more, whose functions have the same code."""
-        return any(self._sources.get(called) is frame.source for called in reachable(self.module, [name]))
+        return any(self.sources.get(called) is frame.source for called in reachable(self.module, [name]))
 
     def _refuse_endless(self, callee: Callee, size: int) -> None:
         """Refuse a function that calls itself with other types each time; ``size``: of its arguments, in numbers."""
@@ -206,17 +209,20 @@ class Tracer:
 
     def _specialise(self, key: Key, before: Assumption) -> Assumption:
         """Trace a callee for a signature, by what is assumed of it; what has come out."""
-        callee, names = self._tasks[key]
+        callee, names = self.tasks[key]
         self._forget(key)
-        declared = self._declared(key)
+        declared = apart.declared(self, key)
         if declared is not None:
             return before.widened(declared.assumption())
+        kept = apart.rules_kept(self, key)
+        if kept is not None and callee.ruled is not None:
+            callee = replace(callee, ruled=callee.ruled.elsewhere(self._call_function, kept))
         suffix = callee.ruled.suffix if callee.ruled is not None else ""
         name = self.module.unique_name(symbol(callee.source.name) + suffix)
         func = self.module.add(Func(name, [], loc=callee.source.header))
         if callee.rematerialised:
             func.attrs[REMATERIALISED] = True
-        self._sources[name] = callee.source
+        self.sources[name] = callee.source
         frame = Frame(
             self, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=False
         )
@@ -280,30 +286,20 @@ class Tracer:
         )
         return before.widened(found.assumption())
 
-    def _declared(self, key: Key) -> Specialisation | None:
-        """A function that is compiled by itself, if this is one."""
-        callee, names = self._tasks[key]
-        if self.library is None or key == self.root or not _by_itself(callee):
-            return None
+    def alone(self, key: Key) -> Callable[[], Traced]:
+        callee, names = self.tasks[key]
+        if callee.ruled is not None:
+            callee = replace(callee, ruled=callee.ruled.elsewhere(of_no_tracer, None))
+        new = partial(Tracer, {}, self.lapack, self.deterministic, library=self.library, root=key)
+        return lambda: new()._root_traced(callee, names)
 
-        def trace() -> Traced:
-            alone = Tracer({}, self.lapack, self.deterministic, library=self.library, root=key)
-            alone._tasks[key] = callee, names
-            alone._solve(key)
-            made = alone.known[key]
-            return alone.module, made.name, made.result
-
-        found = self.library.find(callee.function, key[1], trace)
-        if found is None:
-            return None
-        func = declare(self.module, symbol(callee.source.name), callee.source.header, found)
-        self._sources[func.name] = callee.source
-        roots = tuple(Root(arg.hint or "") for arg in func.args if isinstance(arg.type, MemRefType))
-        new = tuple(frozenset({Root("result")}) for t in func.result_types if isinstance(t, MemRefType))
-        types = found.argument_types, found.result_types
-        made = Specialisation(func.name, *types, found.result, (), roots, {}, new, frozenset(), False)
-        self.known[key] = made
-        return made
+    def _root_traced(self, callee: Callee, names: list[str]) -> Traced:
+        assert self.root is not None
+        ruled = callee.ruled.elsewhere(self._call_function, None) if callee.ruled is not None else None
+        self.tasks[self.root] = replace(callee, ruled=ruled), names
+        self._solve(self.root)
+        made = self.known[self.root]
+        return self.module, made.name, made.result
 
     def run(self, callee: Callee, frame: Frame) -> AbstractValue:
         with frame.in_body():
@@ -355,11 +351,6 @@ class Tracer:
         return made
 
 
-def _by_itself(callee: Callee) -> bool:
-    """Whether the function is compiled once for all programs."""
-    return callee.ruled is None and callee.function in COMPILED_ONCE
-
-
 def _passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue:
     """An argument as it is passed; those in ``constants`` the callee needs to know."""
     if name in constants:
@@ -394,7 +385,3 @@ def _conformed(operands: list[Any], types: Sequence[Type]) -> list[Any]:
 
 def _parts(v: AbstractValue) -> list[AbstractValue]:
     return [x for item in v.items for x in _parts(item)] if isinstance(v, Compound) else [v]
-
-
-def symbol(name: str) -> str:
-    return "".join(c if c.isalnum() or c == "_" else "" for c in name) or "lambda"

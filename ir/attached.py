@@ -6,14 +6,16 @@
 - ``adc.frule``: takes what the function takes, then tangents of the arguments ``adc.tangents``; returns what it
   returns, then the tangents of the float results;
 - ``adc.constant``: positions of float arguments by which there is no derivative: they must not vary;
-- ``adc.rule``: what messages call the rules.
+- ``adc.rule``: what messages call the rules;
+- ``adc.rules``: the name under which a library keeps all of them but the text, until a derivative asks for them
+  (``attach``).
 
 A function that has rules does not write to its arguments, and what it returns shares no memory with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -21,10 +23,13 @@ from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.externals import SYMBOL
 from adc.ir.nesting import of_kinds
+from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, Type
 
 DERIVATIVE = "adc.derivative"  # of a function that is declared only: the function that it is the forward mode of
-MARKS = ("adc.rule", "adc.rrule", "adc.pullback", "adc.cotangents", "adc.frule", "adc.tangents", "adc.constant")
+ELSEWHERE = "adc.rules"
+_GIVEN = ("adc.rrule", "adc.pullback", "adc.cotangents", "adc.frule", "adc.tangents", "adc.constant")
+MARKS = ("adc.rule", ELSEWHERE, *_GIVEN)
 
 
 def is_float(t: Type) -> bool:
@@ -87,6 +92,47 @@ def drop_unmentioned(module: Module, roots: Sequence[str]) -> None:
     keep = set(closure(module, roots, mentioned))
     for name in [name for name in module.funcs if name not in keep]:
         del module.funcs[name]
+
+
+def attach(module: Module, roots: Sequence[str], find: Callable[[str], tuple[Module, str]], *, deep: bool) -> None:
+    """Bring the rules that are elsewhere of what ``roots`` call into the module.
+
+    ``find``: the module in which a function has rules, and its name there. ``deep``: bring the rules of what rules
+    call, too, which derivatives of a derivative ask for.
+    """
+    known = {func.attrs[ELSEWHERE]: func.name for func in module.funcs.values() if ELSEWHERE in func.attrs}
+    known |= {func.attrs[SYMBOL]: func.name for func in module.funcs.values() if SYMBOL in func.attrs}
+    done: set[str] = set()
+    work = closure(module, roots, mentioned)
+    while work:
+        func = module.funcs[work.pop(0)]
+        if func.name in done or ELSEWHERE not in func.attrs:
+            continue
+        done.add(func.name)
+        source, name = find(func.attrs.pop(ELSEWHERE))
+        kept = source.funcs[name]
+        rules = attached(kept)
+        assert rules is not None
+        names = {name: func.name}
+        new: list[Func] = []
+        for other in closure(source, rules.functions, mentioned):
+            if other == name:
+                continue
+            part = source.funcs[other]
+            symbol = part.attrs.get(ELSEWHERE) or part.attrs.get(SYMBOL)
+            if symbol is None or symbol not in known:
+                new.append(module.add(clone_func(part, module.unique_name(other))))
+                known[symbol or other] = new[-1].name
+            names[other] = known[symbol or other]
+        for mark in _GIVEN:
+            if mark in kept.attrs:
+                given = kept.attrs[mark]
+                func.attrs[mark] = names[given] if isinstance(given, str) else given
+        for made in new:
+            for op in of_kinds(made.body, _MENTION):
+                op.set_attr("callee", names[op.attrs["callee"]])
+        if deep:
+            work += [made.name for made in new]
 
 
 # adc.ruled: see adc.ir.ops -------------------------------------------------------------------------------------------

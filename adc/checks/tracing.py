@@ -29,7 +29,9 @@ def traced_call(
     values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
     types = abstracts_of(subject.parameters.names, values, lowered.shapes)
     staged = Staged(subject, with_overlap(subject, types, values, borrowed))
-    return staged, staged.traced(), values
+    traced = staged.traced()
+    staged.bring_rules(traced, deep=True)
+    return staged, traced, values
 
 
 def of_several_ranks(traced: Traced) -> bool:

@@ -40,6 +40,15 @@ class Library(Protocol):
         """The function for arguments of these types, traced now if it is not known; None if it has to be a part of the
         program. ``trace``: what gives its code."""
 
+    def keep_rules(
+        self, function: FunctionType, signature: tuple[abstract.Abstract, ...], trace: Callable[[], Traced]
+    ) -> str | None:
+        """A name for the function with its derivative rules, which are not traced before a derivative asks for them;
+        None if they have to be a part of the program."""
+
+    def rules(self, name: str) -> tuple[Module, str]:
+        """The module in which the function that was given this name has its rules, and what it is called there."""
+
 
 Traced = tuple[Module, str, abstract.Abstract]
 """A module, the name of a function in it, and what that returns."""

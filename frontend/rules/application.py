@@ -6,7 +6,7 @@ import ast
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from adc.frontend import abstract, kernels, prelude
@@ -128,6 +128,10 @@ class _Plain:
     call_function: CallFunction
     plain: Callee | None = None
     suffix: ClassVar[str] = ""
+    chosen: ClassVar[None] = None
+
+    def elsewhere(self, call_function: CallFunction, kept: str | None) -> _Plain:
+        return replace(self, call_function=call_function)
 
     def run(self, frame: Frame) -> AbstractValue:
         positional, keywords = self.layout.spread(frame)

@@ -55,8 +55,7 @@ def make(
     assert isinstance(left, abstract.Tuple)
     spec = left.items[0]
     func, made = frame.func, []
-    rules = [r for r in (chosen.reverse, chosen.forward) if r is not None]
-    func.attrs["adc.rule"] = "; ".join(dict.fromkeys(map(str, rules)))
+    func.attrs["adc.rule"] = chosen.text
     captured = [k for k, c in enumerate(func.args) if c.index >= _given(frame) and _is_float(c.type)]
     func.attrs["adc.constant"] = (*unknown, *captured)
     if chosen.function in kernels.COLLECTIVE:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import abstract
+from adc.frontend import abstract, kernels
 from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import parse_type
 from adc.frontend.data.callables import Closure
@@ -33,6 +33,18 @@ class Chosen:
     function: Any
     reverse: Rule | None
     forward: Rule | None
+
+    @property
+    def text(self) -> str:
+        """What messages call the rules."""
+        return "; ".join(dict.fromkeys(str(r) for r in (self.reverse, self.forward) if r is not None))
+
+    @property
+    def kernel(self) -> Any:
+        """The function, if it is compiled by itself, and the rules are those that it came with; None if not."""
+        function, reverse = self.function, self.reverse
+        own = reverse is not None and reverse.implementation is kernels.REVERSE.get(function)
+        return function if own and function in kernels.COMPILED_ONCE else None
 
     @property
     def main(self) -> Rule:

@@ -16,7 +16,7 @@ variables as the same arguments. What the pullback refers to of the code before 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn
 
 from adc.frontend import abstract
@@ -50,6 +50,7 @@ from adc.frontend.rules.registry import Rule, name_of, wants_result
 from adc.frontend.rules.selection import Chosen
 from adc.ir import kinds
 from adc.ir.arith import const
+from adc.ir.attached import ELSEWHERE
 from adc.ir.builder import insert_at
 from adc.ir.core import Func, Loc, Value
 from adc.ir.diagnostics import CompileError, Note
@@ -66,11 +67,15 @@ class Ruled:
     plain: Callee | None
     call_function: CallFunction
     place: Loc | None = None  # where all of it is said to stand: of a library's, where that is called
+    kept: str | None = None  # the name under which a library keeps the rules: then they are not traced
     reverse: Part | None = field(default=None, init=False)
     forward: Part | None = field(default=None, init=False)
     suffix: ClassVar[str] = ".ruled"
     # Arguments by which a rule gives no derivative: they must not vary in any mode, as one mode may follow another.
     unknown: set[int] = field(default_factory=set, init=False)
+
+    def elsewhere(self, call_function: CallFunction, kept: str | None) -> Ruled:
+        return replace(self, call_function=call_function, kept=kept)
 
     def run(self, frame: Frame) -> AbstractValue:
         given = self.layout.names
@@ -80,6 +85,8 @@ class Ruled:
         if self.plain is not None:
             result = _at_run_time(self.call_function(frame, self.plain, {name: frame.env[name] for name in given}))
             check_effects(frame, before, self.chosen.main, None)
+            if self.kept is not None:
+                return result
         with_never = NEVER in frame.env
         after = dict(frame.env)
         rule = self.chosen.main
@@ -343,6 +350,9 @@ class Ruled:
         self.unknown |= every - known
 
     def complete(self, frame: Frame, left: abstract.Abstract) -> list[Func]:
+        if self.kept is not None:
+            frame.func.attrs.update({"adc.rule": self.chosen.text, ELSEWHERE: self.kept})
+            return []
         return make(frame, left, self.chosen, (self.reverse, self.forward), sorted(self.unknown))
 
 

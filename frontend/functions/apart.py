@@ -1,0 +1,82 @@
+"""Functions that are compiled by themselves (``adc.frontend.kernels``), as programs that are traced find them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, Protocol
+
+from adc.frontend import abstract
+from adc.frontend.callee import Callee
+from adc.frontend.data.roots import Root
+from adc.frontend.functions.declared import Library, Traced, declare, general
+from adc.frontend.functions.recursion import Specialisation
+from adc.frontend.kernels import COMPILED_ONCE
+from adc.frontend.names import symbol
+from adc.frontend.syntax.source import FunctionSource
+from adc.ir.core import Module
+from adc.ir.externals import SYMBOL
+from adc.ir.types import MemRefType
+
+Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
+
+
+class Tracer(Protocol):
+    """What traces the program; see ``adc.frontend.tracer``."""
+
+    module: Module
+    known: dict[Key, Specialisation]
+    sources: dict[str, FunctionSource]
+
+    @property
+    def library(self) -> Library | None: ...
+
+    @property
+    def root(self) -> Key | None: ...
+
+    @property
+    def tasks(self) -> Mapping[Key, tuple[Callee, list[str]]]: ...
+
+    def alone(self, key: Key) -> Callable[[], Traced]:
+        """What traces a function by itself, with its rules if it has some. It does not keep this tracer."""
+
+
+def by_itself(callee: Callee) -> bool:
+    """Whether the function is compiled once for all programs."""
+    return callee.ruled is None and callee.function in COMPILED_ONCE
+
+
+def declared(tracer: Tracer, key: Key) -> Specialisation | None:
+    """A function that is compiled by itself, if this is one."""
+    callee = tracer.tasks[key][0]
+    if tracer.library is None or key == tracer.root or not by_itself(callee):
+        return None
+    found = tracer.library.find(callee.function, key[1], tracer.alone(key))
+    if found is None:
+        return None
+    func = declare(tracer.module, symbol(callee.source.name), callee.source.header, found)
+    tracer.sources[func.name] = callee.source
+    roots = tuple(Root(arg.hint or "") for arg in func.args if isinstance(arg.type, MemRefType))
+    new = tuple(frozenset({Root("result")}) for t in func.result_types if isinstance(t, MemRefType))
+    types = found.argument_types, found.result_types
+    made = Specialisation(func.name, *types, found.result, (), roots, {}, new, frozenset(), False)
+    tracer.known[key] = made
+    return made
+
+
+def rules_kept(tracer: Tracer, key: Key) -> str | None:
+    """The name under which the library keeps the rules of a kernel, if this is one that it has the code of."""
+    ruled = tracer.tasks[key][0].ruled
+    if tracer.library is None or key == tracer.root or ruled is None or ruled.plain is None:
+        return None
+    kernel = ruled.chosen.kernel if ruled.chosen is not None else None
+    if kernel is None:
+        return None
+    plain = tracer.known.get((ruled.plain.identity, tuple(map(general, key[1]))))
+    if plain is None or SYMBOL not in tracer.module.funcs[plain.name].attrs:
+        return None
+    return tracer.library.keep_rules(kernel, key[1], tracer.alone(key))
+
+
+def of_no_tracer(*_args: Any) -> NoReturn:
+    """In place of what calls functions in a program, which is not to be kept."""
+    raise AssertionError
