@@ -1,4 +1,4 @@
-"""Orders of vectors. What is equal stays in order; what is not a number is last."""
+"""Orders of arrays. What is equal stays in order; what is not a number is last."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import compiled_once, forward_rule, reverse_rule
+from adc.frontend.kernels.places import added_up, floats_at
 from adc.ir.externals import SPARE
 
 
@@ -23,77 +24,151 @@ def order_keys(keys: Any, places: Any, scratch: Any, scratch_of_places: Any) -> 
 
 
 def in_order(x: Any) -> Any:
-    """A vector sorted. The derivative of one of floats goes through the permutation."""
-    return floats_in_order(x) if x.dtype.kind == "f" else _sorted(x)
+    """An array of three axes sorted along the middle one. The derivative of one of floats goes through the
+    permutation."""
+    return floats_in_order(x) if x.dtype.kind == "f" else others_in_order(x)
 
 
 def floats_in_order(x: Any) -> Any:
-    """A vector of floats sorted."""
-    return _sorted(x)
+    """The same of floats."""
+    return _in_order(x)
+
+
+@compiled_once
+def others_in_order(x: Any) -> Any:
+    """The same of integers."""
+    return _in_order(x)
 
 
 @reverse_rule(floats_in_order)
 def _in_order_reverse(x: Any) -> Any:
     order = order_of(x)
+    n = x.shape[1]
 
     def back(g: Any) -> Any:
-        return (put_back(g, order),)
+        return (added_up(g, order, n),)
 
-    return picked(x, order), back
+    return floats_at(x, order), back
 
 
 @forward_rule(floats_in_order)
 def _in_order_forward(tangents: Any, x: Any) -> Any:
     order = order_of(x)
-    return picked(x, order), picked(tangents[0], order)
+    return floats_at(x, order), floats_at(tangents[0], order)
 
 
-def picked(x: Any, order: Any) -> Any:
-    """The elements of a vector at some places."""
-    out = np.empty(len(order), x.dtype)
-    for i in range(len(order)):
-        out[i] = x[order[i]]
+def _in_order(x: Any) -> Any:
+    out = np.empty(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[2]):
+            out[i, :, j] = sorted_lane(x[i, :, j])
     return out
 
 
-def put_back(g: Any, order: Any) -> Any:
-    """The elements of a vector, each at its place."""
-    out = np.zeros(len(order), g.dtype)
-    for i in range(len(order)):
-        out[order[i]] = g[i]
-    return out
+@compiled_once
+def order_of(x: Any) -> Any:
+    """The subscripts that sort an array along the middle one of three axes. What is equal stays in order."""
+    places = np.empty(x.shape, np.int64)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[2]):
+            places[i, :, j] = _order(x[i, :, j])
+    return places
 
 
-def _sorted(x: Any) -> Any:
+@compiled_once
+def order_of_vector(x: Any) -> Any:
+    """The same of a vector."""
+    return _order(x)
+
+
+def vector_in_order(x: Any) -> Any:
+    """A vector sorted."""
+    return in_order(x.reshape(1, len(x), 1)).reshape(len(x))
+
+
+def sorted_lane(x: Any) -> Any:
+    """A vector of any dtype sorted, as a part of what calls this."""
     w = x.astype(key_dtype(x, 32))
     sort_keys(w, np.empty(len(w) + SPARE, w.dtype))
     return w.astype(x.dtype, copy=False)
 
 
-def order_of(x: Any) -> Any:
-    """The subscripts that sort a vector. What is equal stays in order."""
+def _order(x: Any) -> Any:
     w = x.astype(key_dtype(x, 64))
     places = np.empty(len(w), np.int64)
     order_keys(w, places, np.empty(len(w) + SPARE, w.dtype), np.empty(len(w) + SPARE, np.int64))
     return places
 
 
-def places_of_rank(x: Any, k: Any) -> Any:
-    """Where the elements are that are at ``k`` and behind it, the last at most, among the numbers in order."""
-    n = 0
-    for i in range(len(x)):
-        n += int(x[i] == x[i])
-    w = _sorted(x)
-    return _first(x, w[k]), _first(x, w[min(k + 1, n - 1)])
+def ranked(x: Any, ranks: Any) -> Any:
+    """The elements of some ranks among those of an array along the middle one of three axes; zeros for ranks below
+    zero."""
+    return floats_ranked(x, ranks) if x.dtype.kind == "f" else others_ranked(x, ranks)
 
 
-def _first(x: Any, value: Any) -> Any:
+def floats_ranked(x: Any, ranks: Any) -> Any:
+    """The same of floats."""
+    return _ranked(x, ranks)
+
+
+@compiled_once
+def others_ranked(x: Any, ranks: Any) -> Any:
+    """The same of integers."""
+    return _ranked(x, ranks)
+
+
+def _ranked(x: Any, ranks: Any) -> Any:
+    out = np.zeros(ranks.shape, x.dtype)
+    for i in range(ranks.shape[0]):
+        for j in range(ranks.shape[2]):
+            w = sorted_lane(x[i, :, j])
+            for k in range(ranks.shape[1]):
+                if ranks[i, k, j] >= 0:
+                    out[i, k, j] = w[ranks[i, k, j]]
+    return out
+
+
+@reverse_rule(floats_ranked)
+def _ranked_reverse(x: Any, ranks: Any) -> Any:
+    places = places_of_ranks(x, ranks)
+    n = x.shape[1]
+
+    def back(g: Any) -> Any:
+        return added_up(g, places, n), None
+
+    return floats_at(x, places), back
+
+
+@forward_rule(floats_ranked)
+def _ranked_forward(tangents: Any, x: Any, ranks: Any) -> Any:
+    places = places_of_ranks(x, ranks)
+    return floats_at(x, places), floats_at(tangents[0], places)
+
+
+@compiled_once
+def places_of_ranks(x: Any, ranks: Any) -> Any:
+    """Where the elements of some ranks are, as a stable order has them."""
+    places = np.full(ranks.shape, -1)
+    for i in range(ranks.shape[0]):
+        for j in range(ranks.shape[2]):
+            order = _order(x[i, :, j])
+            for k in range(ranks.shape[1]):
+                if ranks[i, k, j] >= 0:
+                    places[i, k, j] = order[ranks[i, k, j]]
+    return places
+
+
+def place_of_rank(x: Any, sorted: Any, rank: Any) -> Any:
+    """Where the element of a vector is that has a rank: the first of what is equal; -1 for ranks below zero."""
+    if rank < 0:
+        return -1
     place = len(x)
     for i in range(len(x)):
-        place = min(place, i if x[i] == value else len(x))
+        place = min(place, i if x[i] == sorted[rank] else len(x))
     return place
 
 
+@compiled_once
 def place_in(a: Any, x: Any, right: Any) -> Any:
     """Where to put ``x`` into a sorted vector: in front of what is equal, or behind it."""
     low = 0
@@ -113,6 +188,7 @@ def place_in(a: Any, x: Any, right: Any) -> Any:
 TOGETHER = 512  # elements that are looked for together, so that they stay in cache
 
 
+@compiled_once
 def places_in(a: Any, x: Any, right: Any) -> Any:
     """The same for the elements of a vector. All take the same steps, of halving what is left: they are SIMD."""
     out = np.zeros(len(x), np.int64)

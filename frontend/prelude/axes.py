@@ -43,6 +43,17 @@ def lanes(function: Any, a: Any, axis: Any, length: Any, dtype: Any) -> Any:
     return out
 
 
+def in_the_middle(a: Any, axis: Any) -> Any:
+    """The array with three axes: those before one that is counted from the front, that one, and those behind it."""
+    k = constant(axis)
+    before, after = 1, 1
+    for size in a.shape[:k]:
+        before *= size
+    for size in a.shape[k + 1 :]:
+        after *= size
+    return a.reshape(before, a.shape[k], after)
+
+
 def each_lane(function: Any, a: Any, out: Any, axis: Any) -> None:
     """``function(lane, out_lane)`` for the lanes of two arrays of equal extents along the other axes."""
     if a.ndim == 1:
@@ -83,39 +94,30 @@ def _flatten(x: Any, out: Any) -> None:
             _flatten(x[k], out[k * size : (k + 1) * size])
 
 
-def dropped(a: Any, axis: Any) -> Any:
-    """The array without an axis of extent one."""
-    k = constant(axis)
-    if k == 0:
-        return a[0]
-    if k == 1:
-        return a[:, 0]
-    return a[:, :, 0] if k == 2 else a[:, :, :, 0]
-
-
-def of_lanes(function: Any, a: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
-    """What ``function(lane, out)`` stores in ``out[0]``, for each lane: all elements, those along one axis, or along
-    several."""
+def of_lanes(function: Any, a: Any, axis: Any, keepdims: Any) -> Any:
+    """What ``function`` makes of the lanes of an array, along the middle one of three axes, which becomes one element:
+    for all elements, those along one axis, or along several."""
     x = np.asarray(a)
     if isinstance(axis, tuple):
         if len(axis) == 1:
-            return of_lanes(function, x, axis[0], keepdims, dtype)
+            return of_lanes(function, x, axis[0], keepdims)
         if len(axis) != x.ndim:
-            found = of_lanes(function, in_one_axis(x, axis), -1, False, dtype)
+            found = of_lanes(function, in_one_axis(x, axis), -1, False)
             if not constant(keepdims):
                 return found
             axes = [axis_of(x, k) for k in axis]
             return found.reshape(tuple([1 if k in axes else x.shape[k] for k in range(x.ndim)]))
         axis = None
     if axis is None:
-        whole = np.empty(1, dtype)
-        function(flat(x), whole)
+        whole = function(in_the_middle(flat(x), 0))
         if not constant(keepdims):
-            return whole[0]
-        return whole[(None,) * (x.ndim - 1)]
+            return whole[0, 0, 0]
+        return whole.reshape((1,) * x.ndim)
     k = axis_of(x, axis)
-    found = lanes(function, x, k, 1, dtype)
-    return found if constant(keepdims) else dropped(found, k) if x.ndim > 1 else found[0]
+    found = function(in_the_middle(x, k))
+    if constant(keepdims):
+        return found.reshape(*x.shape[:k], 1, *x.shape[k + 1 :])
+    return found.reshape(*x.shape[:k], *x.shape[k + 1 :]) if x.ndim > 1 else found[0, 0, 0]
 
 
 def in_one_axis(x: Any, axes: Any) -> Any:

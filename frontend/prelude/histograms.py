@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.sorting import places_in
+from adc.frontend.kernels.bins import bins_of, cells_of, counted, least_and_greatest
+from adc.frontend.kernels.places import sums_at
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import flat, float_dtype, no_nest
 
@@ -16,24 +17,16 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     places = np.asarray(x)
     if places.dtype.kind == "f":
         raise TypeError("Cannot cast array data from dtype('float64') to dtype('int64') according to the rule 'safe'")
-    length = 0
-    if len(places) > 0:
-        if np.min(places) < 0:
-            raise ValueError("'list' argument must have no negative elements")
-        length = int(np.max(places)) + 1
-    length = max(length, minlength)
+    least, greatest = least_and_greatest(places)
+    if least < 0:
+        raise ValueError("'list' argument must have no negative elements")
+    length = max(greatest + 1, minlength)
     if weights is None:
-        counts = np.zeros(length, np.int64)
-        for k in range(len(places)):
-            counts[places[k]] += 1
-        return counts
+        return counted(places, length)
     w = np.asarray(weights)
     if len(w) != len(places):
         raise ValueError("The weights and list don't have the same length.")
-    sums = np.zeros(length)
-    for k in range(len(places)):
-        sums[places[k]] += w[k]
-    return sums
+    return sums_at(w.astype(np.float64, copy=False), places, length)
 
 
 @stands_for("numpy.histogram_bin_edges")
@@ -75,33 +68,17 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     split = no_nest(bins)
     edges = _edges(x, split, range)
     count = len(edges) - 1
+    places = bins_of(x, edges, np.ndim(split) == 0)
     if weights is None:
-        found = np.zeros(count, np.int64)
+        found = counted(places, count)
     else:
         w = flat(weights)
         if len(w) != len(x):
             raise ValueError("weights should have the same shape as a.")
-        found = np.zeros(count, w.dtype)
-    places: Any = None if np.ndim(split) == 0 else places_in(edges, x, True)
-    for k in _range(len(x)):
-        value = x[k]
-        if value >= edges[0] and value <= edges[count]:
-            if np.ndim(split) == 0:
-                place = int((value - edges[0]) / (edges[count] - edges[0]) * count)
-                place = min(place, count - 1)
-                if value < edges[place]:
-                    place -= 1
-                elif place != count - 1 and value >= edges[place + 1]:
-                    place += 1
-            else:
-                place = min(places[k] - 1, count - 1)
-            found[place] += 1 if weights is None else w[k]
+        found = sums_at(w, places, count)
     if not constant(density):
         return found, edges
     return found / (edges[1:] - edges[:-1]) / np.sum(found), edges
-
-
-_range = range
 
 
 @stands_for("numpy.histogram2d")
@@ -116,13 +93,11 @@ def histogram2d(
     rows = _edges(p, no_nest(split[0]), limits[0]).astype(np.float64)
     columns = _edges(q, no_nest(split[1]), limits[1]).astype(np.float64)
     m, n = len(rows) - 1, len(columns) - 1
-    found = np.zeros((m, n))
-    down, along = places_in(rows, p, True), places_in(columns, q, True)
-    for k in _range(len(p)):
-        if p[k] >= rows[0] and p[k] <= rows[m] and q[k] >= columns[0] and q[k] <= columns[n]:
-            i = min(down[k] - 1, m - 1)
-            j = min(along[k] - 1, n - 1)
-            found[i, j] += 1.0 if weights is None else weights[k]
+    places = cells_of(bins_of(p, rows, False), bins_of(q, columns, False), n)
+    if weights is None:
+        found = counted(places, m * n).astype(np.float64).reshape(m, n)
+    else:
+        found = sums_at(np.asarray(weights).astype(np.float64, copy=False), places, m * n).reshape(m, n)
     if constant(density):
         total = np.sum(found)
         areas = (rows[1:] - rows[:-1])[:, None] * (columns[1:] - columns[:-1])[None, :]

@@ -6,31 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.sorting import in_order, order_of, picked, place_in, places_in
+from adc.frontend.kernels.bins import directions
+from adc.frontend.kernels.places import picked
+from adc.frontend.kernels.sets import are_there, groups, put_back, where_set
+from adc.frontend.kernels.sorting import in_order, order_of, order_of_vector, place_in, places_in, vector_in_order
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.axes import axis_of, each_lane, flat, lanes, no_nest, promoted
-
-
-def _sort_lane(lane: Any, out: Any) -> None:
-    out[...] = in_order(lane)
-
-
-def _order_lane(lane: Any, out: Any) -> None:
-    out[...] = order_of(lane)
+from adc.frontend.prelude.axes import axis_of, flat, in_the_middle, no_nest, promoted
 
 
 def _ordered(a: Any, axis: Any) -> Any:
     if axis is None:
-        return in_order(flat(a))
-    k = axis_of(a, axis)
-    return in_order(a) if a.ndim == 1 else lanes(_sort_lane, a, k, a.shape[k], a.dtype)
+        return vector_in_order(flat(a))
+    return in_order(in_the_middle(a, axis_of(a, axis))).reshape(a.shape)
 
 
 def _order(a: Any, axis: Any) -> Any:
-    if axis is None:
-        return order_of(flat(a))
-    k = axis_of(a, axis)
-    return order_of(a) if a.ndim == 1 else lanes(_order_lane, a, k, a.shape[k], np.int64)
+    if axis is None or a.ndim == 1:
+        return order_of_vector(flat(a))
+    return order_of(in_the_middle(a, axis_of(a, axis))).reshape(a.shape)
 
 
 def _by_fields(a: Any, order: Any) -> Any:
@@ -59,7 +52,7 @@ def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *
             unsupported("sorting some fields of an array in place is not supported", "use np.sort(a)")
         a[:] = a[_by_fields(a, order)]
         return
-    each_lane(_sort_lane, a, a, axis_of(a, axis))
+    a[...] = _ordered(a, axis)
 
 
 @stands_for("numpy.argsort")
@@ -88,7 +81,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order
 
 @stands_for("numpy.ndarray.partition")
 def partition_in_place(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
-    each_lane(_sort_lane, a, a, axis_of(a, axis))
+    a[...] = _ordered(a, axis)
 
 
 @stands_for("numpy.argpartition")
@@ -103,7 +96,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
         x = np.asarray(key)
         if x.ndim != 1:
             unsupported("np.lexsort() takes vectors here", "call it for each row")
-        order = order_of(x) if order is None else picked(order, order_of(picked(x, order)))
+        order = order_of_vector(x) if order is None else picked(order, order_of_vector(picked(x, order)))
     return order
 
 
@@ -124,13 +117,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
 @stands_for("numpy.digitize")
 def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     edges = np.asarray(bins)
-    rising = True
-    falling = True
-    for i in range(len(edges) - 1):
-        if not edges[i] <= edges[i + 1]:
-            rising = False
-        if not edges[i] >= edges[i + 1]:
-            falling = False
+    rising, falling = directions(edges)
     if not rising and not falling:
         raise ValueError("bins must be monotonically increasing or decreasing")
     # In front of edges that are equal, if the right end of an interval belongs to it.
@@ -155,35 +142,12 @@ def unique(
         unsupported("np.unique() along an axis is not supported", "go through the rows in a loop")
     shape = np.asarray(ar).shape
     x = flat(ar)
-    n = len(x)
-    order = order_of(x)
-    ordered = picked(x, order)
-    number = np.empty(n, np.int64)  # of the group that each element in order is in
-    count = 0
-    for i in range(n):
-        if i == 0:
-            count = 1
-        else:
-            same = ordered[i] == ordered[i - 1]
-            if constant(equal_nan):
-                same = same or (ordered[i] != ordered[i] and ordered[i - 1] != ordered[i - 1])
-            if not same:
-                count += 1
-        number[i] = count - 1
-    first = np.empty(count, np.int64)
-    counts = np.zeros(count, np.int64)
-    for i in range(n):
-        if counts[number[i]] == 0:
-            first[number[i]] = order[i]
-        counts[number[i]] += 1
+    first, counts, order, numbers = groups(x, constant(equal_nan))
     result = [picked(x, first)]
     if constant(return_index):
         result.append(first)
     if constant(return_inverse):
-        inverse = np.empty(n, np.int64)
-        for i in range(n):
-            inverse[order[i]] = number[i]
-        result.append(inverse.reshape(shape))
+        result.append(put_back(numbers, order).reshape(shape))
     if constant(return_counts):
         result.append(counts)
     return result[0] if len(result) == 1 else tuple(result)
@@ -206,23 +170,12 @@ def _joined(a: Any, b: Any) -> Any:
 def isin(
     element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False, *, kind: Any = None
 ) -> Any:
-    known = in_order(flat(test_elements))
+    known = vector_in_order(flat(test_elements))
     x = no_nest(element)
     if np.ndim(x) == 0:
-        return _is_there(known, x) != constant(invert)
-    values = flat(x)
-    out = np.empty(len(values), np.bool_)
-    places = places_in(known, values, False)
-    for k in range(len(values)):
-        place = places[k]
-        found = place < len(known) and known[min(place, len(known) - 1)] == values[k]
-        out[k] = found != constant(invert)
-    return out.reshape(x.shape)
-
-
-def _is_there(known: Any, x: Any) -> Any:
-    place = place_in(known, x, False)
-    return place < len(known) and known[min(place, len(known) - 1)] == x
+        place = place_in(known, x, False)
+        return (place < len(known) and known[min(place, len(known) - 1)] == x) != constant(invert)
+    return are_there(known, flat(x), constant(invert)).reshape(x.shape)
 
 
 @stands_for("numpy.union1d")
@@ -248,21 +201,12 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
 @stands_for("numpy.setxor1d")
 def setxor1d(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
     x, y = unique(ar1), unique(ar2)
-    return in_order(_joined(_kept(x, isin(x, y, invert=True), x.dtype), _kept(y, isin(y, x, invert=True), y.dtype)))
+    of_x, of_y = _kept(x, isin(x, y, invert=True), x.dtype), _kept(y, isin(y, x, invert=True), y.dtype)
+    return vector_in_order(_joined(of_x, of_y))
 
 
 def _kept(x: Any, mask: Any, kind: Any) -> Any:
-    count = 0
-    for i in range(len(x)):
-        if mask[i]:
-            count += 1
-    out = np.empty(count, kind)
-    place = 0
-    for i in range(len(x)):
-        if mask[i]:
-            out[place] = x[i]
-            place += 1
-    return out
+    return picked(x, where_set(mask)).astype(kind, copy=False)
 
 
 _NEW = hasattr(np, "unique_all")

@@ -124,9 +124,7 @@ def _in_line(a: Any, v: Any, mode: Any, name: Any) -> Any:
     start, count = _window(len(a), len(v), mode, name)
     if len(a) == 0 or len(v) == 0:
         return np.zeros(0, kind)
-    if len(v) > len(a):
-        return convolved(v, a[::-1], start, count, kind)
-    return convolved(a, v[::-1], start, count, kind)
+    return convolved(a, v, start, count, kind)
 
 
 def _in_plane(a: Any, v: Any, mode: Any, boundary: Any, fill: Any, late: Any = False) -> Any:

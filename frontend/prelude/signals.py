@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.sorting import order_of, picked, place_in, places_in
+from adc.frontend.kernels.places import picked
+from adc.frontend.kernels.sorting import order_of_vector, place_in, places_in
 from adc.frontend.kernels.windows import convolved, interpolated
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import axis_of, flat, no_nest, part, promoted
@@ -19,11 +20,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
         raise ValueError("a cannot be empty")
     if len(y) == 0:
         raise ValueError("v cannot be empty")
-    kind = promoted(x.dtype, y.dtype)
-    how = _mode(mode)
-    if len(y) > len(x):
-        return _window(y, x[::-1], how, False, kind)
-    return _window(x, y[::-1], how, False, kind)
+    return _window(x, y, _mode(mode), False, promoted(x.dtype, y.dtype))
 
 
 @stands_for("numpy.correlate")
@@ -33,11 +30,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
         raise ValueError("array arguments cannot be empty")
     if np.iscomplexobj(y):
         y = np.conj(y)
-    kind = promoted(x.dtype, y.dtype)
-    how = _mode(mode)
-    if len(y) > len(x):
-        return _window(y[::-1], x[::-1], how, True, kind)
-    return _window(x, y, how, False, kind)
+    return _window(x, y[::-1].copy(), _mode(mode), True, promoted(x.dtype, y.dtype))
 
 
 def _mode(mode: Any) -> Any:
@@ -47,15 +40,17 @@ def _mode(mode: Any) -> Any:
     return how
 
 
-def _window(x: Any, w: Any, how: Any, late: Any, kind: Any) -> Any:
+def _window(x: Any, y: Any, how: Any, late: Any, kind: Any) -> Any:
+    """A part of a convolution. ``late``: the middle of an even number of weights is the later one where there are more
+    of them than elements."""
     if kind == np.float16:  # is summed up in single precision
-        return _window(x.astype(np.float32), w.astype(np.float32), how, late, np.float32).astype(np.float16)
-    n, m = len(x), len(w)
+        return _window(x.astype(np.float32), y.astype(np.float32), how, late, np.float32).astype(np.float16)
+    n, m = max(len(x), len(y)), min(len(x), len(y))
     if how == "full":
-        return convolved(x, w, 0, n + m - 1, kind)
+        return convolved(x, y, 0, n + m - 1, kind)
     if how == "valid":
-        return convolved(x, w, m - 1, n - m + 1, kind)
-    return convolved(x, w, m // 2 if late else (m - 1) // 2, n, kind)
+        return convolved(x, y, m - 1, n - m + 1, kind)
+    return convolved(x, y, m // 2 if late and len(y) > len(x) else (m - 1) // 2, n, kind)
 
 
 @stands_for("numpy.interp")
@@ -77,7 +72,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ValueError("period must be a non-zero value")
     length = abs(period)
     at = at % length
-    order = order_of(at)
+    order = order_of_vector(at)
     n = len(at)
     around = np.empty(n + 2)
     inside = np.empty(n + 2)

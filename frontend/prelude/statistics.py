@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.sorting import in_order, places_of_rank
+from adc.frontend.kernels.quantiles import METHODS, WHOLE, middle_places, place_of, quantile_places, quantile_ranks
+from adc.frontend.kernels.sorting import ranked
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import (
     axis_of,
@@ -14,8 +15,8 @@ from adc.frontend.prelude.axes import (
     float_dtype,
     given,
     in_one_axis,
+    in_the_middle,
     laid,
-    lanes,
     no_nest,
     of_lanes,
     promoted,
@@ -30,41 +31,31 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
 @stands_for("numpy.median")
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Any:
     x = np.asarray(a)
-    return given(of_lanes(_median_lane, x, axis, keepdims, float_dtype(x)), out)
+    return given(_medians(x, axis, keepdims, False), out)
 
 
 @stands_for("numpy.nanmedian")
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Any:
     x = np.asarray(a)
-    return given(of_lanes(_nan_median_lane, x, axis, keepdims, float_dtype(x)), out)
+    return given(_medians(x, axis, keepdims, True), out)
 
 
-def _median_lane(lane: Any, out: Any) -> None:
-    if len(lane) > 0 and _count(lane) == len(lane):
-        out[0] = _middle(lane)
-    else:
-        out[0] = np.nan
+def _medians(x: Any, axis: Any, keepdims: Any, without_nan: Any) -> Any:
+    def middle(y: Any) -> Any:
+        places = middle_places(y, constant(without_nan))
+        out = np.empty((y.shape[0], 1, y.shape[2]), float_dtype(y))
+        for i in range(y.shape[0]):
+            for j in range(y.shape[2]):
+                p, q = places[i, 0, j], places[i, 1, j]
+                if p < 0:
+                    out[i, 0, j] = np.nan
+                elif q < 0:
+                    out[i, 0, j] = y[i, p, j] / 1
+                else:
+                    out[i, 0, j] = (y[i, p, j] + y[i, q, j]) / 2
+        return out
 
-
-def _nan_median_lane(lane: Any, out: Any) -> None:
-    if _count(lane) > 0:
-        out[0] = _middle(lane)
-    else:
-        out[0] = np.nan
-
-
-def _middle(lane: Any) -> Any:
-    """The mean of the middle one or two of the numbers."""
-    n = _count(lane)
-    i, j = places_of_rank(lane, (n - 1) // 2)
-    if n % 2 == 1:
-        return lane[i] / 1
-    return (lane[i] + lane[j]) / 2
-
-
-def _count(lane: Any) -> Any:
-    """How many elements are numbers."""
-    return np.count_nonzero(lane == lane)
+    return of_lanes(middle, x, axis, keepdims)
 
 
 @stands_for("numpy.quantile")
@@ -143,31 +134,40 @@ def _quantiles(
     for k in range(len(levels)):
         if not (levels[k] >= 0 and levels[k] <= 1):
             raise ValueError(f"{_NAMES[constant(scale)]} must be in the range [0, {scale}]")
-    kind = a.dtype if constant(method) in _WHOLE else promoted(float_dtype(a), levels.dtype)
+    how = constant(method)
+    if how not in METHODS:
+        raise ValueError(f"{how!r} is not a valid method.")
+    kind = a.dtype if how in WHOLE else promoted(float_dtype(a), levels.dtype)
+    count = len(levels)
 
-    def one_of(lane: Any, out: Any) -> None:
-        n = _count(lane)
-        if n == 0 or not (without_nan or n == len(lane)):
-            out[0] = np.nan
-        else:
-            low, high, part = _place(n, levels[0], method)
-            i, j = places_of_rank(lane, low)
-            if high == low:
-                j = i
-            out[0] = lane[i] if method in _WHOLE else _between(lane[i], lane[j], part)
+    def one(x: Any) -> Any:
+        places, counts = quantile_places(x, levels[0], how, constant(without_nan))
+        out = np.empty((x.shape[0], 1, x.shape[2]), kind)
+        for i in range(x.shape[0]):
+            for j in range(x.shape[2]):
+                p, r = places[i, 0, j], places[i, 1, j]
+                if p < 0:
+                    out[i, 0, j] = np.nan
+                else:
+                    out[i, 0, j] = _between(x[i, p, j], x[i, r, j], counts[i, j], levels[0], how)
+        return out
 
-    def lane_of(lane: Any, out: Any) -> None:
-        n = _count(lane)
-        if n == 0 or not (without_nan or n == len(lane)):
-            out[...] = np.nan
-        else:
-            s = in_order(lane)
-            for k in range(len(levels)):
-                low, high, part = _place(n, levels[k], method)
-                out[k] = s[low] if method in _WHOLE else _between(s[low], s[high], part)
+    def several(x: Any) -> Any:
+        ranks, counts = quantile_ranks(x, levels, how, constant(without_nan))
+        found = ranked(x, ranks)
+        out = np.empty((x.shape[0], count, x.shape[2]), kind)
+        for i in range(x.shape[0]):
+            for k in range(count):
+                for j in range(x.shape[2]):
+                    if ranks[i, k, j] < 0:
+                        out[i, k, j] = np.nan
+                    else:
+                        low, high = found[i, k, j], found[i, count + k, j]
+                        out[i, k, j] = _between(low, high, counts[i, j], levels[k], how)
+        return out
 
     if np.ndim(q) == 0:
-        return of_lanes(one_of, a, axis, keepdims, kind)
+        return of_lanes(one, a, axis, keepdims)
     if constant(keepdims):
         unsupported("several quantiles with keepdims are not supported", "write [None] behind the axes of the result")
     if isinstance(axis, tuple):
@@ -175,81 +175,22 @@ def _quantiles(
             return _quantiles(in_one_axis(a, axis), q, -1, method, keepdims, weights, scale, without_nan)
         axis = None
     if axis is None:
-        x = flat(a)
-        return lanes(lane_of, x, 0, len(levels), kind)
+        return several(in_the_middle(flat(a), 0)).reshape(count)
     k = axis_of(a, axis)
-    found = lanes(lane_of, a, k, len(levels), kind)
+    found = several(in_the_middle(a, k)).reshape(*a.shape[:k], count, *a.shape[k + 1 :])
     return np.transpose(found, (k, *range(k), *range(k + 1, a.ndim)))
 
 
 _NAMES = {1: "Quantiles", 100: "Percentiles"}
-_WHOLE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
-_CORRECTIONS = {
-    "interpolated_inverted_cdf": (0, 1),
-    "hazen": (0.5, 0.5),
-    "weibull": (0, 0),
-    "median_unbiased": (1 / 3.0, 1 / 3.0),
-    "normal_unbiased": (3 / 8.0, 3 / 8.0),
-}
 
 
-def _between(a: Any, b: Any, part: Any) -> Any:
-    """What is a part of the way from one number to the other, as NumPy rounds it."""
+def _between(a: Any, b: Any, n: Any, level: Any, how: Any) -> Any:
+    """The quantile of ``n`` numbers that is between two of them, as NumPy rounds it."""
+    if constant(how) in WHOLE:
+        return a
+    _low, _high, part = place_of(n, level, how)
     step = b - a
     return b - step * (1 - part) if part >= 0.5 else a + step * part
-
-
-def _place(n: Any, q: Any, method: Any) -> Any:
-    """The two of ``n`` sorted elements that a quantile is between, and where; the ways are Hyndman and Fan's (1996)."""
-    how = constant(method)
-    if how in _WHOLE:
-        k = _whole(n, q, how)
-        return k, k, q * 0
-    if how == "linear":
-        place = (n - 1) * q
-    elif how == "midpoint":
-        place = 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q))
-    elif how == "averaged_inverted_cdf":
-        place = n * q - 1
-    elif how in _CORRECTIONS:
-        alpha, beta = _CORRECTIONS[how]
-        place = n * q + (alpha + q * (1 - alpha - beta)) - 1
-    else:
-        raise ValueError(f"{how!r} is not a valid method.")
-    if place >= n - 1:
-        low = n - 1
-        high = n - 1
-        below = -1.0
-    elif place < 0:
-        low = 0
-        high = 0
-        below = 0.0
-    else:
-        low = int(place)
-        high = low + 1
-        below = np.floor(place)
-    part = place - below
-    if how == "midpoint":
-        part = part * 0 + (0.0 if place % 1 == 0 else 0.5)
-    elif how == "averaged_inverted_cdf":
-        part = part * 0 + (0.5 if part == 0 else 1.0)
-    return low, high, part
-
-
-def _whole(n: Any, q: Any, how: Any) -> Any:
-    """The subscript of the element that is the quantile."""
-    if how == "lower":
-        return int(np.floor((n - 1) * q))
-    if how == "higher":
-        return int(np.ceil((n - 1) * q))
-    if how == "nearest":
-        return int(np.rint((n - 1) * q))
-    place = n * q - 1 if how == "inverted_cdf" else n * q - 1 - 0.5
-    previous = np.floor(place)
-    exact = place == previous
-    if how == "closest_observation":
-        exact = exact and previous % 2 == 1
-    return max(int(previous if exact else previous + 1), 0)
 
 
 @stands_for("numpy.average")

@@ -49,7 +49,7 @@ def compiled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """What another process does not know."""
-    for name in ("_DECLARED", "_PENDING", "_LOADED"):
+    for name in ("_DECLARED", "_RULES", "_PENDING", "_LOADED"):
         monkeypatch.setattr(kernels, name, {})
 
 
@@ -105,6 +105,34 @@ def test_a_record_finds_the_kernels_that_it_calls(
     assert len(compiled) > count
 
 
+def test_rules_are_traced_when_a_derivative_asks_for_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    original = kernels.KernelLibrary.rules
+
+    def rules(self: kernels.KernelLibrary, name: str) -> Any:
+        asked.append(name.split()[0])
+        return original(self, name)
+
+    monkeypatch.setattr(kernels.KernelLibrary, "rules", rules)
+
+    def f(x: Any) -> Any:
+        return np.sum(np.convolve(x, x * x) ** 2)
+
+    compiled = adc.jit_grad(f)
+    assert compiled(B) == pytest.approx(f(B))
+    assert not asked
+    gradient = compiled.grad(B)
+    assert asked == ["convolution"]
+    step = 1e-30j  # of the function in plain Python
+    expected = [f(B.astype(complex) + step * (np.arange(3) == k)).imag / 1e-30 for k in range(3)]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-13)
+    along = np.array([0.3, -1.0, 0.7])
+    second = adc.hvp(f, (B,), (along,))
+    assert set(asked) == {"convolution", "correlation"}
+    differences = (compiled.grad(B + 1e-5 * along) - compiled.grad(B - 1e-5 * along)) / 2e-5
+    np.testing.assert_allclose(second, differences, rtol=1e-7)
+
+
 def test_threads_compile_it_once(compiled: list[str]) -> None:
     def made(k: int) -> Callable[[Any], Any]:
         def f(a: Any) -> Any:
@@ -143,6 +171,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "svd": (lambda a: np.sum(np.linalg.pinv(a[:, :2])) + np.linalg.svd(a)[1][0], (A,)),
     "qr": (lambda a: np.sum(np.linalg.qr(a[:, :2])[1] ** 3), (A,)),
     "fft": (spectra, (B,)),
+    "quantiles": (lambda a: np.sum(np.quantile(a, [0.2, 0.7], 0) ** 2) + np.median(a) + np.percentile(a, 30), (A,)),
+    "sets": (lambda a, b: np.sum(np.setxor1d(a[0], b) ** 2) + np.sum(np.union1d(a, b) ** 3), (A, B)),
+    "bins": (lambda a: np.sum(np.histogram(a, 4, weights=a * a)[0] ** 2) + np.sum(np.sort(a, 0)[1] ** 2), (A,)),
+    "windows": (lambda a, b: np.sum(np.convolve(a[:, 1], b[:2], "same") ** 2) + np.sum(np.i0(a) ** 2), (A, B)),
     "in a parallel loop": (lambda a: np.sum(np.linalg.solve(np.stack([a, a * 2.0, a + 1.0]), a[0]) ** 2), (A,)),
 }
 
