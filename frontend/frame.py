@@ -104,6 +104,9 @@ class Tracer(Protocol):
     def collected(self, frame: Frame, v: AbstractValue, node: ast.expr) -> AbstractValue:
         """The list of what a generator gives; what is none as it is."""
 
+    def comprehended(self, frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
+        """The list of a comprehension that goes through a generator."""
+
     def consult(self, function: object) -> None:
         """Have the compiled code depend on which rules ``function`` has."""
 

@@ -17,6 +17,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions import combined, comprehensions, starred
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
+from adc.frontend.expressions.generators import over_generator
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import counts
 from adc.frontend.libraries.attributes import attribute
@@ -101,8 +102,11 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         assert isinstance(node.func, ast.Attribute)
         with frame.at(node.func):
             callee = attribute(frame, owner, node.func.attr)
-    if not several and isinstance(callee, Static) and node.args and isinstance(node.args[0], comprehensions.Nodes):
-        found = _of_comprehension(frame, callee, node, node.args[0])
+    first = node.args[0] if node.args and not several else None
+    comprehension = first if isinstance(first, ast.ListComp | ast.GeneratorExp) else None
+    through = comprehension if comprehension is not None and over_generator(frame, comprehension) else None
+    if comprehension is not None and through is None and isinstance(callee, Static):
+        found = _of_comprehension(frame, callee, node, comprehension)
         if found is not None:
             return found
     inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
@@ -119,6 +123,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
                 help = "write the arguments out, or pass a tuple"
                 raise refuse(frame.loc(item), message, help, kind=kinds.UNSUPPORTED_CALL)
             args += items
+        elif through is not None and item is through and (isinstance(item, ast.ListComp) or _takes_all(callee)):
+            args.append(frame.tracer.comprehended(frame, through))
         elif isinstance(item, ast.GeneratorExp) and not several and _makes_list(callee):
             args.append(comprehensions.list_of(frame, item))
         else:

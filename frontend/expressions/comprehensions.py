@@ -40,6 +40,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
+from adc.frontend.expressions.generators import over_generator
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Indexed, Items, Known, sequence, unpacked
 from adc.frontend.numeric import views
@@ -244,6 +245,8 @@ def _statement(
 
 def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
     """The list of a comprehension, whose number of items may be known at run time only."""
+    if over_generator(frame, node):
+        return frame.tracer.comprehended(frame, node)
     made = sequences.new_list(frame, [])
     name = f"<list {node.lineno}:{node.col_offset}>"
     frame.env[name] = made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import importlib
 import sys
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ from adc.frontend.statements.exceptions import assert_, raise_
 from adc.frontend.statements.flow import Place, after_loop, for_items, function_body, loop_body, run
 from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
+from adc.frontend.syntax.generators import Renaming
 from adc.frontend.syntax.liveness import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern
 from adc.frontend.syntax.walrus import assigns
@@ -134,11 +136,49 @@ def list_of_generator(frame: Frame, found: AbstractValue, node: ast.expr) -> Abs
     if not isinstance(found, Generator):
         return found
     frame.generators += 1
-    name, item = (f"<all {frame.generators}>{n}" for n in ("list", "item"))
+    item = f"<item {frame.generators}>"
+    return _list_of(frame, found, ast.Name(item, ast.Store()), node, lambda add: add(ast.Name(item, ast.Load())))
+
+
+def list_of_comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
+    """``[elt for target in f(...) if test ...]`` of a generator function ``f``. Its variables get other names."""
+    found = evaluate(frame, node.generators[0].iter)
+    assert isinstance(found, Generator)
+    frame.generators += 1
+    clauses, elt = copy.deepcopy(node.generators), copy.deepcopy(node.elt)
+    names = {n.id for g in clauses for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    renaming = Renaming({n: f"<in {frame.generators}>{n}" for n in names})
+    for part in [elt, *(p for g in clauses for p in (g.target, *g.ifs)), *(g.iter for g in clauses[1:])]:
+        renaming.visit(part)
+
+    def body(add: Callable[[ast.expr], ast.stmt]) -> ast.stmt:
+        inner = add(elt)
+        for k, g in reversed(list(enumerate(clauses))):
+            for test in reversed(g.ifs):
+                inner = ast.If(test, [inner], [])
+            if k:
+                inner = ast.For(g.target, g.iter, [inner], [])
+        return inner
+
+    return _list_of(frame, found, clauses[0].target, node, body)
+
+
+def _list_of(
+    frame: Frame,
+    found: Generator,
+    target: ast.expr,
+    node: ast.expr,
+    body: Callable[[Callable[[ast.expr], ast.stmt]], ast.stmt],
+) -> AbstractValue:
+    """The list that ``body``, which is given what adds an item, makes for each item of a generator."""
+    name = f"<list {frame.generators}>"
     frame.env[name] = sequences.new_list(frame, [])
-    append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
-    add = ast.Expr(ast.Call(append, [ast.Name(item, ast.Load())], []))
-    loop = ast.For(ast.Name(item, ast.Store()), node, [add], [])
+
+    def add(value: ast.expr) -> ast.stmt:
+        append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+        return ast.Expr(ast.Call(append, [value], []))
+
+    loop = ast.For(target, node, [body(add)], [])
     ast.fix_missing_locations(ast.copy_location(loop, node))
     block = frame.statement_block
     _over_generator(frame, loop, found, frozenset(frame.env) | frame.liveness.local)

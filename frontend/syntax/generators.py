@@ -128,7 +128,7 @@ def spliced(
     for old, new in zip(function_nodes(function), (n for s in body for n in ast.walk(s)), strict=True):
         place(old, new)
     for s in body:
-        _Renaming(names).visit(s)
+        Renaming(names).visit(s)
     breaks, continues = (any(_jumps(s, kind) for s in loop.body) for kind in (ast.Break, ast.Continue))
     work = _Splice(loop, prefix, breaks, continues)
     found = work.block(body)
@@ -147,7 +147,7 @@ def function_nodes(function: ast.FunctionDef) -> list[ast.AST]:
     return [n for s in function.body if not isinstance(s, ast.Nonlocal | ast.Global) for n in ast.walk(s)]
 
 
-class _Renaming(ast.NodeVisitor):
+class Renaming(ast.NodeVisitor):
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
 
