@@ -103,7 +103,7 @@ def build(
     """Append an operation at the insertion point. ``result_types`` are inferred unless the operation has regions."""
     block, here, _ = _point.get()
     given = attrs or {}
-    full = {name: default for name, default in opdef.attrs.items() if default is not ... and name not in given}
+    full = {name: default for name, default in opdef.defaults if name not in given}
     if "fastmath" in full and (chosen := _fastmath.get()) is not None:
         full["fastmath"] = chosen
     full.update(given)

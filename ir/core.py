@@ -347,7 +347,7 @@ class Func:
     @property
     def version(self) -> tuple[object, ...]:
         """Something that is another one, by comparison, after any change of the function."""
-        attrs = [tuple(attrs.items()) for attrs in self.arg_attrs]
+        attrs = map(tuple, map(dict.items, self.arg_attrs))  # asked for again and again
         return self._changes, self.name, self.result_types, tuple(self.attrs.items()), *attrs
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from adc.ir.builder import build
@@ -85,6 +86,11 @@ class OpDef:
             missing += [fact for fact in ("defined", "singular", "called", "c_name") if getattr(self, fact) is None]
         if missing:
             raise TypeError(f"the card of {self.name} does not state: {', '.join(missing)}")
+
+    @cached_property
+    def defaults(self) -> tuple[tuple[str, Any], ...]:
+        """The attributes that need not be given, as they are then."""
+        return tuple((name, default) for name, default in self.attrs.items() if default is not ...)
 
     @property
     def dialect(self) -> str:

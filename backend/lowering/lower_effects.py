@@ -241,17 +241,16 @@ class Facts:
         def visit(block: Block) -> tuple[bool, bool, bool]:
             accumulates = loops = lasts = False
             for op in block.ops:
-                inner = [visit(region) for region in op.regions]
-                inner_accumulates, inner_loops, inner_lasts = (any(region[k] for region in inner) for k in range(3))
-                if inner_accumulates:
-                    accumulating.add(op)
-                if inner_loops:
-                    nesting.add(op)
-                if inner_lasts:
-                    outer.add(op)
-                accumulates = accumulates or inner_accumulates or effects.op_accumulates(op)
-                loops = loops or inner_loops or effects.op_loops(op)
-                lasts = lasts or inner_lasts or effects.op_lasts(op)
+                for inner_accumulates, inner_loops, inner_lasts in map(visit, op.regions):
+                    if inner_accumulates:
+                        accumulating.add(op)
+                    if inner_loops:
+                        nesting.add(op)
+                    if inner_lasts:
+                        outer.add(op)
+                accumulates = accumulates or op in accumulating or effects.op_accumulates(op)
+                loops = loops or op in nesting or effects.op_loops(op)
+                lasts = lasts or op in outer or effects.op_lasts(op)
             return accumulates, loops, lasts
 
         visit(func.body)

@@ -18,4 +18,7 @@ OPPOSITE_FLOAT = {"oeq": "une", "une": "oeq", "uno": "ord", "ord": "uno"}
 
 def attr_key(attrs: Mapping[str, Attr]) -> Hashable:
     """Equal for equal attributes; tells apart 0.0 and -0.0, and takes NaN as equal to itself."""
+    if len(attrs) == 1:  # as most have
+        ((name, value),) = attrs.items()
+        return name, repr(value) if isinstance(value, float) else value
     return tuple([(name, repr(v) if isinstance(v, float) else v) for name, v in attrs.items()])

@@ -101,6 +101,9 @@ class _Fusion:
     def _block(self, block: Block) -> None:
         at = 0
         while at < len(block.ops):
+            if not block.ops[at].regions:
+                at += 1
+                continue
             like = _like(block.ops[at])
             if self._with_next(block, at):  # which may give what comes before more to have in common with
                 before = range(at) if self.past else reversed(range(at))

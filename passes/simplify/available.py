@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from adc.ir import ops
@@ -136,7 +137,6 @@ class AvailableMemory:
 
     def _candidates(self, roots: Iterable[Value]) -> list[Value]:
         """Memrefs of which something is known and that may be memory of ``roots``."""
-        found: dict[Value, None] = {}
-        for root in roots:
-            found.update(self._of_root.get(root, {}))
+        tables = [table for root in roots if (table := self._of_root.get(root)) is not None]
+        found = tables[0] if len(tables) == 1 else dict.fromkeys(chain.from_iterable(tables))
         return [memref for memref in found if memref in self._known]

@@ -70,7 +70,7 @@ class Rewriter:
 
     def new(self, opdef: OpDef, operands: Sequence[Value], attrs: Mapping[str, Attr] = MappingProxyType({})) -> Op:
         """An operation that is in no block yet, at the location of the present one."""
-        given = {name: default for name, default in opdef.attrs.items() if default is not ...}
+        given = dict(opdef.defaults)
         given.update(attrs)
         assert opdef.infer is not None
         return Op(opdef, operands, opdef.infer([v.type for v in operands], given), given, loc=self.loc)
