@@ -365,7 +365,7 @@ class Aliasing:
 def _has_memrefs(op: Op) -> bool:
     """Whether an operation may hand on a memref: most loads, stores and choices are of numbers."""
     kind = op.opdef
-    if kind is ops.load:
+    if kind is ops.load or kind is ops.select:
         return type(op.results[0].type) is MemRefType
     if kind is ops.store or kind is ops.fill:
         return type(op.operands[0].type) is MemRefType

@@ -58,8 +58,8 @@ class Reading:
         """Whether a value is read whenever a block runs: by one of its operations, or in each region of a branch."""
         if any(user.parent is block and self._reads(user, k) for user, k in value.uses):
             return True
-        around = ((user, place_in(block, user)) for user, _ in value.uses)
-        branches = {op: None for user, op in around if op is not None and op is not user and op.opdef is ops.if_}
+        around = ((user, place_in(block, user)) for user, _ in value.uses if user.parent is not block)
+        branches = {op: None for user, op in around if op is not None and op.opdef is ops.if_}
         return any(all(self._is_read_in(region, value) for region in op.regions) for op in branches)
 
     def _reads(self, op: Op, k: int) -> bool:
