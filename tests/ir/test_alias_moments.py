@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 from adc.ir.alias import Aliasing
 from adc.ir.core import Func, Value
 from adc.ir.parser import parse_module
@@ -121,3 +124,16 @@ def test_orbits_of_loops_and_branches() -> None:
     for lost in ("yield %k, %l|yield %k, %u", "yield %y, %x|yield %y, %y", "yield %t, %s|yield %t, %u"):
         changed = _memrefs(NESTED.replace(*lost.split("|")))["q"].op
         assert changed is not None and not Permutations().of(changed).orbits, lost
+
+
+def test_nothing_of_an_analysis_waits_for_the_garbage_collector() -> None:
+    func, (q, r) = _results(PROGRAM)
+    aliasing = Aliasing(func)
+    assert not aliasing.may_overlap(q, r)
+    gone = weakref.ref(aliasing)
+    gc.disable()
+    try:
+        del aliasing
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adc.ir import ops
-from adc.ir.nesting import enclosing, holds, inside, place_in, with_enclosing
+from adc.ir.nesting import enclosing, holds, in_and_out, inside, of_kinds, place_in, with_enclosing
 from adc.ir.parser import parse_module
 
 TEXT = """
@@ -36,3 +36,11 @@ def test_blocks_operations_and_values() -> None:
     assert place_in(inner.regions[0], outer) is None
     assert holds(func.body, store) and holds(inner.parent, store) and holds(inner.regions[0], store)
     assert not holds(inner.regions[0], inner) and not holds(None, store)
+
+
+def test_what_has_regions_comes_again_behind_what_is_in_them() -> None:
+    body = parse_module(TEXT).funcs["f"].body
+    kinds = frozenset({ops.for_, ops.load, ops.store})
+    outer, load, inner, store = of_kinds(body, kinds)
+    assert in_and_out(body, kinds) == [outer, load, inner, store, inner, outer]
+    assert in_and_out(body, kinds - {ops.for_}) == [load, store]

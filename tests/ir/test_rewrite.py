@@ -140,3 +140,16 @@ def test_copies_have_all_functions() -> None:
     copy = clone_module(module)
     module.add(clone_func(module.funcs["f"], "g"))
     assert not is_copy(copy, module)
+
+
+def test_users_of_a_replaced_value_are_those_of_the_other_one() -> None:
+    func = parse_module(TEXT).funcs["f"]
+    load, product = (next(op for op in func.walk() if op.opdef is kind) for kind in (ops.load, ops.mulf))
+    old, new = func.args[2], load.result
+    users, others = list(old.uses), list(new.uses)
+    before = func.version
+    old.replace_uses(old)
+    assert list(old.uses) == users and func.version == before
+    old.replace_uses(new)
+    assert not old.uses and list(new.uses) == others + users and func.version != before
+    assert product.operands[1] is new and all(op.operands[k] is new for op, k in new.uses)
