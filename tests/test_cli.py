@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
+from adc.backend import optimize
 from adc.backend.target import host
 from adc.cli import main
 from adc.ir import interpreter
@@ -144,6 +145,28 @@ def test_library_functions_are_in_the_object(folder: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_object_code_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADC_CACHE_DIR", str(folder / "cache"))
+    levels: list[int] = []
+
+    def counted(text: str, target: Any, level: int) -> Any:
+        levels.append(level)
+        return run(text, target, level)
+
+    run = optimize._run_pipeline
+    monkeypatch.setattr(optimize, "_run_pipeline", counted)
+    first = adc(folder, "compile", "program.py:energy", "-o", "a.o")
+    again = adc(folder, "compile", "program.py:energy", "-o", "b.o")
+    assert len(levels) == 1 and first.returncode == again.returncode == 0
+    assert (folder / "a.o").read_bytes() == (folder / "b.o").read_bytes()
+    assert again.stdout == first.stdout.replace("a.o", "b.o").replace("a.h", "b.h") and "-lm" in again.stdout
+    assert adc(folder, "compile", "program.py:energy", "--emit", "llvm").returncode == 0 and len(levels) == 2
+    assert adc(folder, "compile", "program.py:energy", "-o", "c.o", "--cpu", "v2").returncode == 0
+    assert adc(folder, "compile", "program.py:energy", "-o", "d.o", ADC_CACHE="0").returncode == 0
+    assert len(levels) == 4
+    assert (folder / "c.o").read_bytes() != (folder / "a.o").read_bytes() == (folder / "d.o").read_bytes()
+
+
 def test_linked_program(folder: Path) -> None:
     adc(folder, "compile", "one.py", "-o", "only.o")
     (folder / "main.c").write_text(

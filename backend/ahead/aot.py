@@ -25,10 +25,11 @@ from adc.backend.ahead.aot_status import failure_ir, shared_ir
 from adc.backend.ahead.aot_wrappers import wrapper_ir
 from adc.backend.ahead.c_names import LIBRARY
 from adc.backend.ahead.cabi import CFunction
+from adc.backend.ahead.linkable import Linkable
 from adc.backend.lowering import lane_code
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower import lower_module
-from adc.backend.optimize import Optimized, optimize
+from adc.backend.optimize import Optimized
 from adc.backend.support import contexts, products, sorts, team
 from adc.backend.target import Target, host
 from adc.ir import kinds
@@ -114,8 +115,8 @@ def build(
     for item in (*linked.functions, *linked.global_variables):
         if not item.is_declaration and item.name not in public and not item.name.startswith("llvm."):
             item.linkage = llvm.Linkage.internal
-    optimized = optimize(str(linked), target, level)
-    return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), target, linking))
+    optimized = Linkable(str(linked), target, level)
+    return Built(prefix, functions, optimized, libraries(optimized.called, target, linking))
 
 
 def _called(names: Iterable[str], texts: Sequence[str]) -> list[str]:
@@ -150,17 +151,16 @@ def shared_names(prefix: str) -> list[str]:
     return [f"{prefix}_{name}" for name in ("message", "strerror", "set_threads", "release_memory")]
 
 
-def libraries(llvm_ir: str, target: Target, linking: Linking | None = None) -> tuple[str, ...]:
-    """The options that link code which calls what this LLVM IR calls, with the C functions of ``linking`` among it.
+def libraries(called: Collection[str], target: Target, linking: Linking) -> tuple[str, ...]:
+    """The options that link code which calls these functions, with the C functions of ``linking`` among them.
 
     Apple's compiler does not know ``-fopenmp``; there the runtime is Homebrew's libomp.
     """
-    called = set(llvm_text.functions(llvm_ir, "declare"))
     found = ["-lm"]
     if any(name.startswith("_ZGV") for name in called):
         found.append("-lmvec")
     if any(name.startswith(("GOMP_", "omp_")) for name in called):
         found.append("-fopenmp" if target.is_linux else "-lomp")
-    asked = linking.libraries(called) if linking is not None else []
+    asked = linking.libraries(called)
     given = [library if os.path.dirname(library) else f"-l:{library}" for library in asked]
     return tuple(dict.fromkeys([*given, *found]))
