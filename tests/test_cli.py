@@ -505,7 +505,7 @@ ERRORS = {
     "no such file": (["nowhere.py"], "no such file: nowhere.py"),
     "no such function": (["program.py:nothing"], "program.py has no function 'nothing'"),
     "which function": (["program.py"], "which function of program.py is meant?"),
-    "refused source": (["program.py:refused"], "program.py:26:5"),
+    "refused source": (["program.py:refused"], "program.py:26:10"),
     "broken source": (["broken.py:f"], "broken.py:2:"),
     "a file that raises": (["raises.py:f"], "ZeroDivisionError"),
     "reads a global": (["program.py:reads_global"], "reads_global reads the variable 'TABLE'"),
