@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from adc.backend.ahead import aot, cabi, levels
 from adc.backend.ahead.c_names import identifier
@@ -93,10 +93,11 @@ def compile_units(
     cpp: bool = False,
     fortran: bool = False,
     triple: str = "",
+    lines: bool = False,
 ) -> Output:
     """The same of several functions and signatures, in one file. ``cpp`` and ``fortran`` ask for a header of C++ and a
     module of Fortran too. What all functions share is named after the only one, or after the file. ``triple`` is the
-    system to compile for; this one if it is empty."""
+    system to compile for; this one if it is empty. ``lines``: with a table of the Python line of each instruction."""
     done = Output()
     if emit == "mlir":
         return _mlir(units, output, done)
@@ -104,14 +105,15 @@ def compile_units(
     _check_names([f.name for part in parts for f in part.functions])
     prefix = units[0].c_name if len(units) == 1 else identifier(output.stem)
     options, cpus = units[0].subject.options, cpu.split(",")
+    chosen: Any = {"level": options.level, "threads": options.parallel, "debug": lines}
     if len(cpus) > 1 and triple:
         raise kinds.INVALID_OPTION("code for several processors is for this system", help="leave out --target")
     if emit == "wheel" and triple:
         raise kinds.INVALID_OPTION("a wheel is for this system", help="leave out --target, or --emit obj")
     if len(cpus) > 1:
-        built = levels.build(parts, prefix, cpus, level=options.level, threads=options.parallel)
+        built = levels.build(parts, prefix, cpus, **chosen)
     else:
-        built = aot.build(parts, prefix, _target(triple, cpu), level=options.level, threads=options.parallel)
+        built = aot.build(parts, prefix, _target(triple, cpu), **chosen)
     if emit == "wheel":
         package, folder = identifier(output.name), output.parent
         public = [unit.c_name for unit in units]

@@ -82,6 +82,12 @@ def add(commands: Any) -> None:
         metavar="STAGES",
         help="print stages: traced, simplified, plan, adjoint, lowered, llvm, asm (comma-separated; default all)",
     )
+    parser.add_argument(
+        "-g",
+        dest="lines",
+        action="store_true",
+        help="map machine code to lines of Python, for gdb and perf",
+    )
     parser.add_argument("--argnums", help="positions of the parameters to differentiate by: 0 or 0,1 (default 0)")
     parser.add_argument("--argnames", help="names of the parameters to differentiate by")
     parser.add_argument(
@@ -156,6 +162,7 @@ def run(options: argparse.Namespace) -> int:
             cpp=options.cpp,
             fortran=options.fortran,
             triple=options.triple,
+            lines=options.lines,
         )
     except (AdcError, OSError):
         raise

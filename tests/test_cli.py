@@ -167,6 +167,17 @@ def test_object_code_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (folder / "c.o").read_bytes() != (folder / "a.o").read_bytes() == (folder / "d.o").read_bytes()
 
 
+def test_lines_of_python_for_debuggers(folder: Path) -> None:
+    assert adc(folder, "compile", "program.py:energy", "--emit", "llvm").returncode == 0
+    assert "!DILocation" not in (folder / "energy.ll").read_text()
+    assert adc(folder, "compile", "program.py:energy", "--emit", "llvm", "-g").returncode == 0
+    text = (folder / "energy.ll").read_text()
+    scopes = re.findall(r'^(!\d+) = distinct !DISubprogram\(name: "energy.grad', text, re.MULTILINE)
+    lines = re.findall(r"DILocation\(line: (\d+), column: \d+, scope: (!\d+)", text)
+    assert {("11", scope) for scope in scopes} & {*lines}  # total += ... of the adjoint
+    assert "emissionKind: FullDebug" in text  # gdb finds one place of a line for each function that is described
+
+
 def test_linked_program(folder: Path) -> None:
     adc(folder, "compile", "one.py", "-o", "only.o")
     (folder / "main.c").write_text(

@@ -90,7 +90,13 @@ class Linked(Optimized):
 
 
 def build(
-    parts: Sequence[aot.Part], prefix: str, cpus: Sequence[str], *, level: int = 3, threads: bool = True
+    parts: Sequence[aot.Part],
+    prefix: str,
+    cpus: Sequence[str],
+    *,
+    level: int = 3,
+    threads: bool = True,
+    debug: bool = False,
 ) -> aot.Built:
     """Compile the parts for several levels of x86-64; the lowest is what every processor is taken to have. ``level``:
     how much LLVM optimises."""
@@ -100,7 +106,7 @@ def build(
             raise kinds.INVALID_OPTION(
                 f"code for several processors is for levels of x86-64, not {cpu!r}", help="--cpu v2,v3,v4"
             )
-    built = [aot.build(parts, prefix, for_cpu(cpu), level=level, threads=threads) for cpu in wanted]
+    built = [aot.build(parts, prefix, for_cpu(cpu), level=level, threads=threads, debug=debug) for cpu in wanted]
     base = for_cpu(wanted[0])
     if not base.is_x86 or not base.is_linux:
         raise kinds.INVALID_OPTION("code for several levels is for x86-64 and Linux", help="give one --cpu")

@@ -28,7 +28,7 @@ class DebugInfo:
             file = self._file(module, path)
             self._unit = module.distinct(
                 lambda n: f'!DICompileUnit(language: DW_LANG_Python, file: {file}, producer: "adc", isOptimized: true, '
-                "runtimeVersion: 0, emissionKind: LineTablesOnly)"
+                "runtimeVersion: 0, emissionKind: FullDebug)"
             )
         return self._unit
 
