@@ -28,6 +28,6 @@ class Linkable(Optimized):
 
     @cached_property
     def object_code(self) -> bytes:
-        code = Optimized.object_code.func(self)
+        code = super().object_code
         object_cache.keep(self.key, code)
         return code
