@@ -47,11 +47,14 @@ def test_bits_do_not_depend_on_threads() -> None:
 
 
 def test_gradients_of_products_with_columns() -> None:
-    """What the reverse sweep of ``a @ v`` adds to the vector is a product of a row."""
-    f = adc.jit_grad(argnums=1)(function_of("np.sum(np.tanh(a @ v))", "a", "v"))
-    a, v = RNG.normal(size=(40, 31)), RNG.normal(size=31)
-    np.testing.assert_allclose(f.grad(a, v), (1 - np.tanh(a @ v) ** 2) @ a, rtol=1e-12)
-    assert "linalg.matmul" in f.dump_ir("lowered")
+    """What the reverse sweep of ``a @ v`` adds to the vector is a product of a row, if that is a loop of its own."""
+    a, v, w = RNG.normal(size=(40, 31)), RNG.normal(size=31), RNG.normal(size=40)
+    apart = adc.jit_grad(argnums=1)(function_of("np.sum(w * np.tanh((a @ v)[::-1]))", "a", "v", "w"))
+    joined = adc.jit_grad(argnums=1)(function_of("np.sum(w * np.tanh(a @ v))", "a", "v", "w"))
+    slope = 1 - np.tanh(a @ v) ** 2
+    np.testing.assert_allclose(apart.grad(a, v, w), (w[::-1] * slope) @ a, rtol=1e-12)
+    np.testing.assert_allclose(joined.grad(a, v, w), (w * slope) @ a, rtol=1e-12)
+    assert "linalg.matmul" in apart.dump_ir("lowered")
 
 
 def test_zeros_that_are_nothing() -> None:
