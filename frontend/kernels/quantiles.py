@@ -94,6 +94,7 @@ def _numbers(lane: Any) -> Any:
 
 def place_of(n: Any, q: Any, how: Any) -> Any:
     """The two of ``n`` sorted elements that a quantile is between, and where."""
+    n = int(n)  # an element of an array of integers would make single precision double
     if how in WHOLE:
         k = _whole(n, q, how)
         return k, k, q * 0

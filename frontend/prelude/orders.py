@@ -21,9 +21,10 @@ def _ordered(a: Any, axis: Any) -> Any:
 
 
 def _order(a: Any, axis: Any) -> Any:
-    if axis is None or a.ndim == 1:
+    if axis is None:
         return order_of_vector(flat(a))
-    return order_of(in_the_middle(a, axis_of(a, axis))).reshape(a.shape)
+    k = axis_of(a, axis)
+    return order_of_vector(a) if a.ndim == 1 else order_of(in_the_middle(a, k)).reshape(a.shape)
 
 
 def _by_fields(a: Any, order: Any) -> Any:

@@ -41,9 +41,12 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = 
 
 
 def _medians(x: Any, axis: Any, keepdims: Any, without_nan: Any) -> Any:
+    kind = np.dtype(float_dtype(x))
+    wide = np.float32(0) if kind == np.float16 else kind.type(0)  # in its precision NumPy adds up the two
+
     def middle(y: Any) -> Any:
         places = middle_places(y, constant(without_nan))
-        out = np.empty((y.shape[0], 1, y.shape[2]), float_dtype(y))
+        out = np.empty((y.shape[0], 1, y.shape[2]), kind)
         for i in range(y.shape[0]):
             for j in range(y.shape[2]):
                 p, q = places[i, 0, j], places[i, 1, j]
@@ -52,7 +55,7 @@ def _medians(x: Any, axis: Any, keepdims: Any, without_nan: Any) -> Any:
                 elif q < 0:
                     out[i, 0, j] = y[i, p, j] / 1
                 else:
-                    out[i, 0, j] = (y[i, p, j] + y[i, q, j]) / 2
+                    out[i, 0, j] = (wide + y[i, p, j] + y[i, q, j]) / 2
         return out
 
     return of_lanes(middle, x, axis, keepdims)

@@ -39,6 +39,14 @@ def test_medians() -> None:
     check("np.median(s, 1)", s=A.astype(np.float32), derivatives=False)
 
 
+def test_two_in_the_middle_whose_sum_leaves_their_dtype() -> None:
+    check(
+        "np.median(k), np.nanmedian(b, 0), np.median(u), np.median(h)",
+        k=np.array([[100, 120]], np.int8), b=np.array([[True], [True]]), u=np.array([2**64 - 1, 5], np.uint64),
+        h=np.array([60000, 60000], np.float16), derivatives=False,
+    )
+
+
 METHODS = (
     *("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen"),
     *("weibull", "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest"),
@@ -61,6 +69,13 @@ def test_quantiles() -> None:
 def test_ways_to_take_quantiles(method: str) -> None:
     calls = f"np.quantile(v, q, method='{method}'), np.quantile(v, 0.0, method='{method}')"
     check(calls, v=V[:8], q=np.linspace(0, 1, 17), derivatives=False)
+
+
+def test_quantiles_in_single_precision_fall_on_elements() -> None:
+    check(
+        "np.quantile(v, 0.8, method='averaged_inverted_cdf'), np.nanquantile(w, 0.4, method='midpoint')",
+        v=np.arange(10, dtype=np.float32), w=np.arange(16, dtype=np.float32), derivatives=False,
+    )
 
 
 def test_quantiles_that_there_are_not() -> None:
