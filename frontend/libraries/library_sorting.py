@@ -9,11 +9,13 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.values import NONE, AbstractValue, Array, Static
+from adc.frontend.errors import refuse
 from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
 from adc.frontend.kernels import sorting
 from adc.frontend.libraries.rules import Rule, positional
-from adc.ir import ops
+from adc.ir import kinds, ops
+from adc.ir.builder import current_loc
 from adc.ir.externals import RUNTIME, Named, Provided, provide
 from adc.ir.types import memref
 
@@ -45,6 +47,9 @@ def _order(keys: Any, places: Any, scratch: Any, scratch_of_places: Any) -> None
 def _key_dtype(frame: Frame, x: AbstractValue, bits: AbstractValue) -> AbstractValue:
     assert isinstance(x, Array) and isinstance(bits, Static)
     own = abstract.numpy_dtype(x.dtype)
+    if own.kind == "c":
+        message, help = "complex numbers have no order here", "sort them with np.sort_complex(z), or by np.abs(z)"
+        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_DTYPE)
     if own.kind != "f" and own.itemsize < 4:
         own = np.dtype(np.int32)
     if 8 * own.itemsize < bits.value or own == np.uint32:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import adc
-from tests.numpy.checking import check
+from tests.numpy.checking import check, function_of
 
 RNG = np.random.default_rng(5)
 V = RNG.normal(size=70)
@@ -108,3 +109,11 @@ def test_sets() -> None:
 
 def test_mapped() -> None:
     check("np.sort(v), np.argsort(v), np.searchsorted(np.sort(v), v)", v=V[:9], vmap=True)
+
+
+def test_what_cannot_be_sorted() -> None:
+    for call in ("np.sort(z)", "np.median(z)", "np.unique(z)"):
+        with pytest.raises(adc.errors.CompileTypeError, match="complex numbers have no order here"):
+            adc.jit_grad(function_of(call, "z"))(V[:4] + 1j)
+    with pytest.raises(np.exceptions.AxisError):
+        adc.jit_grad(function_of("np.argsort(v, axis=1)", "v"))(V)
