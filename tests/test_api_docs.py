@@ -71,8 +71,8 @@ def test_library_list(pytestconfig: pytest.Config) -> None:
         name, module = getattr(entry, "__name__", ""), getattr(entry, "__module__", None) or "numpy"
         if entry in (object.__init__, object.__setattr__):
             name, module = f"object.{name}", "builtins"
-        known = {"builtins": "Python", "numpy.linalg": "numpy", "_functools": "functools", "_operator": "operator"}
-        module = "adc" if module.startswith("adc.") else known.get(module, module)
+        known = {"builtins": "Python", "numpy.linalg": "numpy"}
+        module = "adc" if module.startswith("adc.") else known.get(module, module.removeprefix("_"))
         # NumPy's have a page of their own; what only the prelude calls is nobody else's.
         if module != "numpy" and not str(getattr(entry, "__module__", "")).startswith("adc.frontend."):
             groups.setdefault(module, []).append(name)
