@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from adc.ir.core import Loc
@@ -11,5 +12,14 @@ from adc.ir.kinds import Kind
 
 def refuse(loc: Loc, message: str, help: str = "", notes: Sequence[str | Note] = (), *, kind: Kind) -> AdcError:
     """The error to raise for the source range ``loc``; ``help`` says what to write in its place."""
+    message, help = shown(message), shown(help)
     told = [note for note in notes if not (isinstance(note, Note) and note.loc == loc)]  # the place itself is shown
     return kind(message, loc, help=help, notes=told)
+
+
+def shown(text: str) -> str:
+    """``text`` with variables by the names that the source gives them: those of generators have others in a loop."""
+    return _APART.sub("", text) if "<" in text else text
+
+
+_APART = re.compile(r"<[^<>]+ \d+>(?=[^\W\d])")

@@ -102,7 +102,19 @@ class Tracer(Protocol):
         """A function with the present values of its free variables."""
 
     def collected(self, frame: Frame, v: AbstractValue, node: ast.expr) -> AbstractValue:
-        """The list of what a generator gives; what is none as it is."""
+        """The list of what the generator ``v``, or the comprehension ``node`` that goes through it, gives."""
+
+    def folded(
+        self,
+        frame: Frame,
+        callee: AbstractValue,
+        args: Sequence[AbstractValue],
+        kwargs: Mapping[str, AbstractValue],
+        at: int,
+        node: ast.expr,
+    ) -> AbstractValue | None:
+        """What ``callee`` makes of the generator ``args[at]`` by calling a function for each item before it asks for
+        the next one; None if it calls none."""
 
     def comprehended(self, frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
         """The list of a comprehension that goes through a generator."""

@@ -19,7 +19,7 @@ from adc.frontend.data.callables import bound
 from adc.frontend.data.compounds import Contents, compound
 from adc.frontend.data.unusable import WITH_UNUSABLE, unusable
 from adc.frontend.data.values import AbstractValue, Poison, Ref, Scalar, Static, Unbound
-from adc.frontend.errors import refuse
+from adc.frontend.errors import refuse, shown
 from adc.frontend.forms import Form
 from adc.frontend.frame import Capture, Frame, PathEnds
 from adc.frontend.looks import (
@@ -64,7 +64,7 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
             )
         if current_block() is frame.statement_block is not frame.func.body:
             # On this path, which may not be taken, as in Python.
-            trap_unless(const(False, i1), "UnboundLocalError", _NO_VALUE.format(name))
+            trap_unless(const(False, i1), "UnboundLocalError", _NO_VALUE.format(shown(name)))
             raise PathEnds
         raise refuse(
             current_loc(),
@@ -97,7 +97,7 @@ def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
         raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):
         where = " in this iteration of a parallel loop" if frame.parallel else ""
-        trap_unless(value.flag, "UnboundLocalError", _NO_VALUE.format(name) + where)
+        trap_unless(value.flag, "UnboundLocalError", _NO_VALUE.format(shown(name)) + where)
         value = frame.env[name] = value.value
     if isinstance(value, Ref) and value.cls is types.CellType:
         (value,) = heap.contents(frame, value).items

@@ -42,7 +42,8 @@ from adc.frontend.objects import heap, held
 from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.rules.registry import RULES
-from adc.frontend.statements.execution import execute_function, list_of_comprehension, list_of_generator
+from adc.frontend.statements.execution import execute_function
+from adc.frontend.statements.folds import fold, list_of_comprehension, list_of_generator
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
@@ -110,7 +111,7 @@ class Tracer:
     def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
         self.outer[key] = name, fetch
 
-    collected, comprehended = staticmethod(list_of_generator), staticmethod(list_of_comprehension)
+    collected, comprehended, folded = map(staticmethod, (list_of_generator, list_of_comprehension, fold))
     captured = staticmethod(capture)
 
     def consult(self, function: object) -> None:

@@ -158,7 +158,7 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
     if isinstance(v, Compound):
         return v.of(settled(frame, item) for item in v.items)
     if isinstance(v, Stream | Generator):
-        help = "write it into the for statement"
+        help = "write it into the for statement, or make a list of it: list(...)"
         raise refuse(current_loc(), f"what {v.name}() gives cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)
     assert not isinstance(v, Unbound | Poison)
     return v

@@ -12,7 +12,7 @@ from adc.frontend.containers import records, sequences
 from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Choice, Method, Ref, Static, is_dict, is_list
+from adc.frontend.data.values import NONE, AbstractValue, Choice, Generator, Method, Ref, Static, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.expressions import combined, comprehensions, starred
 from adc.frontend.expressions.access import evaluate_owner
@@ -111,6 +111,7 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             return found
     inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
     args: list[AbstractValue] = []
+    through_later: dict[int, ast.expr] = {}  # arguments that are generators, which all the others come before
     for k, item in enumerate(node.args):
         if isinstance(item, ast.Starred):
             given = evaluate_kept(frame, item.value)
@@ -123,14 +124,17 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
                 help = "write the arguments out, or pass a tuple"
                 raise refuse(frame.loc(item), message, help, kind=kinds.UNSUPPORTED_CALL)
             args += items
-        elif through is not None and item is through and (isinstance(item, ast.ListComp) or _takes_all(callee)):
+        elif through is not None and item is through and isinstance(item, ast.ListComp):
             args.append(frame.tracer.comprehended(frame, through))
+        elif isinstance(item, ast.GeneratorExp) and _takes_all(callee) and over_generator(frame, item):
+            through_later[len(args)] = item
+            args.append(evaluate(frame, item.generators[0].iter))
         elif isinstance(item, ast.GeneratorExp) and not several and _makes_list(callee):
             args.append(comprehensions.list_of(frame, item))
         else:
             value = evaluate(frame, item)
-            if isinstance(item, ast.Call) and not several and _takes_all(callee):
-                value = frame.tracer.collected(frame, value, item)
+            if isinstance(value, Generator) and isinstance(item, ast.Call) and not several and _takes_all(callee):
+                through_later[len(args)] = item
             args.append(before_calls(frame, value, *inputs[k + 1 :]))
     kwargs: dict[str, AbstractValue] = {}
     for k, keyword in enumerate(node.keywords, len(node.args)):
@@ -147,6 +151,11 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
                 what = f"two values for '{name}'" if name in kwargs else f"the keyword {name!r}, which is no string"
                 raise refuse(frame.loc(keyword), f"the call has {what}", kind=kinds.WRONG_CALL)
             kwargs[name] = value
+    for at, item in through_later.items():
+        found = frame.tracer.folded(frame, callee, args, kwargs, at, item)
+        if found is not None:
+            return found
+        args[at] = frame.tracer.collected(frame, args[at], item)
     if not several:
         if isinstance(callee, Static) and args and not kwargs and _as_loop(frame, args[0]):
             found = combined.reduced_list(frame, callee.value, node, args)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import importlib
 import sys
 from collections.abc import Callable, Sequence
@@ -17,14 +16,14 @@ from adc.frontend.control.branches import branch
 from adc.frontend.control.loops import for_range, while_loop
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Generator, Poison, Range, Static, Stream, is_dict, is_list
-from adc.frontend.errors import refuse
+from adc.frontend.errors import refuse, shown
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import known, sequence
 from adc.frontend.libraries.attributes import attribute
-from adc.frontend.names import attribute_of
+from adc.frontend.names import attribute_of, lookup
 from adc.frontend.objects import cells
 from adc.frontend.objects.heap import Unroll
 from adc.frontend.statements.assignments import annotated, assign, augmented, bind
@@ -32,7 +31,6 @@ from adc.frontend.statements.exceptions import assert_, raise_
 from adc.frontend.statements.flow import Place, after_loop, for_items, function_body, loop_body, run
 from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
-from adc.frontend.syntax.generators import Renaming
 from adc.frontend.syntax.liveness import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern
 from adc.frontend.syntax.walrus import assigns
@@ -59,7 +57,7 @@ def _execute_one(frame: Frame, statement: ast.stmt) -> None:
 def _for(frame: Frame, statement: ast.For) -> None:
     loop, value = _gone_through(frame, statement)
     if isinstance(value, Generator) and isinstance(loop.iter, ast.Call):
-        _over_generator(frame, loop, value, frame.liveness.after[statement])
+        over_generator(frame, loop, value, frame.liveness.after[statement])
         return
     if isinstance(value, Stream) and value.ahead:
         raise refuse(
@@ -67,6 +65,8 @@ def _for(frame: Frame, statement: ast.For) -> None:
             f"{value.name}() in a for statement is not supported: it would look at all items ahead of the loop",
             "write the condition into the loop: for x in v: if keep(x): ..."
             if value.name == "filter"
+            else _COUNTED
+            if value.name == "itertools.cycle"
             else f"if nothing happens to the items meanwhile, make a list first: list({value.name}(...))",
             kind=kinds.NOT_ITERABLE,
         )
@@ -90,6 +90,9 @@ def _for(frame: Frame, statement: ast.For) -> None:
     after_loop(frame, statement, _execute_one)
 
 
+_COUNTED = "count, and take the remainder: for k in itertools.count(): x = v[k % len(v)]"
+
+
 def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
     """What a loop goes through. ``enumerate`` of a generator becomes a loop over that, which counts."""
     source = loop.iter
@@ -106,7 +109,7 @@ def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
 
 def _is_enumerate(call: ast.Call) -> bool:
     """Whether it looks like ``enumerate(f(...))``, maybe of a generator."""
-    named = isinstance(call.func, ast.Name) and call.func.id == "enumerate"
+    named = isinstance(call.func, ast.Name) and shown(call.func.id) == "enumerate"
     return named and len(call.args) in (1, 2) and not call.keywords and isinstance(call.args[0], ast.Call)
 
 
@@ -124,66 +127,11 @@ def _counting(frame: Frame, loop: ast.For, source: ast.expr, start: AbstractValu
     return made
 
 
-def _over_generator(frame: Frame, loop: ast.For, found: Generator, live: frozenset[str]) -> None:
+def over_generator(frame: Frame, loop: ast.For, found: Generator, live: frozenset[str]) -> None:
     def execute(statements: list[ast.stmt]) -> None:
         run(frame, statements, Place(live | frame.captured, False, _execute_one))
 
     for_generator(frame, loop, found, execute, live)
-
-
-def list_of_generator(frame: Frame, found: AbstractValue, node: ast.expr) -> AbstractValue:
-    """All that a generator gives, in a list; what is none as it is."""
-    if not isinstance(found, Generator):
-        return found
-    frame.generators += 1
-    item = f"<item {frame.generators}>"
-    return _list_of(frame, found, ast.Name(item, ast.Store()), node, lambda add: add(ast.Name(item, ast.Load())))
-
-
-def list_of_comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
-    """``[elt for target in f(...) if test ...]`` of a generator function ``f``. Its variables get other names."""
-    found = evaluate(frame, node.generators[0].iter)
-    assert isinstance(found, Generator)
-    frame.generators += 1
-    clauses, elt = copy.deepcopy(node.generators), copy.deepcopy(node.elt)
-    names = {n.id for g in clauses for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-    renaming = Renaming({n: f"<in {frame.generators}>{n}" for n in names})
-    for part in [elt, *(p for g in clauses for p in (g.target, *g.ifs)), *(g.iter for g in clauses[1:])]:
-        renaming.visit(part)
-
-    def body(add: Callable[[ast.expr], ast.stmt]) -> ast.stmt:
-        inner = add(elt)
-        for k, g in reversed(list(enumerate(clauses))):
-            for test in reversed(g.ifs):
-                inner = ast.If(test, [inner], [])
-            if k:
-                inner = ast.For(g.target, g.iter, [inner], [])
-        return inner
-
-    return _list_of(frame, found, clauses[0].target, node, body)
-
-
-def _list_of(
-    frame: Frame,
-    found: Generator,
-    target: ast.expr,
-    node: ast.expr,
-    body: Callable[[Callable[[ast.expr], ast.stmt]], ast.stmt],
-) -> AbstractValue:
-    """The list that ``body``, which is given what adds an item, makes for each item of a generator."""
-    name = f"<list {frame.generators}>"
-    frame.env[name] = sequences.new_list(frame, [])
-
-    def add(value: ast.expr) -> ast.stmt:
-        append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
-        return ast.Expr(ast.Call(append, [value], []))
-
-    loop = ast.For(target, node, [body(add)], [])
-    ast.fix_missing_locations(ast.copy_location(loop, node))
-    block = frame.statement_block
-    _over_generator(frame, loop, found, frozenset(frame.env) | frame.liveness.local)
-    frame.statement_block = block
-    return frame.env.pop(name)
 
 
 _UNROLLED_AT_MOST = 1000  # iterations
@@ -291,7 +239,10 @@ def _global(frame: Frame, statement: ast.Global) -> None:
 
 def _delete(frame: Frame, statement: ast.Delete) -> None:
     for target in statement.targets:
-        if isinstance(target, ast.Name) and target.id in frame.env and cells.cell_of(frame, target.id) is None:
+        named = isinstance(target, ast.Name) and target.id in frame.liveness.local
+        if isinstance(target, ast.Name) and named and cells.cell_of(frame, target.id) is None:
+            with frame.at(target):
+                lookup(frame, target.id)  # which must be set
             reason = f"'{target.id}' was deleted"
             frame.env[target.id] = Poison(reason, help="leave out the del", kind=kinds.UNBOUND_VARIABLE)
             continue

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from adc.frontend.syntax.liveness import Function, own_nodes
+from adc.frontend.syntax.liveness import Function, free_names, own_nodes
 
 MOST_YIELDS = 8  # the loop's body stands in the place of each
 
 
 class Unsupported(Exception):
-    """A ``yield`` that is no statement, or more of them than ``MOST_YIELDS``."""
+    """What a generator function may not have."""
 
     def __init__(self, node: ast.AST, message: str, help: str) -> None:
         super().__init__(message)
@@ -39,6 +39,10 @@ def check(function: ast.FunctionDef) -> None:
     for n in yields:
         if n not in plain:
             raise Unsupported(n, "what yield gives back is not supported", "let yield be a statement of its own")
+    for r in own_nodes(function.body):
+        raised = r.exc.func if isinstance(r, ast.Raise) and isinstance(r.exc, ast.Call) else getattr(r, "exc", None)
+        if isinstance(r, ast.Raise) and isinstance(raised, ast.Name) and raised.id == "StopIteration":
+            raise Unsupported(r, "StopIteration in a generator function is a RuntimeError in Python", "write return")
     if len(yields) > MOST_YIELDS:
         message = f"a generator with more than {MOST_YIELDS} yields is not supported"
         raise Unsupported(yields[MOST_YIELDS], message, "put them into a loop, or return a list")
@@ -152,18 +156,31 @@ class Renaming(ast.NodeVisitor):
         self.names = names
 
     def visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            self.function(node)
+            return
         if isinstance(node, ast.Name):
             node.id = self.names.get(node.id, node.id)
-        elif isinstance(node, ast.arg):
-            node.arg = self.names.get(node.arg, node.arg)
-        elif isinstance(node, ast.FunctionDef):
-            node.name = self.names.get(node.name, node.name)
         elif isinstance(node, ast.alias):
             full = node.asname or node.name.split(".")[0]
             node.asname = self.names.get(full, full)
         elif isinstance(node, ast.Nonlocal):
             node.names = [self.names.get(n, n) for n in node.names]
         self.generic_visit(node)
+
+    def function(self, node: ast.FunctionDef | ast.Lambda) -> None:
+        """A function inside: its own variables, which keywords may name, keep their names."""
+        free = free_names(node)
+        outside: list[ast.expr] = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        body: list[ast.stmt] | list[ast.expr] = [node.body] if isinstance(node, ast.Lambda) else node.body
+        if isinstance(node, ast.FunctionDef):
+            node.name = self.names.get(node.name, node.name)
+            outside += node.decorator_list
+        for part in outside:
+            self.visit(part)
+        inside = Renaming({n: new for n, new in self.names.items() if n in free})
+        for s in body:
+            inside.visit(s)
 
 
 def _flags(names: Sequence[str], prefix: str, value: bool, place: ast.AST) -> list[ast.stmt]:

@@ -311,6 +311,9 @@ class _Analysis:
             return Effect(sets=None, jumps=EMPTY)
         if isinstance(s, ast.Return | ast.Raise):
             return replace(self._expressions([s]), sets=None)
+        if isinstance(s, ast.Delete):
+            own = frozenset(target.id for target in s.targets if isinstance(target, ast.Name))
+            return Effect(self._loads([s]) | own, EMPTY, own)
         if isinstance(s, ast.AugAssign):
             own = _stores([s.target])
             read = Effect(reads=own | self._loads([s.target, s.value]))

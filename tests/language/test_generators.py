@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -218,6 +220,14 @@ def stopped_early(x):
     return any(v > 1.0 for v in scaled(x))
 
 
+def stopped(x):
+    def items():
+        yield x[0]
+        raise StopIteration
+
+    return sum(items())
+
+
 @pytest.mark.parametrize(
     ("fn", "message"),
     [
@@ -225,6 +235,7 @@ def stopped_early(x):
         (passed_on, r"what pairs\(\) gives cannot be kept"),
         (beside, r"what count_from\(\) gives cannot be kept"),
         (sent, "what yield gives back"),
+        (stopped, r"write return"),
         (stopped_early, r"list\(f\(\.\.\.\)\)"),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
@@ -232,6 +243,123 @@ def stopped_early(x):
 def test_refused(fn, message):
     with pytest.raises(AdcError, match=message):
         adc.jit_grad(fn)(V)
+
+
+def handed_out(events, x):
+    events.append(1.0)
+    return x
+
+
+class Counted:
+    def __init__(self, x):
+        self.x, self.calls = x, 0
+
+    def itself(self):
+        self.calls += 1
+        return self
+
+    def items(self):
+        for v in self.x:
+            yield v * self.calls
+
+
+def evaluated_once(x):
+    events, rows = [0.0], [x, 2.0 * x, 3.0 * x]
+    total = sum(v * v for v in rows.pop().copy()) + len(rows)
+    squares = [v * v for v in handed_out(events, x).copy()]
+    counted = Counted(x)
+    return total + squares[1] * len(events) + sum(v for v in counted.itself().items()) * counted.calls
+
+
+def asked_late(x):
+    events = []
+
+    def noisy(k):
+        for v in x:
+            events.append(k)
+            yield v
+
+    def start():
+        events.append(5.0)
+        return x[0]
+
+    total = sum(noisy(1.0), start()) + sum((v * v for v in noisy(2.0)), start())
+    for k in range(len(events)):
+        total = 0.9 * total + events[k]
+    return total
+
+
+def item_by_item(x):
+    a, seen = x * 1.0, 0.0
+
+    def items():
+        nonlocal seen
+        for i in range(len(a)):
+            seen += 1.0
+            yield a[i]
+
+    def mix(total, v):
+        a[3] += 0.25
+        return 0.5 * total + v * seen
+
+    def rank(v):
+        a[2] -= 0.5
+        return v * seen
+
+    total = functools.reduce(mix, items(), x[1]) + functools.reduce(mix, (v * v for v in items() if v > 0.0))
+    most, least = max(items(), key=rank), min((v * w for v in items() for w in scaled(x) if w > v), key=rank)
+    return total + 2.0 * most + 3.0 * least + max(scaled(x[:0]), key=rank, default=x[4])
+
+
+def with_functions_inside(x):
+    def scaled_twice(k, v):
+        def product(k, more=1.0):
+            return k * more
+
+        square = lambda v: v * v
+        for i, w in enumerate(scaled(x)):
+            yield product(k=w, more=k) + i * square(v=v)
+
+    return sum(scaled_twice(2.0, x[0]))
+
+
+@pytest.mark.parametrize("fn", [evaluated_once, asked_late, item_by_item, with_functions_inside])
+def test_what_happens_between_items(fn):
+    check(fn, (V,))
+
+
+def nothing_folded(x):
+    return functools.reduce(lambda a, b: a * b, scaled(x))
+
+
+def nothing_ranked(x):
+    return min(scaled(x), key=abs)
+
+
+def never_set(x):
+    def items():
+        if x[0] > 100.0:
+            late = 1.0
+        yield late
+
+    return sum(items())
+
+
+@pytest.mark.parametrize(
+    ("fn", "kind", "message"),
+    [
+        (nothing_folded, TypeError, r"reduce\(\) of empty iterable with no initial value"),
+        (nothing_ranked, ValueError, r"min\(\) iterable argument is empty"),
+        (never_set, UnboundLocalError, r"'late'"),
+    ],
+)
+def test_errors_of_python(fn, kind, message):
+    compiled = adc.jit_grad(fn)
+    for f in (fn, compiled):
+        with pytest.raises(kind):
+            f(V[:0] if fn is not never_set else V)
+    with pytest.raises(kind, match=message):
+        compiled(V[:0] if fn is not never_set else V)
 
 
 def test_an_error_in_a_generator_stands_at_its_line():

@@ -166,19 +166,65 @@ def deletions(x):
     return total * items[0] * named["b"] * settings.first * settings.scale * items.pop(int(x[3] + 0.5))
 
 
+def places_from_the_end(x):
+    v = np.sort(x)
+    k = bisect.bisect_left(v, 9.0, 0, -1) + bisect.bisect_right(v, 9.0, 0, -2)  # to Python's own -1 is no number here
+    pairs = [(1, x[0]), (0, x[1]), (1, x[2]), (0, x[3])]
+    first, last = heapq.nsmallest(2, pairs, key=lambda p: p[0]), heapq.nlargest(3, pairs, key=lambda p: p[0])
+    return v[k - 1] * first[1][1] + 2.0 * first[0][1] + 3.0 * last[0][1] * last[1][1] + last[2][1]
+
+
 def test_what_was_deleted():
     def f(x):
         y = 2.0 * x
         del y
         return y  # noqa: F821
 
-    with pytest.raises(AdcError, match="'y' was deleted"):
-        adc.jit_grad(f)(1.0)
+    def sometimes(x):
+        y = 2.0 * x
+        if x > 3.0:
+            del y
+        return y
+
+    def in_a_loop(x):
+        y = 2.0 * x
+        for k in range(int(x)):
+            if k > 3:
+                del y
+        return y
+
+    def twice(x):
+        y = 2.0 * x
+        del y
+        del y  # noqa: F821
+        return x
+
+    for function in (f, sometimes, in_a_loop, twice):
+        with pytest.raises(AdcError, match="'y' was deleted"):
+            adc.jit_grad(function)(1.0)
+
+
+def test_what_is_deleted_where_it_is_not_read():
+    def f(x):
+        total, y = 0.0, 2.0 * x
+        if x > 0.5:
+            z = x * y
+            total += z
+            del z, y
+        else:
+            del y
+        y = 3.0 * x
+        return total * y
+
+    check(f, (1.0,), (0.25,))
 
 
 @pytest.mark.parametrize(
     "fn",
-    [known_orders, deletions, heaps, places, orders, streams, lists_of_streams, endless, spread, quiet],
+    [
+        *(known_orders, deletions, heaps, places, places_from_the_end, orders),
+        *(streams, lists_of_streams, endless, spread, quiet),
+    ],
     ids=lambda f: f.__name__,
 )
 def test_values_and_gradients(fn):

@@ -1,0 +1,137 @@
+"""What functions that go through a generator make of it: lists, and what ``reduce``, ``min`` and ``max`` give."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+
+from adc.frontend.containers import sequences
+from adc.frontend.data.values import AbstractValue, Generator, Static
+from adc.frontend.expressions.evaluation import evaluate
+from adc.frontend.frame import Frame
+from adc.frontend.statements.execution import over_generator
+from adc.frontend.syntax.generators import Renaming
+
+Adding = Callable[[ast.expr], list[ast.stmt]]  # what is done with an item
+
+
+def list_of_generator(frame: Frame, found: AbstractValue, node: ast.expr) -> AbstractValue:
+    """All that the generator ``found`` gives, or the comprehension ``node`` that goes through it, in a list."""
+    assert isinstance(found, Generator)
+    frame.generators += 1
+    name = f"<list {frame.generators}>"
+    frame.env[name] = sequences.new_list(frame, [])
+
+    def add(value: ast.expr) -> list[ast.stmt]:
+        append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+        return [ast.Expr(ast.Call(append, [value], []))]
+
+    _go_through(frame, found, node, add)
+    return frame.env.pop(name)
+
+
+def list_of_comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
+    """``[elt for target in f(...) if test ...]`` of a generator function ``f``."""
+    return list_of_generator(frame, evaluate(frame, node.generators[0].iter), node)
+
+
+def fold(
+    frame: Frame,
+    callee: AbstractValue,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    at: int,
+    node: ast.expr,
+) -> AbstractValue | None:
+    """What ``reduce(f, generator, initial)``, and ``min`` and ``max`` with a key, make of the generator ``args[at]``;
+    None for other functions. They call a function between one item and the next, and either may see what the other
+    changes."""
+    found = args[at]
+    assert isinstance(callee, Static) and isinstance(found, Generator)
+    given: dict[str, AbstractValue] = {}
+    if callee.value is functools.reduce and at == 1 and len(args) < 4 and not kwargs:
+        given = {"call": args[0], "first": Static(len(args) < 3), **({"best": args[2]} if len(args) > 2 else {})}
+        source, empty = _REDUCE, 'raise TypeError("reduce() of empty iterable with no initial value")'
+    elif callee.value in (min, max) and len(args) == 1 and "key" in kwargs and not kwargs.keys() - {"key", "default"}:
+        if isinstance(kwargs["key"], Static) and kwargs["key"].value is None:
+            return None
+        given = {"call": kwargs["key"], "first": Static(True)}
+        name = callee.value.__name__
+        source = _EXTREMUM.format("<" if callee.value is min else ">")
+        empty = f'raise ValueError("{name}() iterable argument is empty")'
+        if "default" in kwargs:
+            given["default"], empty = kwargs["default"], "best = default"
+    else:
+        return None
+    frame.generators += 1
+    prefix = f"<fold {frame.generators}>"
+    names = Renaming({n: prefix + n for n in ("call", "first", "item", "best", "rank", "least", "default")})
+    frame.env.update({prefix + n: v for n, v in given.items()})
+
+    def parsed(text: str) -> list[ast.stmt]:
+        statements = ast.parse(text).body
+        for s in statements:
+            names.visit(s)
+            for n in ast.walk(s):
+                if "lineno" in n._attributes:
+                    ast.copy_location(n, node)
+        return statements
+
+    def add(value: ast.expr) -> list[ast.stmt]:
+        return [ast.Assign([ast.Name(prefix + "item", ast.Store())], value), *parsed(source)]
+
+    _go_through(frame, found, node, add, parsed(f"if first: {empty}"), prefix + "best")
+    result = evaluate(frame, ast.copy_location(ast.Name(prefix + "best", ast.Load()), node))
+    for name in [n for n in frame.env if n.startswith(prefix)]:
+        del frame.env[name]
+    return result
+
+
+_REDUCE = """
+if first:
+    best = item
+    first = False
+else:
+    best = call(best, item)
+"""
+_EXTREMUM = """
+rank = call(item)
+if first:
+    best = item
+    least = rank
+    first = False
+elif rank {} least:
+    best = item
+    least = rank
+"""
+
+
+def _go_through(
+    frame: Frame, found: Generator, node: ast.expr, add: Adding, at_last: Sequence[ast.stmt] = (), made: str = ""
+) -> None:
+    """Do ``add`` with all that a generator, or the comprehension ``node`` that goes through it, gives; ``made``: the
+    variable that comes of it. The variables of a comprehension get other names."""
+    if not isinstance(node, ast.ListComp | ast.GeneratorExp):
+        item = f"<item {frame.generators}>"
+        target: ast.expr = ast.Name(item, ast.Store())
+        body = add(ast.Name(item, ast.Load()))
+    else:
+        clauses, elt = copy.deepcopy(node.generators), copy.deepcopy(node.elt)
+        names = {n.id for g in clauses for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        renaming = Renaming({n: f"<in {frame.generators}>{n}" for n in names})
+        for part in [elt, *(p for g in clauses for p in (g.target, *g.ifs)), *(g.iter for g in clauses[1:])]:
+            renaming.visit(part)
+        body = add(elt)
+        for k, g in reversed(list(enumerate(clauses))):
+            for test in reversed(g.ifs):
+                body = [ast.If(test, body, [])]
+            if k:
+                body = [ast.For(g.target, g.iter, body, [])]
+        target = clauses[0].target
+    loop = ast.For(target, node, body, list(at_last))
+    ast.fix_missing_locations(ast.copy_location(loop, node))
+    block = frame.statement_block
+    over_generator(frame, loop, found, frozenset(frame.env) | frame.liveness.local | {made})
+    frame.statement_block = block
