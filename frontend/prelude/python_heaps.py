@@ -71,11 +71,11 @@ def _sink(heap: Any, place: Any) -> None:
 
 
 def nsmallest(n: Any, iterable: Any, key: Any = None) -> Any:
-    return sorted(iterable, key=key)[: n if n > 0 else 0]
+    return sorted(iterable, key=key)[: max(n, 0)]
 
 
 def nlargest(n: Any, iterable: Any, key: Any = None) -> Any:
-    return sorted(iterable, key=key, reverse=True)[: n if n > 0 else 0]
+    return sorted(iterable, key=key, reverse=True)[: max(n, 0)]
 
 
 def bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> Any:
