@@ -111,7 +111,8 @@ class Tracer:
     def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
         self.outer[key] = name, fetch
 
-    collected, comprehended, folded = map(staticmethod, (list_of_generator, list_of_comprehension, fold))
+    collected, comprehended = staticmethod(list_of_generator), staticmethod(list_of_comprehension)
+    folded = staticmethod(fold)
     captured = staticmethod(capture)
 
     def consult(self, function: object) -> None:
