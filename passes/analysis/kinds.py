@@ -30,6 +30,13 @@ SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - RE
 """Without regions, and neither reading nor writing memory nor ending the run."""
 
 
+def is_elementwise(user: Op, position: int) -> bool:
+    """Whether what uses an array at an operand accesses elements of it, sets all of them, or asks for an extent."""
+    if user.opdef is ops.fill:
+        return position == 1
+    return ELEMENT.get(user.opdef) == position or user.opdef is ops.dim
+
+
 def adds_ones(reshape: Op) -> bool:
     """Whether all that it does is to add and to drop dimensions of extent one."""
     return all(m == n == 1 or not m or not n for m, n in reshape.attrs["groups"])

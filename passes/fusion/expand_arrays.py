@@ -29,7 +29,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside, of_kinds
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType
-from adc.passes.analysis.kinds import COUNTED, ELEMENT
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, is_elementwise
 from adc.passes.building import nest
 from adc.passes.rewrite import put_instead
 
@@ -97,7 +97,7 @@ class _Rows:
         if t.strides is not None or isinstance(t.element, MemRefType) or TAPE in row.attrs:
             return False
         uses = [(op, k) for made in (row, *self.loads) for op, k in made.result.uses if op is not self.store]
-        return all(_is_plain(op, k) for op, k in uses)
+        return all(is_elementwise(op, k) for op, k in uses)
 
     def expand(self) -> None:
         row, tape = self.row, self.tape
@@ -119,12 +119,6 @@ class _Rows:
         for op in (self.store, *self.loads, row, tape):
             put_instead(op, [])
             op.drop()
-
-
-def _is_plain(user: Op, position: int) -> bool:
-    if user.opdef is ops.fill:
-        return position == 1
-    return ELEMENT.get(user.opdef) == position or (user.opdef is ops.dim)
 
 
 def _replace(user: Op, array: Value, at: Sequence[Value], extents: Sequence[Value | int]) -> None:

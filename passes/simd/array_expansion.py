@@ -18,7 +18,7 @@ from adc.ir.loop_attrs import SMALL_ARRAYS
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType
-from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.analysis.kinds import ELEMENT, is_elementwise
 
 MOST_ELEMENTS = 512
 """Of an array that there is for each lane."""
@@ -30,17 +30,11 @@ def is_expandable(alloc: Op, loop: Op) -> bool:
     assert isinstance(t, MemRefType)
     if t.strides is not None or isinstance(t.element, MemRefType) or not t.rank:
         return False
-    if any(inside(v, loop) for v in alloc.operands) or not all(map(_is_plain, *zip(*alloc.result.uses, strict=True))):
+    uses = alloc.result.uses
+    if any(inside(v, loop) for v in alloc.operands) or not all(is_elementwise(op, k) for op, k in uses):
         return False
     size = known_size(alloc)
     return bool(loop.attrs.get(SMALL_ARRAYS)) if size is None else size <= MOST_ELEMENTS
-
-
-def _is_plain(user: Op, position: int) -> bool:
-    """Whether it accesses elements, sets all of them, or asks for an extent."""
-    if user.opdef is ops.fill:
-        return position == 1
-    return ELEMENT.get(user.opdef) == position or user.opdef is ops.dim
 
 
 def known_size(alloc: Op) -> int | None:
