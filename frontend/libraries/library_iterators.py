@@ -22,7 +22,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Range, Scalar, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.iteration import Indexed, Known, count_of, unravelled
+from adc.frontend.iteration import Indexed, Items, Known, count_of, unravelled
 from adc.frontend.libraries.creation import need_array, shape_argument
 from adc.frontend.libraries.library_containers import _list, stored
 from adc.frontend.libraries.rules import Rule, need_numbers, no_keywords, positional, static_of, take
@@ -43,24 +43,27 @@ def _map(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abstr
     no_keywords("map", kwargs)
     if len(args) < 2:
         raise refuse(current_loc(), "map() takes a function and what to call it for", kind=kinds.WRONG_CALL)
-    return _mapped(frame, args[0], args[1:])
+    rows = iteration.zipped(frame, args[1:]).items
+    return called_for(frame, "map", args[0], rows, iteration.is_ahead(args[1:]))
 
 
-def _mapped(frame: Frame, function: AbstractValue, values: Sequence[AbstractValue]) -> Stream:
-    """``map(function, *values)``: the function is called for an item when that is asked for."""
-    rows = iteration.zipped(frame, values).items
+def called_for(frame: Frame, name: str, function: AbstractValue, rows: Items, ahead: bool) -> Stream:
+    """What a function gives for each row of arguments: it is called for an item when that is asked for."""
 
     def call(row: AbstractValue) -> AbstractValue:
-        assert isinstance(row, Tuple)
-        return arrays.settled(frame, frame.tracer.call(frame, function, row.items, {}))
+        given = sequences.known_items(frame, row)
+        if given is None:
+            message = f"how many items {describe_type(row)} has is not known when the function is compiled"
+            raise refuse(current_loc(), message, "write a for statement", kind=kinds.UNSUPPORTED_CALL)
+        return arrays.settled(frame, frame.tracer.call(frame, function, given, {}))
 
     def unrolled(of: Known) -> Known:
         return Known(of.count, lambda k: call(of.item(k)), of.limits)
 
     if isinstance(rows, Known):
-        return Stream("map", unrolled(rows), iteration.is_ahead(values))
-    known_ = unrolled(rows.known) if rows.known else None
-    return Stream("map", Indexed(rows.length, lambda k: call(rows.item(k)), known_), iteration.is_ahead(values))
+        return Stream(name, unrolled(rows), ahead)
+    known = unrolled(rows.known) if rows.known else None
+    return Stream(name, Indexed(rows.length, lambda k: call(rows.item(k)), known), ahead)
 
 
 def _filter(frame: Frame, keep: AbstractValue, x: AbstractValue) -> AbstractValue:

@@ -30,10 +30,11 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import Indexed, Items, Known
 from adc.frontend.libraries.container_methods import extend
-from adc.frontend.libraries.library_iterators import by_program
+from adc.frontend.libraries.library_iterators import by_program, called_for
 from adc.frontend.libraries.rules import Rule, no_keywords, positional, take
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.numeric.scalars import binary
+from adc.frontend.numeric.slices import is_none
 from adc.frontend.objects import heap
 from adc.frontend.prelude import python_streams
 from adc.frontend.traps import trap_unless
@@ -52,7 +53,7 @@ def _chain(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abs
     counts = [_known_count(p) for p in parts]
     if None not in counts:
         places = [(p, k) for p, count in zip(parts, counts, strict=True) for k in range(count or 0)]
-        return Stream("itertools.chain", Known(len(places), lambda k: _item(*places[k])), any(map(_is_ahead, args)))
+        return Stream("itertools.chain", Known(len(places), lambda k: _item(*places[k])), iteration.is_ahead(args))
     if any(isinstance(a, Array) and a.rank > 1 for a in args):
         message = "itertools.chain() of arrays of several dimensions is not supported"
         raise refuse(current_loc(), message, "use np.concatenate", kind=kinds.NOT_ITERABLE)
@@ -96,26 +97,27 @@ def _islice(frame: Frame, x: AbstractValue, *bounds: AbstractValue) -> AbstractV
     items = iteration.need(frame, x, "itertools.islice")
     given = (Static(0), *bounds) if len(bounds) == 1 else bounds
     start, stop, step = (*given, Static(1))[:3]
-    start, step = (Static(d) if _is_none(v) else v for v, d in ((start, 0), (step, 1)))
+    start, step = (Static(d) if is_none(v) else v for v, d in ((start, 0), (step, 1)))
     numbers = [known_int(v) for v in (start, stop, step)]
-    all_known = all(_is_none(v) or n is not None for v, n in zip((start, stop, step), numbers, strict=True))
+    all_known = all(is_none(v) or n is not None for v, n in zip((start, stop, step), numbers, strict=True))
     if all_known and any(n is not None and n < (k == 2) for k, n in enumerate(numbers)):
         raise refuse(current_loc(), "islice() takes no negative numbers", kind=kinds.INVALID_VALUE)
     count = _known_count(items)
     if count is not None and all_known:
         places = range(count)[slice(*numbers)]
-        return Stream("itertools.islice", Known(len(places), lambda k: _item(items, places[k])), _is_ahead(x))
+        found = Known(len(places), lambda k: _item(items, places[k]))
+        return Stream("itertools.islice", found, iteration.is_ahead([x]))
     if isinstance(items, Known):
         message = f"itertools.islice() of {describe_type(x)} takes numbers that are known when the function is compiled"
         raise refuse(current_loc(), message, kind=kinds.NOT_CONSTANT)
     first, by = (_counting(v) for v in (start, step))
     length = dim_value(items.length)
-    last = length if _is_none(stop) else ops.minsi(_counting(stop), length)
+    last = length if is_none(stop) else ops.minsi(_counting(stop), length)
     for v, least in ((first, 0), (last, 0), (by, 1)):
         fits = ops.cmpi(v, const_index(least), predicate="sge")
         trap_unless(fits, "ValueError", "the numbers of islice() must be None or not negative, {}", v)
     left = ops.maxsi(ops.divsi(last - first + (by - 1), by), const_index(0))
-    return Stream("itertools.islice", Indexed(left, lambda k: items.item(first + k * by)), _is_ahead(x))
+    return Stream("itertools.islice", Indexed(left, lambda k: items.item(first + k * by)), iteration.is_ahead([x]))
 
 
 def _counting(v: AbstractValue) -> Value:
@@ -125,31 +127,9 @@ def _counting(v: AbstractValue) -> Value:
     return convert(as_scalar(v), i64)
 
 
-def _is_none(v: AbstractValue) -> bool:
-    return isinstance(v, Static) and v.value is None
-
-
-def _is_ahead(v: AbstractValue) -> bool:
-    return isinstance(v, Stream) and v.ahead
-
-
 def _starmap(frame: Frame, function: AbstractValue, x: AbstractValue) -> AbstractValue:
     rows = iteration.need(frame, x, "itertools.starmap")
-
-    def call(row: AbstractValue) -> AbstractValue:
-        args = sequences.known_items(frame, row)
-        if args is None:
-            message = f"how many items {describe_type(row)} has is not known when the function is compiled"
-            raise refuse(current_loc(), message, "write a for statement", kind=kinds.UNSUPPORTED_CALL)
-        return frame.tracer.call(frame, function, args, {})
-
-    def unrolled(of: Known) -> Known:
-        return Known(of.count, lambda k: call(of.item(k)), of.limits)
-
-    if isinstance(rows, Known):
-        return Stream("itertools.starmap", unrolled(rows), _is_ahead(x))
-    known = unrolled(rows.known) if rows.known else None
-    return Stream("itertools.starmap", Indexed(rows.length, lambda k: call(rows.item(k)), known), _is_ahead(x))
+    return called_for(frame, "itertools.starmap", function, rows, iteration.is_ahead([x]))
 
 
 def _repeat(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
@@ -193,7 +173,7 @@ def _cycle(frame: Frame, x: AbstractValue) -> AbstractValue:
     count = ops.select(some, const_index(ENDLESS), const_index(0))
     each = found
     turns = Indexed(count, lambda k: each.item(ops.remsi(k, length)))
-    return Stream("itertools.cycle", turns, _is_ahead(x) or _may_change(frame, x))
+    return Stream("itertools.cycle", turns, iteration.is_ahead([x]) or _may_change(frame, x))
 
 
 def _may_change(frame: Frame, x: AbstractValue) -> bool:

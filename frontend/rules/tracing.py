@@ -41,6 +41,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar
 from adc.frontend.numeric.scalars import binary
+from adc.frontend.numeric.slices import is_none
 from adc.frontend.objects import heap
 from adc.frontend.rules.checks import check_effects, check_result
 from adc.frontend.rules.cotangents import Spread, float_leaves, shaped_as
@@ -171,7 +172,7 @@ class Ruled:
         given_by = self._packed(packed, positional)
         if rule.kind == "scalar":
             # Nobody said that a partial derivative that is not given is zero.
-            given_by = [v for v, c in zip(given_by, cotangents, strict=True) if not _is_none(c)]
+            given_by = [v for v, c in zip(given_by, cotangents, strict=True) if not is_none(c)]
         self._note_unknown(packed, given_by)
         return Part(first, value, second, inputs, [spread.found[x] for x in order], tuple(places[x] for x in order))
 
@@ -206,7 +207,7 @@ class Ruled:
 
         def pull(g: AbstractValue) -> AbstractValue:
             assert isinstance(g, Scalar)
-            return Tuple(tuple(p if _is_none(p) else binary("*", g, as_scalar(p)) for p in partials))
+            return Tuple(tuple(p if is_none(p) else binary("*", g, as_scalar(p)) for p in partials))
 
         return value, pull
 
@@ -361,10 +362,6 @@ def _at_run_time(v: AbstractValue) -> AbstractValue:
     if isinstance(v, Static) and isinstance(v.value, float):
         return as_scalar(v)
     return v.of(map(_at_run_time, v.items)) if isinstance(v, Compound) else v
-
-
-def _is_none(v: AbstractValue) -> bool:
-    return isinstance(v, Static) and v.value is None
 
 
 def _place(leaf: Scalar | Array) -> int:

@@ -274,3 +274,16 @@ def test_changes_while_a_chain_is_gone_through_are_refused():
 
     with pytest.raises(AdcError, match="ahead of the loop"):
         adc.jit_grad(f)(V.copy())
+
+
+def test_what_starmap_gives_does_not_change_with_the_arguments():
+    def f(x, y):
+        total = 0.0
+        for z in itertools.starmap(np.add, [(x, y), (y, x)]):
+            x[0] = 5.0
+            total += z[0]
+        kept = list(itertools.starmap(np.multiply, [(x, y)]))
+        x[0] = 7.0
+        return total + kept[0][0]
+
+    check(f, (V, V + 1.0))
