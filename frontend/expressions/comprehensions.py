@@ -90,9 +90,10 @@ class Walk:
         with self.frame.at(source):
             found = sequence(self.frame, value)
         if found is None:
-            help = "make a list of it: list(f(...))" if isinstance(value, Generator) else ""
-            message = f"a comprehension cannot go through {describe_type(value)}" if help else ""
-            message = message or f"cannot loop over {describe_type(value)}"
+            message, help = f"cannot loop over {describe_type(value)}", ""
+            if isinstance(value, Generator):
+                message = f"a comprehension cannot go through {describe_type(value)}"
+                help = "make a list of it: list(f(...))"
             raise refuse(self.frame.loc(source), message, help, kind=kinds.NOT_ITERABLE)
         return found
 

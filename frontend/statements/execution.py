@@ -63,11 +63,9 @@ def _for(frame: Frame, statement: ast.For) -> None:
         raise refuse(
             frame.loc(statement.iter),
             f"{value.name}() in a for statement is not supported: it would look at all items ahead of the loop",
-            "write the condition into the loop: for x in v: if keep(x): ..."
-            if value.name == "filter"
-            else _COUNTED
-            if value.name == "itertools.cycle"
-            else f"if nothing happens to the items meanwhile, make a list first: list({value.name}(...))",
+            _AHEAD.get(
+                value.name, f"if nothing happens to the items meanwhile, make a list first: list({value.name}(...))"
+            ),
             kind=kinds.NOT_ITERABLE,
         )
     body = partial(loop_body, frame, statement, _execute_one)
@@ -90,7 +88,10 @@ def _for(frame: Frame, statement: ast.For) -> None:
     after_loop(frame, statement, _execute_one)
 
 
-_COUNTED = "count, and take the remainder: for k in itertools.count(): x = v[k % len(v)]"
+_AHEAD = {
+    "filter": "write the condition into the loop: for x in v: if keep(x): ...",
+    "itertools.cycle": "count, and take the remainder: for k in itertools.count(): x = v[k % len(v)]",
+}
 
 
 def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
