@@ -26,7 +26,7 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
-from adc.options import Derivative, Options, Selection
+from adc.options import NAN, Derivative, Options, Selection
 from adc.parts import part_of as part_of
 from adc.passes import pipelines
 from adc.passes.analysis.machine import made_for
@@ -242,7 +242,7 @@ class Staged:
             unite_extents(traced.module, shared)
         if self.subject.options.checkpoint is not None:
             passes = pipelines.in_steps(passes)
-        if self.subject.options.debug:
+        if self.subject.options.debug == NAN:
             passes = (*passes, MarkForward())
         return self.subject.remembered.simplified(traced.module, lambda m: self._run(m, passes, "simplify"))
 

@@ -10,14 +10,14 @@ from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering.lower import Lowered, lower_module
-from adc.backend.lowering.lower_units import lower_units
+from adc.backend.lowering.lower_units import NO_UNITS, lower_units
 from adc.backend.lowering.module_emitter import Unit
 from adc.backend.optimize import Optimized, optimize, optimize_or_find_all, vectorises
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
 from adc.kernels import KernelLibrary, library_for
 from adc.loadable import Builtin, Loadable, stubs
-from adc.options import Options
+from adc.options import GDB, NAN, Options
 from adc.passes import pipelines
 from adc.passes.analysis import machine
 from adc.passes.analysis.machine import Machine
@@ -50,7 +50,7 @@ class Cpu:
         lowered = pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block), owner)
         if shared is not None:
             lowered = (InlineShared(shared.grid), *pipelines.without_rows(lowered))
-        return (CheckFinite(), *lowered) if options.debug else lowered
+        return (CheckFinite(), *lowered) if options.debug == NAN else lowered
 
     def kernels(self, options: Options) -> KernelLibrary | None:
         return library_for(options)
@@ -93,8 +93,9 @@ def _object_code(
     exports = list(dict.fromkeys(s.function for s in signatures))
     threads, vectors = options.parallel, vectorises(options.level)
     counted = CountSteps(exports).run(module)
-    apart = lower_units(counted, threads=threads, vectors=vectors)
-    lowered = _lowered(counted, exports, threads, vectors, units=apart.units)
+    lines = options.debug == GDB  # units do not know theirs
+    apart = NO_UNITS if lines else lower_units(counted, threads=threads, vectors=vectors)
+    lowered = _lowered(counted, exports, threads, vectors, debug=lines, units=apart.units)
     symbols = stubs(signatures)
     entries = {s.function: f"adc.entry{k}" for k, s in enumerate(signatures)}
     fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]

@@ -271,7 +271,8 @@ def jit_grad(
     environment variable ``ADC_CONTRACT`` says, 0 or 1).
 
     ``debug="nan"`` (or ``ADC_DEBUG=nan``) stops at the first NaN or infinity that is made of finite numbers, in the
-    function or a derivative, and names line and variable.
+    function or a derivative, and names line and variable. ``debug="gdb"`` (or ``ADC_DEBUG=gdb``) lets debuggers break
+    on lines of the function, in derivatives, too (docs/howto-debugging.md).
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)

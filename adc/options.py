@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from adc.passes.stencil_adjoints import strategy_costs
 Engine = Literal["native", "interpreter"]
 ArgNums = int | Iterable[int] | None
 ArgNames = str | Iterable[str]
+NAN, GDB = DEBUG = "nan", "gdb"
 
 
 def default_level() -> int:
@@ -40,11 +42,11 @@ def default_contract() -> bool:
 
 
 def default_debug() -> str | None:
-    """What compiled code looks for where nothing is said: ``ADC_DEBUG``, which is ``nan`` or nothing."""
+    """How compiled code is debugged where nothing is said: ``ADC_DEBUG``, which is ``nan``, ``gdb`` or nothing."""
     given = os.environ.get("ADC_DEBUG", "")
-    if given not in ("", "0", "nan"):
-        raise kinds.INVALID_OPTION(f"ADC_DEBUG must be nan, not {given!r}")
-    return "nan" if given == "nan" else None
+    if given not in ("", "0", *DEBUG):
+        raise kinds.INVALID_OPTION(f"ADC_DEBUG must be nan or gdb, not {given!r}")
+    return given if given in DEBUG else None
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,9 @@ class Options:
     time loops of stencils are run in one sweep over memory, where that is right, ``"auto"``, or None.
     ``lapack``: whether decompositions of matrices are LAPACK's, which is called by the addresses that SciPy has of it:
     by default where SciPy is installed, unless ``ADC_LAPACK`` is 0. Object files do without.
-    ``debug``: ``"nan"`` for code that stops where a NaN or an infinity is first made, on one thread; by default what
-    ``ADC_DEBUG`` says. ``shared``: which arguments are shared out among ranks (``adc.distribute``).
+    ``debug``: ``"nan"`` for code that stops where a NaN or an infinity is first made, on one thread; ``"gdb"`` for code
+    that debuggers know the lines of; by default what ``ADC_DEBUG`` says. ``shared``: which arguments are shared out
+    among ranks (``adc.distribute``).
     """
 
     threads: int | None = None
@@ -86,10 +89,12 @@ class Options:
     shared: Shared | None = None
 
     def __post_init__(self) -> None:
-        if self.debug not in (None, "nan"):
-            raise kinds.INVALID_OPTION(f"debug must be 'nan' or None, not {self.debug!r}")
-        if self.debug:  # what is first, is first in the order of the program
+        if self.debug not in (None, *DEBUG):
+            raise kinds.INVALID_OPTION(f"debug must be 'nan', 'gdb' or None, not {self.debug!r}")
+        if self.debug == NAN:  # what is first, is first in the order of the program
             object.__setattr__(self, "parallel", False)
+        if self.debug == GDB and not sys.platform.startswith("linux"):
+            raise kinds.INVALID_OPTION("debug='gdb' is for Linux", help="leave it out, or unset ADC_DEBUG")
         for name in ("parallel", "bounds", "contract", "deterministic"):
             if not isinstance(getattr(self, name), (bool, int, np.bool_)):  # any text would be true, "no" as well
                 raise kinds.INVALID_OPTION(f"{name} must be True or False, not {getattr(self, name)!r}")

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from adc.backend import perf_map
+from adc.backend import debuggers, elf, perf_map
 from adc.backend.target import host, initialise, libmvec, openmp
 from adc.ir import forks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Library:
     """Loaded code: the addresses of its exported symbols. It is unloaded when the last reference to this is gone."""
 
@@ -48,20 +48,28 @@ class Engine:
         """Link object code (one object or several) and return the addresses of ``exports``."""
         builder = llvm.JITLibraryBuilder()
         objects = [object_code] if isinstance(object_code, bytes) else list(object_code)
+        debugged, names = any(map(debuggers.has_lines, objects)), perf_map.wanted()
         for item in objects:
             builder.add_object_img(item)
+        asked = set(exports)
+        if debugged or names:  # where code is, is known of what is asked for
+            asked.update(s.name for item in objects for s in elf.functions(item) if s.is_exported)
         builder.add_current_process()
         for name, address in {**self._symbols, **(symbols or {})}.items():
             builder.import_symbol(name, address)
-        for name in exports:
+        for name in asked:
             builder.export_symbol(name)
         with self._lock:
             tracker = builder.link(self._jit, f"adc.{next(self._numbers)}")
-        addresses = {name: tracker[name] for name in exports}
-        if perf_map.wanted():
+        addresses = {name: tracker[name] for name in asked}
+        if names:
             for item in objects:
                 perf_map.write(item, addresses)
-        return Library(addresses, tracker)
+        library = Library(addresses, tracker)
+        if debugged:
+            for item in objects:
+                debuggers.show(item, addresses, library)
+        return library
 
 
 @functools.cache

@@ -12,15 +12,13 @@ become one LLVM module in which only the functions of the interface are visible 
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from adc.backend import llvm_text
+from adc.backend import llvm_text, shared_library
 from adc.backend.ahead.aot_status import failure_ir, shared_ir
 from adc.backend.ahead.aot_wrappers import wrapper_ir
 from adc.backend.ahead.c_names import LIBRARY
@@ -32,7 +30,6 @@ from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized
 from adc.backend.support import contexts, products, sorts, team
 from adc.backend.target import Target, host
-from adc.ir import kinds
 from adc.ir.core import Module
 
 
@@ -66,17 +63,7 @@ class Built:
 
     def shared(self, path: Path, compiler: str | None = None) -> None:
         """Write a shared library, linked by the C compiler (``$CC``, or ``cc``). Raises ``AdcError`` if that fails."""
-        compiler = compiler or os.environ.get("CC") or "cc"
-        with tempfile.TemporaryDirectory() as folder:
-            part = Path(folder) / "code.o"
-            part.write_bytes(self.object_code)
-            command = [*compiler.split(), "-shared", "-o", str(path), str(part), *self.libraries]
-            try:
-                run = subprocess.run(command, capture_output=True, text=True, check=False)
-            except OSError as error:
-                raise kinds.TOOL_FAILED(f"cannot run the linker {compiler!r}: {error}") from None
-        if run.returncode:
-            raise kinds.TOOL_FAILED(f"linking failed: {' '.join(command)}\n{run.stderr.strip()}")
+        shared_library.link(self.object_code, path, self.libraries, compiler)
 
 
 def build(

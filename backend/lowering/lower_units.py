@@ -33,6 +33,9 @@ class Units:
     lowered: tuple[Lowered, ...]
 
 
+NO_UNITS = Units({}, {}, frozenset(), ())
+
+
 def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target | None = None) -> Units:
     """Lower the functions marked ``adc.unit``, callees first, as ``lower_module`` does with ``polls``.
 
