@@ -99,8 +99,11 @@ SMALL_ARRAYS: Pipeline = (
 CONTRACT: Pipeline = (ReplaceSmallArrays(), *TIDY, DeadStores(), DCE())
 """After loops over elements have become the outermost: arrays of one element are numbers."""
 
+_SHORT = 16  # operations of a function that returns a view of an array: its call would be as long
+
 PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
+    Inline(most=_SHORT, anywhere=True),  # so that it is seen in their callers which memory it is
     *SIMPLIFY,
     IfChanged(Inline(), (*SIMPLIFY, Canonicalize(), DCE())),  # of parts that functions took, extents are one by now
     IfChanged(UpliftWhiles(), SIMPLIFY),

@@ -1,5 +1,6 @@
 """Small functions that are called in loops become part of them, and loops that are called from one place, or that are
-short, part of their callers.
+short, part of their callers. Functions that are hardly more than their call, as those that return a view of an array,
+become part of all.
 
 What a callee does to an array is known as a whole only; inside the loop its subscripts are seen, so that the loop can
 be shown to be parallel, checks of subscripts can be made before it, and its adjoint needs no record of the call. And
@@ -32,10 +33,12 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 class Inline:
     """Put callees of at most ``most`` operations in the place of calls in loops, and callees with loops in the place of
     their only call, or of all if that makes no more than ``most`` operations, until a function has grown by ``growth``.
-    Functions that nobody calls any more go."""
+    ``anywhere``: callees that are no longer than that in the place of all calls. Functions that nobody calls any more
+    go."""
 
     most: int = 120
     growth: int = 600
+    anywhere: bool = False
     name: ClassVar[str] = "inline"
 
     def run(self, module: Module) -> Module:
@@ -49,6 +52,8 @@ class Inline:
             left = self.growth
             several = sum(_is_call(op) and op.attrs["callee"] in joined for op in func.walk()) > 1
             beside = joined if func.name in loops or several else set()
+            if self.anywhere:
+                beside = set(calls)
             work = list(_calls(func.body, beside, inside=False))
             while work:
                 call = work.pop(0)
