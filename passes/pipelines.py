@@ -32,8 +32,8 @@ from adc.passes.ranks.owner_computes import OwnerComputes
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.scatter.settle_accumulates import SettleAccumulates
 from adc.passes.simd.align_loops import AlignLoops
+from adc.passes.simd.coalesce_loops import CoalesceLoops
 from adc.passes.simd.collect_checks import CollectChecks
-from adc.passes.simd.flatten_nests import FlattenNests
 from adc.passes.simd.interleave import Interleave
 from adc.passes.simd.narrow_columns import NarrowColumns
 from adc.passes.simd.narrow_rows import NarrowRows
@@ -174,10 +174,10 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
 WIDEN: Pipeline = (
-    *(OrderLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
+    *(OrderLoops(), CoalesceLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
     *(NarrowColumns(), NarrowRows(), VectoriseOuter(), Interleave()),
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops()),
-    *(FlattenNests(), AlignLoops(), SignsApart()),
+    *(AlignLoops(), SignsApart()),
 )
 """What makes loops faster when it is settled which are parallel."""
 

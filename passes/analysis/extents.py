@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from adc.ir import ops
-from adc.ir.core import Block, Op, Value
+from adc.ir.core import Block, Func, Op, Value
 from adc.ir.nesting import with_enclosing
 from adc.ir.types import MemRefType
 from adc.passes.analysis.conditions import comparisons
@@ -212,6 +212,15 @@ class Extents:
         self._assumed = shapes
         self._provisional = {}
         self._chosen = {}
+
+
+def shadowed(func: Func) -> dict[Value, Value]:
+    """The argument that each shadow among the arguments of ``func`` has the shape of."""
+    return {
+        arg: func.args[int(attrs["adc.shadow"])]
+        for arg, attrs in zip(func.args, func.arg_attrs, strict=True)
+        if "adc.shadow" in attrs and "adc.alias" not in attrs
+    }
 
 
 def _equal_in_steps(loop: Op) -> list[Values]:

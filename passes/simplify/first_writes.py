@@ -21,7 +21,7 @@ from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.effects import Memory, Summaries
-from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, TARGET
 from adc.passes.analysis.nests import (
@@ -56,11 +56,7 @@ class _FirstWrites:
     def __init__(self, func: Func, summaries: Summaries) -> None:
         self._memory = Memory.asked(func, summaries)
         self._integers = Integers()
-        self._shadows = {
-            arg: func.args[int(attrs["adc.shadow"])]
-            for arg, attrs in zip(func.args, func.arg_attrs, strict=True)
-            if "adc.shadow" in attrs and "adc.alias" not in attrs
-        }
+        self._shadows = shadowed(func)
         self._extents = Extents(like=self._shadows)
         self._before: dict[Op, list[Op]] = {}  # what is to stand in front of a loop
 

@@ -1,4 +1,4 @@
-// adc opt --passes=flatten-nests,tidy
+// adc opt --passes=coalesce-loops,tidy
 // Both arrays have rows of as many elements as the inner loop has iterations, one after the other: it is one loop.
 
 func.func @f(%x: memref<?x?xf64>, %z: memref<?x?xf64>) {
@@ -37,13 +37,13 @@ func.func @f(%x: memref<?x?xf64>, %z: memref<?x?xf64>) {
   %enough = arith.cmpi sle, %n, %rows : index
   adc.assert %enough {error = "ShapeError", message = "shapes differ"} : i1
   %0 = arith.muli %n, %m : index
-  %1 = adc.reshape %x[%c1, %0] {groups = [[2, 2]]} : memref<?x?xf64> to memref<?x?xf64>
+  %1 = adc.reshape %x[%0] {groups = [[2, 1]]} : memref<?x?xf64> to memref<?xf64>
   %2 = arith.muli %rows, %m : index
-  %3 = adc.reshape %z[%c1, %2] {groups = [[2, 2]]} : memref<?x?xf64> to memref<?x?xf64>
+  %3 = adc.reshape %z[%2] {groups = [[2, 1]]} : memref<?x?xf64> to memref<?xf64>
   scf.parallel (%j) = (%c0) to (%0) step (%c1) {
-    %a = memref.load %1[%c0, %j] : memref<?x?xf64>
+    %a = memref.load %1[%j] : memref<?xf64>
     %b = arith.mulf %a, %a : f64
-    memref.store %b, %3[%c0, %j] : memref<?x?xf64>
+    memref.store %b, %3[%j] : memref<?xf64>
     scf.reduce()
   }
   func.return
