@@ -74,6 +74,24 @@ def choose(condition: Value, then: Callable[[], object], otherwise: Callable[[],
     build(ops.if_, [condition], dict(attrs), [], blocks)
 
 
+def either(condition: Value, a: Value, b: Value) -> Value:
+    """Append a branch that gives ``a`` if the condition holds, or ``b``: arrays, of which nothing is copied."""
+    blocks = []
+    for value in (a, b):
+        block = Block()
+        with insert_at(block):
+            build(ops.yield_, [value])
+        blocks.append(block)
+    return build(ops.if_, [condition], {}, [a.type], blocks).result
+
+
+def window(memref: Value, offsets: Sequence[Value], sizes: Sequence[Value], dropped: tuple[int, ...] = ()) -> Value:
+    """Append a view of a part of an array, without the dimensions ``dropped``, of which it has one element."""
+    steps = [1] * len(sizes)
+    operands = [memref, *offsets, *sizes, *map(const_index, steps)]
+    return build(ops.subview, operands, {"static_steps": tuple(steps), "dropped": dropped}).result
+
+
 def nest(extents: Sequence[Value], body: Callable[[list[Value]], object]) -> None:
     """A nest of parallel loops over a box; ``body`` gets the subscripts."""
     subscripts: list[Value] = []

@@ -38,6 +38,7 @@ from adc.passes.simd.interleave import Interleave
 from adc.passes.simd.narrow_columns import NarrowColumns
 from adc.passes.simd.narrow_rows import NarrowRows
 from adc.passes.simd.order_loops import OrderLoops
+from adc.passes.simd.repeat_rows import RepeatRows
 from adc.passes.simd.signs_apart import SignsApart
 from adc.passes.simd.vectorise_outer import VectoriseOuter
 from adc.passes.simplify.alternate_buffers import AlternateBuffers
@@ -177,7 +178,7 @@ WIDEN: Pipeline = (
     *(OrderLoops(), CoalesceLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
     *(NarrowColumns(), NarrowRows(), VectoriseOuter(), Interleave()),
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops()),
-    *(AlignLoops(), SignsApart()),
+    *(RepeatRows(), AlignLoops(), SignsApart()),
 )
 """What makes loops faster when it is settled which are parallel."""
 

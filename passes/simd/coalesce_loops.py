@@ -3,7 +3,8 @@
 Rows of a few elements are too short to be SIMD. Where each access that depends on a counter is to element ``[i, j]`` of
 an array whose rows follow each other in memory, and have as many elements as the inner loop has iterations, the nest is
 one loop over as many elements as there are in all rows. So it is with any number of loops, wherever in the nest they
-are: what depends on neither counter, an inner loop say, is not looked at. Sums over the nest are sums over the one loop.
+are: what depends on neither counter, an inner loop say, is not looked at. Sums over the nest are sums over the loop.
+Loops that run in order become one that does the same in the same order.
 
 Reference: Polychronopoulos, Loop Coalescing: A Compiler Transformation for Parallel Machines, ICPP 1987.
 """
@@ -18,7 +19,7 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
-from adc.ir.loop_attrs import REVERSE
+from adc.ir.loop_attrs import ONE_BY_ONE, REVERSE
 from adc.ir.nesting import inside
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import walk_warm
@@ -26,7 +27,7 @@ from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.kinds import ELEMENT
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
-_KNOWN = frozenset({"threads", REVERSE})
+_KNOWN = frozenset({"threads", REVERSE, ONE_BY_ONE})
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,10 @@ class CoalesceLoops:
 
 
 def _nests(body: Block) -> Iterator[list[Op]]:
-    """Parallel loops of nothing but another one each, as far as that goes."""
+    """Loops of one kind of nothing but another one each, as far as that goes."""
     seen: set[Op] = set()
     for op in walk_warm(body):
-        if op in seen or not _is_plain(op):
+        if op in seen or not is_plain(op):
             continue
         nest = [op]
         while (inner := _alone_in(nest[-1])) is not None and not any(inside(v, op) for v in inner.operands):
@@ -59,21 +60,29 @@ def _nests(body: Block) -> Iterator[list[Op]]:
             yield nest
 
 
-def _is_plain(loop: Op) -> bool:
-    if loop.opdef is not ops.parallel or not set(loop.attrs) <= _KNOWN:
-        return False
-    return constant_of(loop.operands[0]) == 0 and constant_of(loop.operands[2]) == 1
+def is_plain(loop: Op) -> bool:
+    """Whether a loop has steps of one, carries nothing from one iteration to the next and is not of a certain use."""
+    known = loop.opdef is ops.parallel or (loop.opdef is ops.for_ and not loop.results)
+    return known and set(loop.attrs) <= _KNOWN and constant_of(loop.operands[2]) == 1
 
 
 def _alone_in(outer: Op) -> Op | None:
+    """The only loop in ``outer``, of the same kind."""
+    inner = alone_in(outer)
+    return inner if inner is not None and inner.opdef is outer.opdef else None
+
+
+def alone_in(outer: Op) -> Op | None:
     """The only loop in ``outer``, whose number of iterations is not known, and whose sums are those of ``outer``."""
-    inner = outer.regions[0].ops[0]
-    if len(outer.regions[0].ops) != 2 or not _is_plain(inner) or constant_of(inner.operands[1]) is not None:
+    inner, end = outer.regions[0].ops[0], outer.regions[0].terminator
+    if len(outer.regions[0].ops) != 2 or not is_plain(inner) or end.operands != inner.results:
         return None
-    reduced = outer.regions[0].terminator
-    if reduced.operands != inner.results or reduced.attrs["kinds"] != inner.regions[0].terminator.attrs["kinds"]:
+    if constant_of(inner.operands[0]) != 0 or constant_of(inner.operands[1]) is not None:
         return None
-    starts = zip(inner.operands[3:], reduced.attrs["kinds"], strict=True)
+    kinds = end.attrs.get("kinds", ())
+    if kinds != inner.regions[0].terminator.attrs.get("kinds", ()):
+        return None
+    starts = zip(inner.operands[3:], kinds, strict=True)
     return inner if all(constant_of(v) == ops.NEUTRAL[kind] for v, kind in starts) else None
 
 
@@ -100,7 +109,8 @@ class _Nest:
         for depth in range(1, len(self.loops) + 1):
             if depth == len(self.loops) or not (joined[depth] and self._goes_on(depth)):
                 if depth - start > 1:
-                    yield _Run(self.loops[start:depth], self._taken(start, depth))
+                    taken = {access: along[start] for access, along in self.along.items() if start in along}
+                    yield _Run(self.loops[start:depth], taken)
                 start = depth
 
     def _goes_on(self, depth: int) -> bool:
@@ -120,13 +130,11 @@ class _Nest:
                 return False
         return any(depth in along for along in self.along.values())
 
-    def _taken(self, start: int, stop: int) -> dict[Op, int]:
-        """The accesses that the loops from ``start`` up to ``stop`` go through, and the dimension they begin at."""
-        return {access: along[start] for access, along in self.along.items() if start in along}
-
 
 @dataclass(frozen=True)
 class _Run:
+    """``accesses``: those that go along the ``loops``, and the dimension at which they begin to."""
+
     loops: Sequence[Op]
     accesses: dict[Op, int]
 
@@ -136,28 +144,29 @@ def _coalesce(run: _Run) -> None:
     outer, inner, depth = run.loops[0], run.loops[-1], len(run.loops)
     rows: dict[tuple[Value, int], Value] = {}
     with insert_at(Block(), outer.loc) as made:
-        count = outer.operands[1]
+        first, stop = outer.operands[:2]
         for loop in run.loops[1:]:
-            count = ops.muli(count, loop.operands[1])
-        for access, first in run.accesses.items():
-            key = access.operands[ELEMENT[access.opdef]], first
+            first, stop = (ops.muli(v, loop.operands[1]) for v in (first, stop))
+        for access, dimension in run.accesses.items():
+            key = access.operands[ELEMENT[access.opdef]], dimension
             if key not in rows:
-                rows[key] = _as_row(*key, depth)
-        limits = [const_index(0), count, const_index(1)]
+                rows[key] = as_row(*key, depth)
+        limits = [first, stop, const_index(1)]
     block = Block([index], [inner.regions[0].args[0].hint])
-    for access, first in run.accesses.items():
-        _access_row(access, rows, first, depth, block.args[0])
+    for access, dimension in run.accesses.items():
+        memref = rows[access.operands[ELEMENT[access.opdef]], dimension]
+        access_row(access, memref, dimension, depth, block.args[0])
     block.set_ops(list(inner.regions[0].ops))
     inner.regions[0].set_ops([])
     attrs = dict(inner.attrs) | dict(outer.attrs)
     types = [v.type for v in outer.results]
-    loop = Op(ops.parallel, [*limits, *outer.operands[3:]], types, attrs, [block], loc=outer.loc)
+    loop = Op(outer.opdef, [*limits, *outer.operands[3:]], types, attrs, [block], loc=outer.loc)
     put_before(outer, made.ops)
     put_instead(outer, [loop])
     replace_op(outer, loop.results)
 
 
-def _as_row(memref: Value, first: int, depth: int) -> Value:
+def as_row(memref: Value, first: int, depth: int) -> Value:
     """The same elements with ``depth`` dimensions from ``first`` on as one."""
     t = memref.type
     assert isinstance(t, MemRefType)
@@ -170,12 +179,12 @@ def _as_row(memref: Value, first: int, depth: int) -> Value:
     return build(ops.reshape, [memref, *extents[:first], long, *(extents[d] for d in after)], {"groups": groups}).result
 
 
-def _access_row(access: Op, rows: dict[tuple[Value, int], Value], first: int, depth: int, at: Value) -> None:
-    """Replace an access by counters by one to the row that holds all."""
+def access_row(access: Op, row: Value, first: int, depth: int, at: Value) -> None:
+    """Replace an access to an array by one to the ``row`` that holds its dimensions from ``first`` on as one."""
     array = ELEMENT[access.opdef]
-    memref, *subscripts = access.operands[array:]
+    subscripts = list(access.operands[array + 1 :])
     subscripts[first : first + depth] = [at]
-    operands = [*access.operands[:array], rows[memref, first], *subscripts]
-    row = Op(access.opdef, operands, [v.type for v in access.results], access.attrs, loc=access.loc)
-    put_instead(access, [row])
-    replace_op(access, row.results)
+    operands = [*access.operands[:array], row, *subscripts]
+    new = Op(access.opdef, operands, [v.type for v in access.results], dict(access.attrs), loc=access.loc)
+    put_instead(access, [new])
+    replace_op(access, new.results)

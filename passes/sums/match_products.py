@@ -30,7 +30,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.types import MemRefType
-from adc.passes.building import parallel_loop, strip
+from adc.passes.building import parallel_loop, strip, window
 from adc.passes.rewrite import put_instead
 
 FEW = 512  # multiply-adds of a nest that stays loops, if there are known to be no more
@@ -304,7 +304,7 @@ def _view(place: _Place, extents: dict[Value, Value]) -> Value:
     sizes = [extents.get(v, one) for v in place.subscripts]
     dropped = tuple(k for k, v in enumerate(place.subscripts) if v not in extents)
     whole = all(_is_extent(size, place.memref, k) for k, size in enumerate(sizes))
-    view = place.memref if whole else _window(place.memref, offsets, sizes, dropped)
+    view = place.memref if whole else window(place.memref, offsets, sizes, dropped)
     if place.rows is None:
         return build(ops.reshape, [view, one, extents[place.columns]], {"groups": ((0, 1), (1, 1))}).result
     first = next(v for v in place.subscripts if v in extents)
@@ -321,14 +321,8 @@ def _is_extent(size: Value, memref: Value, dim: int) -> bool:
 
 
 def _rows(matrix: Value, start: Value, count: Value) -> Value:
-    return _window(matrix, [start, const_index(0)], [count, ops.dim(matrix, dim=1)], ())
+    return window(matrix, [start, const_index(0)], [count, ops.dim(matrix, dim=1)], ())
 
 
 def _columns(matrix: Value, start: Value, count: Value) -> Value:
-    return _window(matrix, [const_index(0), start], [ops.dim(matrix, dim=0), count], ())
-
-
-def _window(memref: Value, offsets: Sequence[Value], sizes: Sequence[Value], dropped: tuple[int, ...]) -> Value:
-    steps = [1] * len(sizes)
-    operands = [memref, *offsets, *sizes, *map(const_index, steps)]
-    return build(ops.subview, operands, {"static_steps": tuple(steps), "dropped": dropped}).result
+    return window(matrix, [const_index(0), start], [ops.dim(matrix, dim=0), count], ())

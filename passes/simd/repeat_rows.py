@@ -1,0 +1,252 @@
+"""A row of few elements that all rows of an array are combined with is repeated, so that the nest goes through many.
+
+In ``for each i: for each j: b[i, j] = f(a[i, j], c[j])`` the inner loop fills no SIMD register if rows are short, and
+``coalesce-loops`` cannot join the two: all rows are combined with the same ``c``. So ``c`` is written into a buffer
+several times, one behind the other, and the nest goes through as many rows at a time: ``for each period p: for each k:
+b[p + k] = f(a[p + k], several_c[k])``. Where the reverse sweep adds to elements of a row, ``d[j] += a[i, j]``, it adds
+to a buffer of as many rows, whose columns are added to ``d`` at the end. Rows that are long enough are in the buffer
+once: so there is one nest for rows of any length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Module, Op, Value
+from adc.ir.loop_attrs import PEELED, REVERSE
+from adc.ir.nesting import inside
+from adc.ir.types import MemRefType, index
+from adc.passes.analysis.cold import walk_warm
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.extents import Extents, shadowed
+from adc.passes.analysis.kinds import ELEMENT, ELEMENT_WRITES, PURE, TERMINATORS
+from adc.passes.building import either, loop_of, parallel_loop, strip, window
+from adc.passes.rewrite import put_instead, replace_op
+from adc.passes.simd.coalesce_loops import access_row, alone_in, as_row, is_plain
+
+_DONE = PURE | TERMINATORS | {ops.if_}
+
+
+@dataclass(frozen=True)
+class RepeatRows:
+    """Have nests that combine all rows of arrays with the same row go through ``least`` elements at a time or more."""
+
+    least: int = 128
+    name: ClassVar[str] = "repeat-rows"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries.asked(module)
+        for func in module.funcs.values():
+            pairs = [(op, inner) for op in walk_warm(func.body) if (inner := _row_of(op)) is not None]
+            if pairs:
+                extents, memory = Extents(like=shadowed(func)), Memory.asked(func, summaries)
+                for nest in [nest for nest in [_Nest(*pair, extents) for pair in pairs] if nest.has_rows(memory)]:
+                    _repeat(nest, self.least)
+        return module
+
+
+def _row_of(outer: Op) -> Op | None:
+    """The loop over the elements of a row, in one over rows."""
+    inner = alone_in(outer) if is_plain(outer) else None
+    if inner is None or inner.opdef is not ops.parallel or any(inside(v, outer) for v in inner.operands):
+        return None
+    return inner if all(op.opdef in _DONE or op.opdef in ELEMENT for op in inner.regions[0].walk()) else None
+
+
+@dataclass(eq=False)
+class _Nest:
+    """``along``: accesses to an element of each row, and the dimension the rows are counted by; ``same``: those to the
+    same row by all, and the dimension of its elements; ``sums``: those of them that are added to."""
+
+    outer: Op
+    inner: Op
+    extents: Extents
+    along: dict[Op, int] = field(default_factory=dict)
+    same: dict[Op, int] = field(default_factory=dict)
+    sums: set[Value] = field(default_factory=set)
+
+    def has_rows(self, memory: Memory) -> bool:
+        """Whether there are such rows, and nothing but elements of them and of rows that follow each other."""
+        i, j = self.outer.regions[0].args[0], self.inner.regions[0].args[0]
+        found: dict[Op, list[int | None]] = {}
+        for which, counter in enumerate((i, j)):
+            for user, position in counter.uses:
+                array = ELEMENT.get(user.opdef)
+                if array is None or position <= array or found.setdefault(user, [None, None])[which] is not None:
+                    return False
+                found[user][which] = position - array - 1
+        width = self.extents.all_equal_at(self.inner.operands[1], self.outer)
+        for access, (row, element) in found.items():
+            memref, *at = access.operands[ELEMENT[access.opdef] :]
+            t = memref.type
+            assert isinstance(t, MemRefType)
+            if isinstance(t.element, MemRefType) or inside(memref, self.outer) or element is None:
+                return False
+            if self.extents.shape(memref)[element] not in width:
+                return False
+            if row is None:
+                if (element != t.rank - 1) if t.strides is None else t.strides[element] != 1:
+                    return False
+                # What some iterations may access all can: the row has as many elements as there are iterations.
+                if any(v is not j and inside(v, self.outer) for v in at) or access.parent is not self.inner.regions[0]:
+                    return False
+                self.same[access] = element
+            elif element != row + 1 or t.strides is not None:
+                return False
+            else:
+                self.along[access] = row
+        return bool(self.along and self.same) and self._may_copy(memory) and self._is_independent(memory)
+
+    def _is_independent(self, memory: Memory) -> bool:
+        """Whether rows may be gone through in any order, the sums aside: no element of one is accessed by another."""
+        if self.outer.opdef is ops.parallel:
+            return True
+        for store, row in self.along.items():
+            if store.opdef in ELEMENT_WRITES:
+                for other, of_other in self.along.items():
+                    a, b = _array(store), _array(other)
+                    if row != of_other if a is b else memory.may_overlap(a, b):
+                        return False
+        return True
+
+    def row(self, access: Op) -> tuple[Value, ...]:
+        """What the same row is accessed by: an array and subscripts, among them the counter."""
+        return access.operands[ELEMENT[access.opdef] :]
+
+    def _may_copy(self, memory: Memory) -> bool:
+        """Whether the rows that are read stay as they are, and the others are added to in any order."""
+        by_array: dict[Value, list[Op]] = {}
+        for access in self.same:
+            by_array.setdefault(access.operands[ELEMENT[access.opdef]], []).append(access)
+        for memref, accesses in by_array.items():
+            if all(op.opdef is ops.load for op in accesses):
+                if memory.may_write(self.outer, memref):
+                    return False
+            elif REVERSE in self.outer.attrs and self._only_adds(accesses, memory):
+                self.sums.add(memref)
+            else:
+                return False
+        return True
+
+    def _only_adds(self, accesses: list[Op], memory: Memory) -> bool:
+        """Whether all are to one row of an array that nothing else in the nest accesses, and add to its elements."""
+        block, own = self.inner.regions[0], set(accesses)
+        order = [op for op in block.ops if op in own]
+        if len({tuple(op.operands[ELEMENT[op.opdef] + 1 :]) for op in accesses}) != 1 or len(order) % 2:
+            return False
+        if not all(_adds(load, store) for load, store in zip(order[::2], order[1::2], strict=True)):
+            return False
+        memref = order[0].operands[0]
+        others = (op for op in block.walk() if op.opdef in ELEMENT and op not in own)
+        return not any(memory.may_overlap(memref, op.operands[ELEMENT[op.opdef]]) for op in others)
+
+
+def _adds(load: Op, store: Op) -> bool:
+    """Whether ``store`` stores what ``load`` loads and terms that may be added in any order."""
+    if load.opdef is not ops.load or store.opdef is not ops.store:
+        return False
+    value = load.result
+    while len(value.uses) == 1:
+        user, position = next(iter(value.uses))
+        if user is store:
+            return position == 0
+        if user.opdef is not ops.addf or user.parent is not load.parent or not user.attrs.get("fastmath"):
+            return False
+        value = user.result
+    return False
+
+
+def _repeat(nest: _Nest, least: int) -> None:
+    """Put the nest over periods, each of several rows, in the place of that over rows."""
+    outer, inner = nest.outer, nest.inner
+    width = inner.operands[1]
+    with insert_at(Block(), outer.loc) as made:
+        lower, upper = outer.operands[:2]
+        count = ops.maxsi(ops.subi(upper, lower), const_index(0))
+        enough = ops.ceildivsi(const_index(least), ops.maxsi(width, const_index(1)))
+        times = ops.minsi(enough, count)
+        # Once is the row itself.
+        copies = ops.select(ops.cmpi(times, const_index(1), predicate="sgt"), times, const_index(0))
+        several = {nest.row(access): _several(nest, access, copies) for access in nest.same}
+        rows = {_array(access): as_row(_array(access), first, 2) for access, first in nest.along.items()}
+        size = ops.maxsi(times, const_index(1))
+        limits = [const_index(0), ops.ceildivsi(count, size), const_index(1)]
+    periods, elements = (Block([index], [loop.regions[0].args[0].hint]) for loop in (outer, inner))
+    with insert_at(periods, inner.loc):
+        first, here = strip(periods.args[0], size, upper, lower)
+        start = ops.muli(first, width)
+        ends = [const_index(0), ops.muli(here, width), const_index(1), *inner.operands[3:]]
+        within = Op(inner.opdef, ends, [v.type for v in inner.results], dict(inner.attrs), [elements], loc=inner.loc)
+        periods.append(within)
+    with insert_at(elements, inner.loc):
+        at = ops.addi(start, elements.args[0])
+    for access, dimension in nest.along.items():
+        access_row(access, rows[_array(access)], dimension, 2, at)
+    for access in nest.same:
+        row = nest.row(access)
+        access_row(access, several[row], 0, len(row) - 1, elements.args[0])
+    elements.set_ops([*elements.ops, *inner.regions[0].ops])
+    inner.regions[0].set_ops([])
+    end = outer.regions[0].terminator
+    periods.append(Op(end.opdef, within.results, (), dict(end.attrs), loc=end.loc))
+    types = [v.type for v in outer.results]
+    loop = Op(outer.opdef, [*limits, *outer.operands[3:]], types, dict(outer.attrs), [periods], loc=outer.loc)
+    with insert_at(Block(), outer.loc) as after:
+        for (memref, *at_row), buffer in several.items():
+            if memref in nest.sums:
+                _add_up(nest, memref, at_row, buffer, copies)
+    put_instead(outer, [*made.ops, loop, *after.ops])
+    replace_op(outer, loop.results)
+
+
+def _array(access: Op) -> Value:
+    return access.operands[ELEMENT[access.opdef]]
+
+
+def _several(nest: _Nest, access: Op, times: Value) -> Value:
+    """Append a buffer with the row ``times`` times, or if it is added to with as many zeros. None is the row itself."""
+    memref, *at = nest.row(access)
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    width, counter = nest.inner.operands[1], nest.inner.regions[0].args[0]
+    zero, one = const_index(0), const_index(1)
+    others = tuple(k for k, v in enumerate(at) if v is not counter)
+    starts, sizes = [zero if v is counter else v for v in at], [width if v is counter else one for v in at]
+    row = window(memref, starts, sizes, others)
+    length = ops.muli(times, width)
+    buffer = build(ops.alloc, [length], {"type": MemRefType((None,), t.element)}).result
+
+    def copy(row: Value, j: Value) -> None:
+        element = ops.load(memref, *(j if v is counter else v for v in at))
+        build(ops.store, [element, buffer, ops.addi(ops.muli(row, width), j)])
+
+    def copy_row(row: Value) -> None:
+        parallel_loop(zero, width, lambda j: copy(row, j), **{PEELED: True})
+
+    if memref in nest.sums:
+        build(ops.fill, [const(0.0, t.element), buffer])
+    else:
+        parallel_loop(zero, times, copy_row)
+    return either(ops.cmpi(times, zero, predicate="sgt"), window(buffer, [zero], [length]), row)
+
+
+def _add_up(nest: _Nest, memref: Value, at: Sequence[Value], buffer: Value, times: Value) -> None:
+    """Append the addition of the columns of a buffer to the elements of a row."""
+    counter, zero = nest.inner.regions[0].args[0], const_index(0)
+    width = nest.inner.operands[1]
+
+    def add(j: Value) -> None:
+        place = [j if v is counter else v for v in at]
+
+        def add_one(r: Value) -> None:
+            term = ops.load(buffer, ops.addi(ops.muli(r, width), j))
+            build(ops.store, [ops.addf(ops.load(memref, *place), term), memref, *place])
+
+        loop_of(ops.for_, zero, times, const_index(1), add_one, "r", {PEELED: True})
+
+    parallel_loop(zero, width, add, **{PEELED: True})
