@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
-from adc.ir.loop_attrs import PRIVATE
+from adc.ir.loop_attrs import PRIVATE, UNORDERED
 
 
 def replace_op(op: Op, values: Sequence[Value]) -> None:
@@ -120,6 +120,7 @@ def to_sequential(loop: Op) -> Op:
     end.drop()
     loop.set_regions(())
     attrs = {name: value for name, value in loop.attrs.items() if name not in ("threads", PRIVATE)}
+    attrs[UNORDERED] = True
     new = Op(ops.for_, loop.operands, [r.type for r in loop.results], attrs, [body], loop.loc)
     for old, result in zip(loop.results, new.results, strict=True):
         old.replace_uses(result)

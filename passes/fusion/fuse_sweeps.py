@@ -3,7 +3,8 @@
 Fusing loops after it is settled how terms are added would be too late: what adds them then runs over elements, or over
 blocks of iterations, and no longer over the range of the forward sweep. So a loop that adds terms at constant offsets
 is joined with one before it, over the same range, if blocks of the joined loop (``blocks``) cost less than the two
-loops by themselves. (``np.sum(np.sin(u[1:] * u[:-1]))`` and its gradient take one sine and cosine of each point.)
+loops by themselves; and one that adds to the same row in all iterations always. (``np.sum(np.sin(u[1:] * u[:-1]))`` and
+its gradient take one sine and cosine of each point.)
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Module, Op
+from adc.ir.nesting import inside
 from adc.passes.analysis.conflicts import conflicting, has_accumulate
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.distribution.fission import Fission
 from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.fuse_loops import fuse, fusible
@@ -42,6 +45,14 @@ def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:
     fission = Fission(analysis, second)
     groups = conflicting(analysis, second)
     blocks = blocks_for(fission, groups) if groups else None
+    if blocks is None and groups and all(_is_to_row(op, second) for ops_of_one, _ in groups for op in ops_of_one):
+        return True
     if blocks is None or (blocks.axis and first.results):
         return False
     return Costs(fission).weigh_with(first, blocks.stencils).favours_blocks
+
+
+def _is_to_row(accumulate: Op, loop: Op) -> bool:
+    """Whether all iterations of ``loop`` add to the same elements: those that inner loops count."""
+    counters = {op.regions[0].args[0] for op in loop.regions[0].walk() if op.opdef in COUNTED}
+    return all(v in counters or not inside(v, loop) for v in accumulate.operands[2:])

@@ -19,15 +19,15 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
-from adc.ir.loop_attrs import ONE_BY_ONE, REVERSE
+from adc.ir.loop_attrs import ONE_BY_ONE, REVERSE, UNORDERED
 from adc.ir.nesting import inside
-from adc.ir.types import MemRefType, index
+from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.extents import Extents, shadowed
-from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.analysis.kinds import COUNTED, ELEMENT
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
-_KNOWN = frozenset({"threads", REVERSE, ONE_BY_ONE})
+_KNOWN = frozenset({"threads", REVERSE, ONE_BY_ONE, UNORDERED})
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,10 @@ def _nests(body: Block) -> Iterator[list[Op]]:
 
 
 def is_plain(loop: Op) -> bool:
-    """Whether a loop has steps of one, carries nothing from one iteration to the next and is not of a certain use."""
-    known = loop.opdef is ops.parallel or (loop.opdef is ops.for_ and not loop.results)
-    return known and set(loop.attrs) <= _KNOWN and constant_of(loop.operands[2]) == 1
+    """Whether a loop has steps of one, shares nothing but sums between iterations and is not of a certain use."""
+    if loop.opdef is ops.for_ and loop.results and UNORDERED not in loop.attrs:
+        return False
+    return loop.opdef in COUNTED and set(loop.attrs) <= _KNOWN and constant_of(loop.operands[2]) == 1
 
 
 def _alone_in(outer: Op) -> Op | None:
@@ -74,16 +75,42 @@ def _alone_in(outer: Op) -> Op | None:
 
 def alone_in(outer: Op) -> Op | None:
     """The only loop in ``outer``, whose number of iterations is not known, and whose sums are those of ``outer``."""
-    inner, end = outer.regions[0].ops[0], outer.regions[0].terminator
-    if len(outer.regions[0].ops) != 2 or not is_plain(inner) or end.operands != inner.results:
+    inner = outer.regions[0].ops[0]
+    if not is_plain(inner) or constant_of(inner.operands[0]) != 0 or constant_of(inner.operands[1]) is not None:
         return None
-    if constant_of(inner.operands[0]) != 0 or constant_of(inner.operands[1]) is not None:
+    sums, of_inner = _sums(outer), _sums(inner)
+    if sums is None or of_inner is None or sums.kinds != of_inner.kinds or sums.values != inner.results:
         return None
-    kinds = end.attrs.get("kinds", ())
-    if kinds != inner.regions[0].terminator.attrs.get("kinds", ()):
+    if len(outer.regions[0].ops) != 2 + sums.additions:
         return None
-    starts = zip(inner.operands[3:], kinds, strict=True)
+    starts = zip(inner.operands[3:], sums.kinds, strict=True)
     return inner if all(constant_of(v) == ops.NEUTRAL[kind] for v, kind in starts) else None
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What a loop combines, and by how many operations of its own."""
+
+    kinds: tuple[str, ...]
+    values: tuple[Value, ...]
+    additions: int = 0
+
+
+def _sums(loop: Op) -> _Sums | None:
+    """None if it carries something else."""
+    end = loop.regions[0].terminator
+    if loop.opdef is ops.parallel:
+        return _Sums(end.attrs["kinds"], end.operands)
+    found: list[tuple[str, Value]] = []
+    for carried, value in zip(loop.regions[0].args[1:], end.operands, strict=True):
+        op = value.op
+        kind = next((k for k, (of_floats, _) in ops.COMBINE.items() if op is not None and op.opdef is of_floats), None)
+        if kind is None or op is None or op.parent is not loop.regions[0] or len(carried.uses) != 1:
+            return None
+        if len(value.uses) != 1 or carried not in op.operands:
+            return None
+        found.append((kind, next((v for v in op.operands if v is not carried), carried)))
+    return _Sums(tuple(k for k, _ in found), tuple(v for _, v in found), len(found))
 
 
 @dataclass(eq=False)
@@ -152,7 +179,10 @@ def _coalesce(run: _Run) -> None:
             if key not in rows:
                 rows[key] = as_row(*key, depth)
         limits = [first, stop, const_index(1)]
-    block = Block([index], [inner.regions[0].args[0].hint])
+    args = inner.regions[0].args
+    block = Block([v.type for v in args], [v.hint for v in args])
+    for old, new in zip(args[1:], block.args[1:], strict=True):
+        old.replace_uses(new)
     for access, dimension in run.accesses.items():
         memref = rows[access.operands[ELEMENT[access.opdef]], dimension]
         access_row(access, memref, dimension, depth, block.args[0])

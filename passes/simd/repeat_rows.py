@@ -18,7 +18,7 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
-from adc.ir.loop_attrs import PEELED, REVERSE
+from adc.ir.loop_attrs import PEELED, UNORDERED
 from adc.ir.nesting import inside
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import walk_warm
@@ -70,9 +70,18 @@ class _Nest:
     same: dict[Op, int] = field(default_factory=dict)
     sums: set[Value] = field(default_factory=set)
 
+    @property
+    def counter(self) -> Value:
+        """Of the elements of a row."""
+        return self.inner.regions[0].args[0]
+
+    @property
+    def is_unordered(self) -> bool:
+        return self.outer.opdef is ops.parallel or UNORDERED in self.outer.attrs
+
     def has_rows(self, memory: Memory) -> bool:
         """Whether there are such rows, and nothing but elements of them and of rows that follow each other."""
-        i, j = self.outer.regions[0].args[0], self.inner.regions[0].args[0]
+        i, j = self.outer.regions[0].args[0], self.counter
         found: dict[Op, list[int | None]] = {}
         for which, counter in enumerate((i, j)):
             for user, position in counter.uses:
@@ -104,7 +113,7 @@ class _Nest:
 
     def _is_independent(self, memory: Memory) -> bool:
         """Whether rows may be gone through in any order, the sums aside: no element of one is accessed by another."""
-        if self.outer.opdef is ops.parallel:
+        if self.is_unordered:
             return True
         for store, row in self.along.items():
             if store.opdef in ELEMENT_WRITES:
@@ -127,7 +136,7 @@ class _Nest:
             if all(op.opdef is ops.load for op in accesses):
                 if memory.may_write(self.outer, memref):
                     return False
-            elif REVERSE in self.outer.attrs and self._only_adds(accesses, memory):
+            elif self.is_unordered and self._only_adds(accesses, memory):
                 self.sums.add(memref)
             else:
                 return False
@@ -176,7 +185,10 @@ def _repeat(nest: _Nest, least: int) -> None:
         rows = {_array(access): as_row(_array(access), first, 2) for access, first in nest.along.items()}
         size = ops.maxsi(times, const_index(1))
         limits = [const_index(0), ops.ceildivsi(count, size), const_index(1)]
-    periods, elements = (Block([index], [loop.regions[0].args[0].hint]) for loop in (outer, inner))
+    args = outer.regions[0].args
+    periods, elements = Block([v.type for v in args], [v.hint for v in args]), Block([index], [nest.counter.hint])
+    for old, new in zip(args[1:], periods.args[1:], strict=True):
+        old.replace_uses(new)
     with insert_at(periods, inner.loc):
         first, here = strip(periods.args[0], size, upper, lower)
         start = ops.muli(first, width)
@@ -192,8 +204,9 @@ def _repeat(nest: _Nest, least: int) -> None:
         access_row(access, several[row], 0, len(row) - 1, elements.args[0])
     elements.set_ops([*elements.ops, *inner.regions[0].ops])
     inner.regions[0].set_ops([])
-    end = outer.regions[0].terminator
-    periods.append(Op(end.opdef, within.results, (), dict(end.attrs), loc=end.loc))
+    periods.set_ops([*periods.ops, *outer.regions[0].ops[1:]])
+    outer.regions[0].set_ops([])
+    replace_op(inner, within.results)
     types = [v.type for v in outer.results]
     loop = Op(outer.opdef, [*limits, *outer.operands[3:]], types, dict(outer.attrs), [periods], loc=outer.loc)
     with insert_at(Block(), outer.loc) as after:
@@ -213,7 +226,7 @@ def _several(nest: _Nest, access: Op, times: Value) -> Value:
     memref, *at = nest.row(access)
     t = memref.type
     assert isinstance(t, MemRefType)
-    width, counter = nest.inner.operands[1], nest.inner.regions[0].args[0]
+    width, counter = nest.inner.operands[1], nest.counter
     zero, one = const_index(0), const_index(1)
     others = tuple(k for k, v in enumerate(at) if v is not counter)
     starts, sizes = [zero if v is counter else v for v in at], [width if v is counter else one for v in at]
@@ -237,7 +250,7 @@ def _several(nest: _Nest, access: Op, times: Value) -> Value:
 
 def _add_up(nest: _Nest, memref: Value, at: Sequence[Value], buffer: Value, times: Value) -> None:
     """Append the addition of the columns of a buffer to the elements of a row."""
-    counter, zero = nest.inner.regions[0].args[0], const_index(0)
+    counter, zero = nest.counter, const_index(0)
     width = nest.inner.operands[1]
 
     def add(j: Value) -> None:

@@ -41,7 +41,7 @@ func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %out: memref<?x?xf64>, %n
           %y = arith.mulf %d, %d : f64
           %2 = arith.addf %arg0, %y : f64
           scf.yield %2 : f64
-        }
+        } {adc.unordered = true}
         memref.store %s, %out[%c, %i] : memref<?x?xf64>
         scf.reduce()
       }

@@ -26,7 +26,7 @@ func.func @f(%x: memref<?x?xf64>, %y: memref<?xf64>, %n: index, %m: index) {
       %a = memref.load %x[%i, %j] : memref<?x?xf64>
       %0 = arith.maximumf %a, %arg0 : f64
       scf.yield %0 : f64
-    }
+    } {adc.unordered = true}
     memref.store %most, %y[%j] : memref<?xf64>
     scf.reduce()
   }

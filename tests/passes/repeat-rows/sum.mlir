@@ -21,9 +21,9 @@ func.func @f(%x: memref<?x?xf64>, %b: memref<?xf64>, %d: memref<?xf64> {adc.alia
       %new = arith.addf %old, %p fastmath<contract> : f64
       memref.store %new, %d[%j] : memref<?xf64>
       scf.reduce()
-    } {adc.reverse = true}
+    } {adc.reverse = true, adc.unordered = true}
     scf.yield
-  } {adc.reverse = true}
+  } {adc.reverse = true, adc.unordered = true}
   func.return
 }
 
@@ -94,9 +94,9 @@ func.func @f(%x: memref<?x?xf64>, %b: memref<?xf64>, %d: memref<?xf64> {adc.alia
       %new = arith.addf %old, %p fastmath<contract> : f64
       memref.store %new, %17[%j] : memref<?xf64, strided<[1], offset: ?>>
       scf.reduce()
-    } {adc.reverse = true}
+    } {adc.reverse = true, adc.unordered = true}
     scf.yield
-  } {adc.reverse = true}
+  } {adc.reverse = true, adc.unordered = true}
   scf.parallel (%x_2) = (%c0) to (%m) step (%c1) {
     scf.for %r = %c0 to %4 step %c1 {
       %28 = arith.muli %r, %m : index

@@ -22,6 +22,6 @@ func.func @f(%x: memref<?xf64>, %k: memref<?xindex>, %n: index, %a: f64) {
     %1 = arith.addf %0, %a fastmath<contract> : f64
     memref.store %1, %x[%at] : memref<?xf64>
     scf.yield
-  }
+  } {adc.unordered = true}
   func.return
 }
