@@ -1,4 +1,4 @@
-"""coalesce-loops: what is computed element by element is the same on any shape and layout; other nests are as before."""
+"""coalesce-loops: what is computed element by element is the same on any shape; other nests are as before."""
 
 from __future__ import annotations
 
