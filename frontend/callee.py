@@ -68,6 +68,7 @@ class Callee:
     ruled: Ruled | None = None  # if it is one with derivative rules: what is traced instead of its body
     rematerialised: bool = False
     function: Any = None  # a Python function, that may be changed
+    catching: tuple[type[Exception], ...] | None = None  # exceptions that it hands to its caller beside the result
 
     @staticmethod
     def of(fn: types.FunctionType, loc: Loc) -> Callee:
@@ -104,6 +105,10 @@ class Callee:
         if self.ruled is not None:
             return self
         return replace(self, identity=("rematerialised", self.identity), rematerialised=True)
+
+    def handing_on(self, classes: tuple[type[Exception], ...]) -> Callee:
+        """The same function, called where handlers take exceptions of ``classes``."""
+        return replace(self, identity=("handing on", classes, self.identity), catching=classes)
 
     def default(self, frame: Frame, name: str) -> AbstractValue:
         """The default of a parameter; numbers are known, arrays are captured."""

@@ -169,6 +169,9 @@ class Frame(Scope):
     generators: int = 0  # how many loops over generators have been written out
     statement_block: Block | None = None  # where the statement that is being traced began
     loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
+    catching: tuple[type[Exception], ...] = ()  # exceptions that handlers take, here or in the functions that call this
+    states: dict[Op, dict[str, AbstractValue]] = field(default_factory=dict)  # ``env`` where those may be raised
+    thrown: dict[Op, AbstractValue] = field(default_factory=dict)  # what calls hand on; see ``control.thrown``
 
     @property
     def captured(self) -> frozenset[str]:

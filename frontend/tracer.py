@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from adc.frontend import abstract
+from adc.frontend import abstract, traps
 from adc.frontend.arrays.arrays import settled
 from adc.frontend.callee import Callee
 from adc.frontend.calls import call_value
 from adc.frontend.closures import bind_captured, brought_home, capture, keep_variables
+from adc.frontend.control import thrown
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import describe, without_dims
@@ -133,6 +134,9 @@ class Tracer:
         if callee.function is not None:
             self.looks.function(callee.function)
         arguments = {name: settled(frame, v) for name, v in bound.items()} | dict(callee.free)
+        hands_on = bool(frame.catching) and callee.ruled is None and not by_itself(callee)
+        if hands_on and callee.identity is not self.entry:
+            callee = callee.handing_on(frame.catching)
         while True:
             constants = self.constants.setdefault(callee.identity, set())
             numbers: dict[str, int] = {}
@@ -177,7 +181,11 @@ class Tracer:
             left = self._emit_call(frame, called, values)
             if frame.lent and not self._comes_back(called.name, frame):
                 left = brought_home(frame, left)
-            return heap.absorb(frame, left, refs)
+            result = heap.absorb(frame, left, refs)
+            chosen = callee.ruled.chosen if callee.ruled is not None else None
+            if frame.catching and chosen is not None and chosen.kernel is None:
+                thrown.check_call(frame, called.name, callee.source.name)
+            return thrown.received(frame, result) if hands_on else result
 
     def _comes_back(self, name: str, frame: Frame) -> bool:
         """Whether a call may run the function of ``frame`` once more, whose functions have the same code."""
@@ -228,6 +236,7 @@ class Tracer:
         frame = Frame(
             self, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=False
         )
+        frame.catching = callee.catching or ()
         objects: dict[int, Ref] = {}
         for n, a in zip(names, key[1], strict=True):
             frame.env[n] = heap.unpack(frame, receive(a, n, frame.add_argument), objects, given=True)
@@ -304,8 +313,10 @@ class Tracer:
         return self.module, made.name, made.result
 
     def run(self, callee: Callee, frame: Frame) -> AbstractValue:
-        with frame.in_body():
+        with frame.in_body(), traps.watched(thrown.watch(frame)):
             result = callee.ruled.run(frame) if callee.ruled else execute_function(frame, callee.source.body)
+            if callee.catching is not None:
+                result = thrown.outcome(frame, result)
         if any(isinstance(leaf, Method) for leaf in _parts(result)):
             raise refuse(
                 callee.source.header,

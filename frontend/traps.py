@@ -1,14 +1,60 @@
-"""What is checked at run time."""
+"""What is checked at run time, and who is told of it: handlers of exceptions around the code (``control.thrown``)."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build
-from adc.ir.core import Value
+from adc.ir.core import Op, Value
 
 
-def trap_unless(condition: Value, error: str, message: str, *values: Value) -> None:
+@dataclass(frozen=True)
+class Watch:
+    """The classes of exceptions that are handled, and who is told of each check."""
+
+    classes: tuple[type[Exception], ...]
+    note: Callable[[Op], None]
+
+
+_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched(watch: Watch | None) -> Iterator[None]:
+    before = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(before)
+
+
+def handled(cls: type[Exception]) -> bool:
+    """Whether exceptions of a class are handled by the program, so that what Python raises has to be raised. Floats
+    that are divided by zero, and the like, are infinite or NaN elsewhere."""
+    watch = _watch.get()
+    return watch is not None and issubclass(cls, watch.classes)
+
+
+def trap_unless(condition: Value, error: str, message: str | tuple[str, ...], *values: Value) -> None:
     """Raise ``error`` at run time unless ``condition`` holds; says nothing if it is known to."""
     if not constant_of(condition):
-        build(ops.assert_, [condition, *values], {"error": error, "message": message})
+        _noted(build(ops.assert_, [condition, *values], {"error": error, "message": message}))
+
+
+def within(index: Value, extent: Value) -> Value:
+    """A subscript counted from the start; IndexError if it is out of range."""
+    result = ops.bound(index, extent)
+    if isinstance(result.owner, Op):
+        _noted(result.owner)
+    return result
+
+
+def _noted(op: Op) -> None:
+    watch = _watch.get()
+    if watch is not None:
+        watch.note(op)

@@ -20,8 +20,7 @@ _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Slice: ("a slice stands in brackets only", ""),
 }
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Try: ("try is not supported", "test the condition before, or handle exceptions outside"),
-    ast.TryStar: ("try is not supported", "test the condition before, or handle exceptions outside"),
+    ast.TryStar: ("except* is not supported", "write except: groups of exceptions are not raised in compiled code"),
     ast.With: ("with is not supported", "open resources outside the compiled function"),
     ast.AsyncWith: ("with is not supported", "open resources outside the compiled function"),
     ast.AsyncFor: ("async for is not supported", "compile the numerical part as a plain function"),

@@ -33,11 +33,12 @@ from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.objects import growing, heap, list_changes
 from adc.frontend.objects.merge import Clash, coerce, join
-from adc.frontend.traps import trap_unless
+from adc.frontend.traps import handled, trap_unless, within
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import current_block, current_loc
 from adc.ir.core import Value
+from adc.ir.raising import escape
 from adc.ir.types import i1, i64
 
 
@@ -46,9 +47,7 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
     if isinstance(owner, Ref) and owner.kind == "dict":
         items, key = dict_items(frame, owner), constant_key(index)
         if key not in items:
-            raise refuse(
-                current_loc(), f"the dict has no key {key!r}", keys_of(items), kind=kinds.MISSING_KEY
-            )
+            no_key(frame, key, items)
         return items[key]
     held = owner if isinstance(owner, Tuple) else heap.contents(frame, owner)  # type: ignore[arg-type]
     if isinstance(held, Contents) and growing.is_growing(held):
@@ -58,6 +57,19 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
         return held.items[position]
     selected = _selected(held.items, position)
     return selected or _chosen(frame, held.items, position, 0, len(held.items))
+
+
+def no_key(frame: Frame, key: object, items: dict[object, AbstractValue]) -> NoReturn:
+    if handled(KeyError):
+        _raise_now(frame, "KeyError", (escape(str(key)),))
+    raise refuse(current_loc(), f"the dict has no key {key!r}", keys_of(items), kind=kinds.MISSING_KEY)
+
+
+def _raise_now(frame: Frame, error: str, message: str | tuple[str, ...]) -> None:
+    """End the path, which may not be taken; of an expression that may not be evaluated nothing is done."""
+    if current_block() is frame.statement_block:
+        trap_unless(const(False, i1), error, message)
+        raise PathEnds
 
 
 def keys_of(items: dict[object, AbstractValue]) -> str:
@@ -81,13 +93,15 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
             )
     if known is not None:
         if not -n <= known < n:
+            if handled(IndexError):
+                _raise_now(frame, "IndexError", (f"{what} index out of range",))
             raise refuse(
                 current_loc(), f"{what} index {known} is out of range for {n} items", kind=kinds.CONSTANT_OUT_OF_RANGE
             )
         return known % n
     at = subscript(index)
     unroll_counted(frame, at)
-    return ops.bound(at, const_index(n))
+    return within(at, const_index(n))
 
 
 def _nothing_there(frame: Frame, what: str) -> NoReturn:

@@ -3,7 +3,9 @@
 Each is a variable of its own among the frame's, set where control leaves that way, and merged where paths meet like any
 other variable: what all paths have set is set, what only some have set is an ``Unbound`` with a flag. ``<return>``
 holds the value returned, ``<break>`` and ``<continue>`` hold None. ``<never>`` marks code that control does not reach,
-after a raise or a loop without an end.
+after a raise or a loop without an end. An exception that a handler around the code takes is such a way too:
+``<raised>`` holds which one (``thrown.py``). ``<trying>`` is there in a ``try`` statement, whose handlers read
+variables.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from adc.ir import ops
 from adc.ir.core import Value
 
 BREAK, CONTINUE, RETURN, NEVER = "<break>", "<continue>", "<return>", "<never>"
-JUMPS = (BREAK, CONTINUE, RETURN)
-OUT = (BREAK, RETURN)  # those that end a loop
-_HINTS = {BREAK: "broke", CONTINUE: "skipped", RETURN: "returned"}
+RAISED, TRYING = "<raised>", "<trying>"
+JUMPS = (BREAK, CONTINUE, RETURN, RAISED)
+OUT = (BREAK, RETURN, RAISED)  # those that end a loop
+_HINTS = {BREAK: "broke", CONTINUE: "skipped", RETURN: "returned", RAISED: "raised"}
 
 Environment = Mapping[str, AbstractValue]
 
@@ -47,7 +50,8 @@ def left(env: Environment) -> bool | Value:
 
 def gone(env: Environment) -> bool:
     """Whether nobody reads the variables any more: the function has surely ended."""
-    return NEVER in env or (RETURN in env and not isinstance(env[RETURN], Unbound))
+    ends = (RETURN,) if TRYING in env else (RETURN, RAISED)
+    return NEVER in env or any(name in env and not isinstance(env[name], Unbound) for name in ends)
 
 
 def unending(env: dict[str, AbstractValue]) -> None:

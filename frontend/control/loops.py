@@ -157,7 +157,7 @@ def for_counted(
     after = frame.liveness.after[stmt] | frame.captured
     carry = Carry(frame, stmt, frozenset() if private is None else frozenset({private}))
     before = None if private is None else frame.env.get(private)
-    if not any(isinstance(node, ast.Break | ast.Return) for node in ast.walk(stmt)):
+    if not frame.catching and not any(isinstance(node, ast.Break | ast.Return | ast.Try) for node in ast.walk(stmt)):
         carry.appends.trips = loop.trips
     carry.appends.few = loop.known_trips(FEW)
     while True:

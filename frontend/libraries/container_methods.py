@@ -268,9 +268,7 @@ def _dict_pop(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractVal
     items, name = sequences.dict_items(frame, owner), sequences.constant_key(key)
     if name not in items:
         if default is None:
-            raise refuse(
-                current_loc(), f"the dict has no key {name!r}", indexing.keys_of(items), kind=kinds.MISSING_KEY
-            )
+            indexing.no_key(frame, name, items)
         return default
     found = items.pop(name)
     sequences.assign_dict(frame, owner, items)

@@ -12,6 +12,7 @@ from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.handled import check_divisor, in_domain
 from adc.frontend.prelude import python_math
 from adc.ir import ops
 from adc.ir.arith import const
@@ -60,8 +61,12 @@ def _log(frame: Frame, x: AbstractValue, base: AbstractValue | None = None) -> A
     known = fold(math.log, args)
     if known is not None:
         return known
-    values = [ops.log(convert(as_scalar(a), f64)) for a in args]
-    return Scalar(values[0] if base is None else ops.divf(*values), f64)
+    given = [convert(as_scalar(a), f64) for a in args]
+    values = [in_domain("log", [v], ops.log(v)) for v in given]
+    if base is None:
+        return Scalar(values[0], f64)
+    check_divisor(values[1])
+    return Scalar(ops.divf(*values), f64)
 
 
 def _pow(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:

@@ -41,6 +41,7 @@ from adc.frontend.numeric.convert import (
     promote,
     wrap,
 )
+from adc.frontend.numeric.handled import in_domain
 from adc.frontend.numeric.integers import sign_of_integer
 from adc.frontend.suggestions import for_option
 from adc.ir import kinds, ops
@@ -127,7 +128,11 @@ def on_python_floats(name: str, function: Callable[..., Any], emit: Callable[...
 
     def rule(frame: Frame, *args: AbstractValue) -> AbstractValue:
         need_numbers(name, args, f"use np.{name} on arrays")
-        return fold(function, args) or Scalar(emit(*(convert(as_scalar(a), f64) for a in args)), f64)
+        known = fold(function, args)
+        if known is not None:
+            return known
+        values = [convert(as_scalar(a), f64) for a in args]
+        return Scalar(in_domain(name, values, emit(*values)), f64)
 
     return positional(f"math.{name}", count, rule)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from adc.frontend.data.values import Scalar
 from adc.frontend.numeric import large_integers
 from adc.frontend.numeric.convert import INT64, TOO_LARGE, convert, in_single, kind, promote, wrap
+from adc.frontend.numeric.handled import check_divisor
 from adc.frontend.numeric.operands import meet
 from adc.frontend.traps import trap_unless
 from adc.ir import ops
@@ -23,7 +24,10 @@ def divide(x: Scalar, y: Scalar) -> Scalar:
             _check_divisor(convert(y, i64), "division by zero")
             return Scalar(large_integers.quotient(convert(x, i64), convert(y, i64)), f64, weak)
         dtype = f64
-    return Scalar(ops.divf(convert(x, dtype), convert(y, dtype)), dtype, weak)
+    p, q = convert(x, dtype), convert(y, dtype)
+    if weak:
+        check_divisor(q)
+    return Scalar(ops.divf(p, q), dtype, weak)
 
 
 def _check_divisor(divisor: Value, message: str) -> None:
@@ -36,6 +40,8 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
     """``x // y``."""
     p, q, dtype, weak = meet(x, y, i64)
     if kind(dtype) == 2:
+        if weak:
+            check_divisor(q, "float floor division by zero")
         return Scalar(in_single(_float_floor_divide, [p, q]), dtype, weak)
     if not weak:
         divide = ops.divui if dtype == ui64 else ops.floordivsi
@@ -60,6 +66,8 @@ def modulo(x: Scalar, y: Scalar) -> Scalar:
     """``x % y``."""
     p, q, dtype, weak = meet(x, y, i64)
     if kind(dtype) == 2:
+        if weak:
+            check_divisor(q, "float modulo")
         return Scalar(in_single(_float_modulo, [p, q]), dtype, weak)
     if not weak:
         return Scalar(_unless_zero(ops.remui if dtype == ui64 else int_modulo, p, q), dtype, weak)

@@ -8,6 +8,7 @@ from adc.frontend.data.values import Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.numeric.arithmetic import multiply
 from adc.frontend.numeric.convert import check_fits, convert, in_single, kind, promote, wrap
+from adc.frontend.numeric.handled import check_power
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
@@ -35,9 +36,14 @@ def power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
             return power(Scalar(convert(x, f64), f64, True), y, exponent)
         return _int_power(x, y, dtype, weak, exponent)
     whole = exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS
+    p = convert(x, dtype)
     if whole and kind(x.dtype) == 2:
-        return Scalar(in_single(lambda v: _small_power(v, int(exponent)), [convert(x, dtype)]), dtype, weak)
-    return Scalar(in_single(ops.powf, [convert(x, dtype), convert(y, dtype)]), dtype, weak)
+        result = in_single(lambda v: _small_power(v, int(exponent)), [p])
+    else:
+        result = in_single(ops.powf, [p, convert(y, dtype)])
+    if weak:
+        check_power(p, convert(y, dtype), result)
+    return Scalar(result, dtype, weak)
 
 
 def _small_power(x: Value, n: int) -> Value:

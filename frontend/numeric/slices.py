@@ -9,7 +9,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Static, is_array, is_numeric, known_int
 from adc.frontend.errors import refuse
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
-from adc.frontend.traps import trap_unless
+from adc.frontend.traps import trap_unless, within
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc
@@ -176,7 +176,7 @@ def bound(item: Item, dim: Dim) -> Value:
     assert not isinstance(item.value, Slice)
     value = integer(item.value, item.loc)
     with at_loc(item.loc):
-        return ops.bound(value, dim_value(dim))
+        return within(value, dim_value(dim))
 
 
 def integer(v: AbstractValue, loc: Loc) -> Value:

@@ -13,7 +13,7 @@ from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric.nests import nest, serial
 from adc.frontend.objects import columns, growing, heap
 from adc.frontend.objects.merge import Clash, join
-from adc.frontend.traps import trap_unless
+from adc.frontend.traps import trap_unless, within
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import current_loc, insert_at
@@ -50,7 +50,7 @@ def extend(frame: Frame, ref: Ref, count: Value, item: Callable[[Value], Abstrac
 
 def position(held: Contents, index: Value) -> Value:
     """A checked subscript; negative ones count from the end."""
-    return ops.bound(index, growing.length(held))
+    return within(index, growing.length(held))
 
 
 def store(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:

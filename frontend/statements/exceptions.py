@@ -6,8 +6,9 @@ from __future__ import annotations
 import ast
 
 from adc.frontend.containers.texts import template_of
-from adc.frontend.control.branches import end_with, trace
-from adc.frontend.control.jumps import NEVER
+from adc.frontend.control.branches import either, end_with, trace
+from adc.frontend.control.jumps import NEVER, RAISED
+from adc.frontend.control.thrown import Thrown, again, handled
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Error, Scalar, Static
 from adc.frontend.errors import refuse
@@ -25,19 +26,23 @@ from adc.ir.types import i1
 def raise_(frame: Frame, statement: ast.Raise) -> None:
     """``raise E``, ``raise E(...)``, ``raise E(...) from None``."""
     if statement.exc is None:
-        raise refuse(
-            frame.loc(statement),
-            "there is no exception to raise again",
-            "name it: raise ValueError(...), for instance",
-            kind=kinds.UNSUPPORTED_STATEMENT,
-        )
+        handling = frame.env.get(HANDLED)
+        if handling is None:
+            raise refuse(
+                frame.loc(statement),
+                "there is no exception to raise again",
+                "name it: raise ValueError(...), for instance",
+                kind=kinds.UNSUPPORTED_STATEMENT,
+            )
+        again(frame, handling)
+        return
     for_each(frame, [statement.exc], lambda: _raised(frame, statement))
 
 
 def _raised(frame: Frame, statement: ast.Raise) -> None:
     assert statement.exc is not None
     value = evaluate(frame, statement.exc)
-    if statement.cause is not None and not _is_none(statement.cause):
+    if statement.cause is not None and not _is_none(statement.cause) and not _is_handled(frame, statement.cause):
         message = "an exception with a cause is not supported"
         kind = kinds.UNSUPPORTED_STATEMENT
         raise refuse(frame.loc(statement.cause), message, "leave 'from ...' out", kind=kind)
@@ -50,6 +55,16 @@ def _raised(frame: Frame, statement: ast.Raise) -> None:
             kind=kinds.WRONG_TYPE,
         )
     emit(frame, error)
+
+
+HANDLED = "<handled>"  # the variable with the exception that is being handled
+NAME = "<name of handled>"
+
+
+def _is_handled(frame: Frame, cause: ast.expr) -> bool:
+    """Whether it is the name of the exception that is being handled, which is the context in any case."""
+    name = frame.env.get(NAME)
+    return isinstance(cause, ast.Name) and isinstance(name, Static) and name.value == cause.id
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -71,7 +86,11 @@ def assert_(frame: Frame, statement: ast.Assert) -> None:
     if known is False:
         fail()
     else:
-        end_with(known, False, trace(frame, fail).block)
+        path = trace(frame, fail)
+        if path.never:
+            end_with(known, False, path.block)
+        else:
+            either(frame, known, trace(frame, lambda: None), path, ())
         narrow(frame, statement.test, True, evaluate)
 
 
@@ -110,6 +129,9 @@ def emit(frame: Frame, error: Error) -> None:
     if len(values) > MOST:
         message = f"a message with more than {MOST} run-time values is not supported"
         raise refuse(current_loc(), message, "show fewer", kind=kinds.UNSUPPORTED_OPTION)
+    if handled(frame, error.cls):
+        frame.env[RAISED] = Static(Thrown(error.cls, arguments, bool(values)))
+        return
     attrs = {"error": class_name(error.cls), "message": arguments}
     build(ops.assert_, [const(False, i1), *(v.value for v in values)], attrs)
     frame.env[NEVER] = NONE

@@ -30,6 +30,7 @@ from adc.frontend.statements.assignments import annotated, assign, augmented, bi
 from adc.frontend.statements.exceptions import assert_, raise_
 from adc.frontend.statements.flow import Place, after_loop, for_items, function_body, loop_body, run
 from adc.frontend.statements.generators import for_generator
+from adc.frontend.statements.handlers import try_
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
 from adc.frontend.syntax.liveness import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern
@@ -200,6 +201,10 @@ def _short_circuit(frame: Frame, nodes: Sequence[ast.expr], stop: bool) -> None:
         rest()
 
 
+def _try(frame: Frame, statement: ast.Try) -> None:
+    try_(frame, statement, _execute_one)
+
+
 def _pass(frame: Frame, statement: ast.Pass) -> None:
     pass
 
@@ -289,6 +294,7 @@ _RULES: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.Expr: _expression,
     ast.Pass: _pass,
     ast.Raise: raise_,
+    ast.Try: _try,
     ast.Assert: assert_,
     ast.FunctionDef: _function,
     ast.Delete: _delete,

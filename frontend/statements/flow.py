@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from adc.frontend.closures import released
+from adc.frontend.control import thrown
 from adc.frontend.control.branches import Path, Traced, either, end_with, trace
-from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RETURN, left, pending
+from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RAISED, RETURN, left, pending
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import NONE, AbstractValue, Unbound
@@ -51,7 +52,9 @@ def function_body(frame: Frame, statements: Sequence[ast.stmt], execute: Execute
 
     run(frame, [*statements, end], Place(frozenset(), False, execute))
     result = frame.env.pop(RETURN, NONE)  # nothing if it never returns
-    assert not isinstance(result, Unbound)
+    if isinstance(result, Unbound):  # of no meaning if an exception leaves the function
+        assert RAISED in frame.env
+        result = result.value
     return result
 
 
@@ -67,27 +70,52 @@ def run(frame: Frame, steps: Sequence[Step], place: Place) -> None:
     todo = list(reversed(steps))
     while todo:
         step = todo.pop()
-        frame.statement_block = current_block()
-        try:
-            if isinstance(step, ast.Break | ast.Continue | ast.Return):
-                _jump(frame, step, place)
-                return
-            if isinstance(step, ast.If):
-                if _if(frame, step, todo, place):
-                    return
-            elif isinstance(step, ast.stmt):
-                place.execute(frame, step)
-            else:
-                step()
-        except PathEnds:
-            frame.env[NEVER] = NONE
+        frame.statement_block = block = current_block()
+        before, start = (dict(frame.env), len(block.ops)) if frame.catching else ({}, 0)
+        done = _step(frame, step, todo, place)
+        if frame.catching and thrown.may_raise(frame, code := block.ops[start:]):
+            block.set_ops(block.ops[:start])
+            after = partial(_rest, frame, step, () if done else todo[::-1], place)
+            live = place.live
+            with frame.at(step) if isinstance(step, ast.stmt) else nullcontext():
+                thrown.divide(frame, code, before, after, live)
+            return
         has_left = left(frame.env)
-        if has_left is True:
+        if done or has_left is True:
             return
         if not isinstance(has_left, bool) and todo:
             with frame.at(step) if isinstance(step, ast.stmt) else nullcontext():
                 guarded(frame, has_left, lambda: run(frame, todo[::-1], place), place)
             return
+
+
+def _step(frame: Frame, step: Step, todo: list[Step], place: Place) -> bool:
+    """One statement, and whether it has dealt with all that was still ``todo`` after it."""
+    try:
+        if isinstance(step, ast.Break | ast.Continue | ast.Return):
+            _jump(frame, step, place)
+            return True
+        if isinstance(step, ast.If):
+            return _if(frame, step, todo, place)
+        if isinstance(step, ast.stmt):
+            place.execute(frame, step)
+        else:
+            step()
+    except PathEnds:
+        frame.env[NEVER] = NONE
+    return False
+
+
+def _rest(frame: Frame, step: Step, todo: Sequence[Step], place: Place) -> None:
+    """What comes after a statement."""
+    has_left = left(frame.env)
+    if has_left is True or not todo:
+        return
+    if isinstance(has_left, bool):
+        run(frame, todo, place)
+    else:
+        with frame.at(step) if isinstance(step, ast.stmt) else nullcontext():
+            guarded(frame, has_left, lambda: run(frame, todo, place), place)
 
 
 def _jump(frame: Frame, statement: ast.Break | ast.Continue | ast.Return, place: Place) -> None:
@@ -117,10 +145,10 @@ def guarded(frame: Frame, has_left: Value, rest: Callable[[], None], place: Plac
             del frame.env[name]
         rest()
 
-    _either(frame, has_left, stay, go_on, place.live)
+    two_paths(frame, has_left, stay, go_on, place.live)
 
 
-def _either(frame: Frame, known: Value, then: Path, other: Path, live: Iterable[str]) -> None:
+def two_paths(frame: Frame, known: Value, then: Path, other: Path, live: Iterable[str]) -> None:
     """Two paths, and those live variables merged that either of them changes."""
     paths = trace(frame, then), trace(frame, other)
     either(frame, known, *paths, [n for n in live if any(_changed(frame, t, n) for t in paths)])
@@ -139,7 +167,7 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
         todo += reversed(branches[not known])
         return False
     for holds, branch, other in ((True, *branches), (False, *branches[::-1])):
-        if _raises(branch):
+        if not frame.catching and _raises(branch):
             path = trace(frame, partial(_branch, frame, statement, holds, branch, place))
             assert path.never
             with frame.at(statement):
@@ -164,7 +192,7 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
             inner, rest = place, todo[::-1]
             paths = [[*branch, *(rest if goes_on else ())] for branch, goes_on in zip(branches, falls, strict=True)]
         first, second = (partial(_branch, frame, statement, holds, p, inner) for holds, p in zip((True, False), paths))
-        _either(frame, known, first, second, inner.live)
+        two_paths(frame, known, first, second, inner.live)
         return not all(falls)
 
 
@@ -187,13 +215,21 @@ def _may_leave(statement: ast.stmt) -> bool:
         return any(map(_may_leave, [*statement.body, *statement.orelse]))
     if isinstance(statement, ast.For | ast.While):
         return any(map(_may_leave, statement.orelse)) or any(map(_may_return, statement.body))
-    return False
+    return isinstance(statement, ast.Try) and any(map(_may_leave, _parts(statement)))
+
+
+def _parts(statement: ast.Try) -> list[ast.stmt]:
+    """All statements directly in a ``try``."""
+    handlers = [s for handler in statement.handlers for s in handler.body]
+    return [*statement.body, *handlers, *statement.orelse, *statement.finalbody]
 
 
 def _may_return(statement: ast.stmt) -> bool:
     """Whether a statement in a loop may leave more than the loop."""
     if isinstance(statement, ast.If | ast.For | ast.While):
         return any(map(_may_return, [*statement.body, *statement.orelse]))
+    if isinstance(statement, ast.Try):
+        return any(map(_may_return, _parts(statement)))
     return isinstance(statement, ast.Return | ast.Raise)
 
 
@@ -204,6 +240,10 @@ def falls_through(statements: Sequence[ast.stmt]) -> bool:
             return False
         if isinstance(s, ast.If) and not falls_through(s.body) and not falls_through(s.orelse):
             return False
+        if isinstance(s, ast.Try):
+            handlers = any(falls_through(handler.body) for handler in s.handlers)
+            if not (handlers or falls_through([*s.body, *s.orelse])):
+                return False
     return True
 
 
@@ -257,7 +297,7 @@ def _unrolled(
         k = first - 1
         while (k := k + 1) < (items.count if items.now is None else items.now()):
             if items.limits:
-                _either(frame, items.has(k), partial(_iterations_of, k), lambda: None, place.live)
+                two_paths(frame, items.has(k), partial(_iterations_of, k), lambda: None, place.live)
                 return
             if not iteration(k):
                 return
@@ -297,4 +337,4 @@ def _else(frame: Frame, has_left: Value, statements: Sequence[ast.stmt], place: 
             del frame.env[name]
         run(frame, statements, place)
 
-    _either(frame, has_left, stay, go_on, place.live)
+    two_paths(frame, has_left, stay, go_on, place.live)

@@ -19,7 +19,7 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.arrays.reductions import MAX, MIN, PROD, SUM, Reduction
 from adc.frontend.control.branches import branch
-from adc.frontend.control.jumps import BREAK, RETURN
+from adc.frontend.control.jumps import BREAK, RAISED, RETURN
 from adc.frontend.control.loops import Counted, Trace, counted
 from adc.frontend.data.described import describe, widen
 from adc.frontend.data.type_names import describe_type
@@ -148,10 +148,10 @@ def _unless_empty(frame: Frame, loop: Counted, name: str, outset: AbstractValue)
 
 def _refuse_jumps(frame: Frame, stmt: ast.For) -> None:
     """Iterations run in any order, so none can end the loop for the others."""
-    for name, word in ((BREAK, "break"), (RETURN, "return")):
+    for name, word in ((BREAK, "break"), (RETURN, "return"), (RAISED, "an exception that is handled")):
         if name in frame.env:
             raise refuse(
-                frame.assigned_at[name],
+                frame.assigned_at.get(name, frame.loc(stmt)),
                 f"{word} out of a parallel loop is not possible: its iterations run in any order",
                 f"use range instead of prange, or note in an array where it would {word}",
                 [Note("the parallel loop", frame.loc(stmt))],

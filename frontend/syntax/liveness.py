@@ -270,6 +270,7 @@ class _Analysis:
         self.result = result
         self._named = named
         self._effects: dict[ast.stmt, Effect] = {}
+        self._handlers: Names = EMPTY  # what is read wherever an exception goes
 
     def block(self, statements: Sequence[ast.stmt]) -> Effect:
         reads: set[str] = set()
@@ -307,6 +308,8 @@ class _Analysis:
         if isinstance(s, ast.While):
             body = self._expressions([s.test]).then(self.block(s.body))
             return self._loop(s, Effect(), body)
+        if isinstance(s, ast.Try):
+            return self._try(s)
         if isinstance(s, ast.Break | ast.Continue):
             return Effect(sets=None, jumps=EMPTY)
         if isinstance(s, ast.Return | ast.Raise):
@@ -322,6 +325,22 @@ class _Analysis:
             defaults = [*s.args.defaults, *filter(None, s.args.kw_defaults), *s.decorator_list]
             return self._expressions(defaults).then(Effect(sets=frozenset({s.name}), assigns=frozenset({s.name})))
         return self._expressions([s])
+
+    def _try(self, s: ast.Try) -> Effect:
+        """A handler may run after any part of the body; what reads it has, is read wherever that may be left."""
+        both = self.block(s.body).then(self.block(s.orelse))
+        handlers = EMPTY
+        for handler in s.handlers:
+            name = frozenset({handler.name}) if handler.name else EMPTY
+            types = self._expressions([handler.type] if handler.type is not None else [])
+            one = types.then(Effect(sets=name, assigns=name)).then(self.block(handler.body))
+            handlers |= one.reads
+            both = both.otherwise(one)
+        last = self.block(s.finalbody)
+        reads = handlers | last.reads
+        self.result.reads[s] = reads
+        jumps = None if both.jumps is None else EMPTY
+        return replace(both, reads=both.reads | reads, jumps=jumps).then(last)
 
     def _loop(self, s: ast.For | ast.While, before: Effect, body: Effect) -> Effect:
         self.result.assigns[s] = body.assigns
@@ -361,11 +380,22 @@ class _Analysis:
     def down(self, statements: Sequence[ast.stmt], live: Names, target: Names = EMPTY) -> None:
         """Record what is live after each compound statement, given what is live after the last; ``target``: what is
         live where a break or continue goes."""
-        now = set(live)
+        now = set(live) | self._handlers
         for s in reversed(statements):
             effect = self.statement(s)
             if effect.jumps is not None:
                 now |= target
+            if isinstance(s, ast.Try):
+                after = self.result.after[s] = frozenset(now)
+                around, last = self._handlers, self.block(s.finalbody).reads
+                self.down(s.finalbody, after, target)
+                self._handlers = around | self.result.reads[s]
+                beside = frozenset(now) | last
+                self.down(s.body, beside | self.block(s.orelse).reads, target)
+                self._handlers = around | last
+                for block in (s.orelse, *(handler.body for handler in s.handlers)):
+                    self.down(block, beside, target)
+                self._handlers = around
             if isinstance(s, ast.If):
                 after = self.result.after[s] = frozenset(now)
                 self.down(s.body, after, target)
@@ -381,6 +411,6 @@ class _Analysis:
                 now -= effect.sets
             else:
                 now = set(target) if effect.jumps is not None else set()
-            now |= effect.reads
+            now |= effect.reads | self._handlers
             if effect.jumps is not None:
                 now |= target

@@ -1,0 +1,300 @@
+"""Exceptions that handlers take: control leaves a block by them, as by a ``return``.
+
+Where a ``try`` statement is around it, in the same function or in one that calls it, a ``raise`` of a class that is
+handled sets the variable ``<raised>`` to a constant that says which exception it is, and code that comes after runs if
+that is not set. Whatever else may raise in a statement has been traced as a check (``adc.assert``, ``adc.bound``):
+when the statement has been traced, its code is divided at each check into what runs if that holds, and the jump. A
+function that is called there returns, beside its result, which exception it was left by, or None, and its caller checks
+that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from adc.frontend.control.branches import branch, either, trace
+from adc.frontend.control.jumps import NEVER, RAISED
+from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.values import NONE, AbstractValue, Static, Tuple, Unbound
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, Undetermined
+from adc.frontend.traps import Watch
+from adc.ir import kinds, ops
+from adc.ir.arith import const, const_index, constant_of
+from adc.ir.builder import build, current_block, current_loc, insert_at
+from adc.ir.callgraph import reachable
+from adc.ir.core import Block, Op, Value
+from adc.ir.raising import KEPT, Message, class_name, class_of
+from adc.ir.types import MemRefType, Type, i1, index
+
+Environment = dict[str, AbstractValue]
+
+
+@dataclass(frozen=True)
+class Thrown:
+    """An exception that was raised. ``shows``: its message had numbers of the run, which are not kept."""
+
+    cls: type[Exception]
+    message: Message
+    shows: bool
+
+
+def handled(frame: Frame, cls: type[Exception]) -> bool:
+    return issubclass(cls, frame.catching)
+
+
+def watch(frame: Frame) -> Watch | None:
+    """Who is told of checks in this frame; nobody in what stands for a library's functions: they raise what they say."""
+    if not frame.catching or frame.source.placed is not None:
+        return None
+
+    def note(op: Op) -> None:
+        frame.states[op] = frame.env.copy()
+
+    return Watch(frame.catching, note)
+
+
+# What calls hand on ---------------------------------------------------------------------------------------------------
+
+
+def outcome(frame: Frame, result: AbstractValue) -> AbstractValue:
+    """The result of a function whose callers handle exceptions, and by which one it was left."""
+    raised = frame.env.pop(RAISED, NONE)
+    if isinstance(raised, Unbound):
+        value = raised.value
+        raised = branch(frame, raised.flag, lambda: value, lambda: NONE) or NONE
+    return Tuple((result, raised))
+
+
+def received(frame: Frame, left: AbstractValue) -> AbstractValue:
+    """The result of such a function, and the check that it was not left by an exception."""
+    assert isinstance(left, Tuple)
+    result, raised = left.items
+    if raised is NONE or (isinstance(raised, Static) and raised.value is None):
+        return result
+    if isinstance(raised, OneOf):
+        none = next(k for k, one in enumerate(raised.options) if isinstance(one, Static) and one.value is None)
+        good = ops.cmpi(raised.position, const_index(none), predicate="eq")
+    else:
+        good = const(False, i1)
+    op = build(ops.assert_, [good], {"error": "Exception", "message": ("",)})
+    frame.thrown[op] = raised
+    frame.states[op] = frame.env.copy()
+    return result
+
+
+def options(raised: AbstractValue) -> list[tuple[int, Thrown]]:
+    """The exceptions that it may be, by their numbers."""
+    found = raised.options if isinstance(raised, OneOf) else (raised,)
+    return [(k, one.value) for k, one in enumerate(found) if isinstance(one, Static) and isinstance(one.value, Thrown)]
+
+
+def again(frame: Frame, raised: AbstractValue) -> None:
+    """Raise an exception that was handled once more."""
+    found = options(raised)
+    if all(handled(frame, one.cls) for _, one in found):
+        frame.env[RAISED] = raised
+        return
+    for k, one in found:
+        if one.shows:
+            raise refuse(
+                current_loc(),
+                f"a {one.cls.__name__} whose message shows numbers of the run cannot be raised again",
+                "raise a new exception, or handle only what is not raised again",
+                kind=kinds.UNSUPPORTED_STATEMENT,
+            )
+        other = const(False, i1)
+        if isinstance(raised, OneOf):
+            other = ops.cmpi(raised.position, const_index(k), predicate="ne")
+        name = class_name(one.cls)
+        build(ops.assert_, [other], {"error": name, "message": one.message})
+    frame.env[NEVER] = NONE
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+_OWN = {"ShapeError": ValueError, "BoundsError": IndexError}
+
+
+def _class_of(op: Op) -> type[Exception] | None:
+    """The class of exceptions that Python raises where this check fails."""
+    if op.opdef is ops.bound:
+        return IndexError if op.attrs["check"] else None
+    if op.opdef is not ops.assert_ or op.attrs["message"] == KEPT:
+        return None
+    error, message = str(op.attrs["error"]), op.attrs["message"]
+    if error == "OverflowError" and isinstance(message, str) and "64 bits" in message:
+        return None  # of adc's integers, not of Python's
+    return _OWN.get(error) or class_of(error)
+
+
+def _raised_by(frame: Frame, op: Op) -> AbstractValue | None:
+    """The exception that a handler takes if a check fails."""
+    if op in frame.thrown:
+        return frame.thrown[op]
+    cls = _class_of(op)
+    if cls is None or not handled(frame, cls):
+        return None
+    if frame.source.placed is not None and not isinstance(op.attrs.get("message"), tuple):
+        return None if cls is IndexError else _thrown(op, cls)
+    return _thrown(op, cls)
+
+
+def _thrown(op: Op, cls: type[Exception]) -> AbstractValue:
+    if op.opdef is ops.bound:
+        return Static(Thrown(cls, ("index out of range",), False))
+    message = op.attrs["message"]
+    assert isinstance(message, str | tuple)
+    return Static(Thrown(cls, message if isinstance(message, tuple) else (message,), len(op.operands) > 1))
+
+
+def may_raise(frame: Frame, ops_: Iterable[Op]) -> bool:
+    """Whether what was built may raise what is handled."""
+    return any(_raised_by(frame, op) is not None for one in ops_ for op in _walk(one))
+
+
+def _walk(op: Op) -> Iterable[Op]:
+    yield op
+    for region in op.regions:
+        yield from region.walk()
+
+
+def check_call(frame: Frame, name: str, shown: str) -> None:
+    """Refuse a call of a function with rules that may raise what is handled: it hands nothing on."""
+    for one in reachable(frame.tracer.module, [name]):
+        for op in frame.tracer.module.funcs[one].walk():
+            cls = _class_of(op)
+            if cls is not None and handled(frame, cls):
+                raise refuse(
+                    current_loc(),
+                    f"{shown}() has derivative rules, and may raise {cls.__name__}, which cannot be handled here",
+                    "test the condition before the call",
+                    kind=kinds.UNSUPPORTED_STATEMENT,
+                )
+
+
+def divide(
+    frame: Frame, tail: Sequence[Op], before: Environment, rest: Callable[[], None], live: Iterable[str]
+) -> None:
+    """Append the code of a statement, divided at its checks, and ``rest``, what comes after it. ``before``: variables
+    before the statement; ``live``: those that are read later."""
+    block = current_block()
+    for k, op in enumerate(tail):
+        raised = _raised_by(frame, op)
+        if raised is None:
+            block.append(op)
+            if op.regions and may_raise(frame, [op]):
+                after, frame.env = frame.env, dict(before)
+                checks = _lifted(frame, op, before)
+                frame.env = after
+                divide(frame, [*checks, *tail[k + 1 :]], before, rest, live)
+                return
+            continue
+        good = _condition(op)
+        if constant_of(good):
+            continue
+        at = frame.states.get(op, before)
+
+        def fail(at: Environment = at, raised: AbstractValue = raised) -> None:
+            frame.env = {**at, RAISED: raised}
+
+        if constant_of(good) is not None:
+            for later in tail[k:]:
+                later.drop()
+            fail()
+            return
+        after, following = frame.env, tail[k + 1 :]
+
+        def go_on(op: Op = op, after: Environment = after, following: Sequence[Op] = following) -> None:
+            frame.env = after
+            if op.opdef is ops.bound:
+                current_block().append(op)
+            divide(frame, following, before, rest, live)
+
+        if op.opdef is not ops.bound:
+            op.drop()
+        frame.env = dict(before)
+        then, other = trace(frame, go_on), trace(frame, fail)
+        if then.undetermined:
+            raise Undetermined
+        either(frame, good, then, other, [n for n in live if then.env.get(n) is not other.env.get(n)])
+        return
+    rest()
+
+
+def _condition(op: Op) -> Value:
+    """What must hold for a check to pass."""
+    if op.opdef is ops.assert_:
+        return op.operands[0]
+    at, extent = op.operands
+    below = ops.cmpi(at, extent, predicate="slt")
+    return ops.andi(below, ops.cmpi(at + extent, const_index(0), predicate="sge"))
+
+
+def _lifted(frame: Frame, op: Op, before: Environment) -> list[Op]:
+    """Checks that are to follow ``op``, a branch, in the place of those inside it."""
+    if op.opdef is not ops.if_:
+        cls = next(_class_of(o) for o in _walk(op) if _raised_by(frame, o) is not None)
+        raise refuse(
+            op.loc,
+            f"this may raise {cls.__name__ if cls else 'an exception'} in a loop of its own, which cannot be handled",
+            "write a for statement inside the try, with a statement for what may raise",
+            kind=kinds.UNSUPPORTED_STATEMENT,
+        )
+    found: list[tuple[AbstractValue, Environment]] = []
+    types = [r.type for r in op.results]
+    for region in op.regions:
+        inside = list(region.ops)
+        region.set_ops([])
+        with insert_at(region, op.loc):
+            build(ops.yield_, _numbered(frame, inside, types, found, before))
+    number = op.add_result(index)
+    scratch = Block()
+    checks: list[Op] = []
+    for k, (raised, at) in enumerate(found):
+        with insert_at(scratch, op.loc):
+            other = ops.cmpi(number, const_index(k + 1), predicate="ne")
+            check = build(ops.assert_, [other], {"error": "Exception", "message": ("",)})
+        frame.thrown[check], frame.states[check] = raised, at
+    checks += scratch.ops
+    scratch.set_ops([])
+    return checks
+
+
+def _numbered(
+    frame: Frame,
+    inside: Sequence[Op],
+    types: Sequence[Type],
+    found: list[tuple[AbstractValue, Environment]],
+    before: Environment,
+) -> list[Value]:
+    """Append a block's code; what it yields, and the number of the exception that it raised, or zero."""
+    block = current_block()
+    for k, op in enumerate(inside):
+        if op.opdef is ops.yield_:
+            values = list(op.operands)
+            op.drop()
+            return [*values, const_index(0)]
+        raised = _raised_by(frame, op)
+        if raised is None:
+            block.append(op)
+            if op.regions and may_raise(frame, [op]):
+                return _numbered(frame, [*_lifted(frame, op, before), *inside[k + 1 :]], types, found, before)
+            continue
+        good = _condition(op)
+        found.append((raised, frame.states.get(op, before)))
+        number = len(found)
+        then, other = Block(), Block()
+        if op.opdef is ops.bound:
+            then.append(op)
+        else:
+            op.drop()
+        with insert_at(then):
+            build(ops.yield_, _numbered(frame, inside[k + 1 :], types, found, before))
+        with insert_at(other):
+            nothing = [ops.undef(type=t) if isinstance(t, MemRefType) else const(0, t) for t in types]
+            build(ops.yield_, [*nothing, const_index(number)])
+        result_types = [*types, index]
+        return list(build(ops.if_, [good], result_types=result_types, regions=[then, other]).results)
+    raise AssertionError("a block ends with a yield")
