@@ -12,7 +12,7 @@ from adc.frontend.data.values import AbstractValue, Compound, Ref
 from adc.frontend.frame import Frame
 from adc.frontend.names import lookup
 from adc.frontend.objects.cells import cell_of
-from adc.frontend.syntax.liveness import free_names
+from adc.frontend.syntax.bindings import free_names
 from adc.frontend.syntax.source import FunctionSource
 
 SELF = "<function>"  # the argument by which a function of a traced function gets what it captured

@@ -45,7 +45,7 @@ def handled(frame: Frame, cls: type[Exception]) -> bool:
 
 
 def watch(frame: Frame) -> Watch | None:
-    """Who is told of checks in this frame; nobody in what stands for a library's functions: they raise what they say."""
+    """Who is told of checks in this frame; nobody in what stands for library functions, which raise what they say."""
     if not frame.catching or frame.source.placed is not None:
         return None
 

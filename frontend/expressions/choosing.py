@@ -17,7 +17,7 @@ from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.frame import Frame, discard
 from adc.frontend.objects import cells, growing
 from adc.frontend.objects.merge import coerce, join
-from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.syntax.bindings import assigned_in
 from adc.ir import ops
 from adc.ir.arith import const_index
 

@@ -19,7 +19,7 @@ from adc.frontend.expressions.comprehensions import Walk, bind_target
 from adc.frontend.expressions.evaluation import evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Items, Known
-from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.syntax.bindings import assigned_in
 from adc.frontend.traps import trap_unless
 from adc.frontend.truth import as_condition
 from adc.ir import kinds

@@ -17,7 +17,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.numeric import bits, operands, scalars
 from adc.frontend.objects import growing, heap
 from adc.frontend.prelude import python_functions
-from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.syntax.bindings import assigned_in
 from adc.frontend.truth import as_condition
 from adc.ir import kinds
 from adc.ir.builder import current_loc

@@ -47,7 +47,7 @@ from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.objects import growing, heap
-from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.syntax.bindings import assigned_in
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index

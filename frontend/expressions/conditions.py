@@ -13,7 +13,7 @@ from adc.frontend.expressions.choosing import kept, narrowed, true_as
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import bits, scalars
-from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.syntax.bindings import assigned_in
 from adc.frontend.truth import as_condition
 from adc.ir import ops
 from adc.ir.core import Value

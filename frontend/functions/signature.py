@@ -30,7 +30,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_number, as_scalar
 from adc.frontend.suggestions import for_name
-from adc.frontend.syntax.liveness import Function
+from adc.frontend.syntax.bindings import Function
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

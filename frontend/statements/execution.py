@@ -32,7 +32,7 @@ from adc.frontend.statements.flow import Place, after_loop, for_items, function_
 from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.handlers import try_
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
-from adc.frontend.syntax.liveness import assigned_in, imported_as
+from adc.frontend.syntax.bindings import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern
 from adc.frontend.syntax.walrus import assigns
 from adc.frontend.unsupported import refuse_expression, refuse_statement

@@ -14,7 +14,8 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import lookup
 from adc.frontend.syntax import generators
-from adc.frontend.syntax.liveness import analyse_block, free_names
+from adc.frontend.syntax.bindings import free_names
+from adc.frontend.syntax.liveness import analyse_block
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

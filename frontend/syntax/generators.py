@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from adc.frontend.syntax.liveness import Function, free_names, own_nodes
+from adc.frontend.syntax.bindings import Function, free_names, own_nodes
 
 MOST_YIELDS = 8  # the loop's body stands in the place of each
 

@@ -11,11 +11,20 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from adc.frontend.syntax.bindings import (
+    Function,
+    Names,
+    argument_names,
+    assigned_in,
+    declared,
+    free_names,
+    nonlocal_names,
+    own_nodes,
+    stores_in,
+)
 from adc.frontend.syntax.walrus import named_first, surely_named
 
-Names = frozenset[str]
 EMPTY: Names = frozenset()
-Function = ast.FunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True)
@@ -83,8 +92,8 @@ def analyse(function: Function) -> Liveness:
     named, captured = _closures(body)
     analysis = _Analysis(Liveness(EMPTY, captured), named)
     effect = analysis.block(body)
-    declared = _declared(body, ast.Nonlocal)
-    local = (parameters | effect.assigns) - declared
+    elsewhere = declared(body, ast.Nonlocal)
+    local = (parameters | effect.assigns) - elsewhere
     inside = frozenset().union(*(nonlocal_names(n) for n in own_nodes(body) if isinstance(n, ast.FunctionDef)))
     result = analysis.result = replace(analysis.result, local=local, shared=inside & local)
     analysis.down(body, EMPTY)
@@ -111,73 +120,6 @@ def analyse_block(
     analysis.block(statements)
     analysis.down(statements, live)
     return analysis.result
-
-
-def argument_names(function: Function) -> list[str]:
-    a = function.args
-    extra = [x for x in (a.vararg, a.kwarg) if x is not None]
-    return [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *extra)]
-
-
-def _declared(body: Sequence[ast.AST], kind: type[ast.Nonlocal] | type[ast.Global]) -> Names:
-    return frozenset(name for n in own_nodes(body) if isinstance(n, kind) for name in n.names)
-
-
-def nonlocal_names(function: ast.FunctionDef) -> Names:
-    """Variables of functions around ``function`` that it assigns, or functions inside it do."""
-    own = _declared(function.body, ast.Nonlocal)
-    inside = [nonlocal_names(n) for n in own_nodes(function.body) if isinstance(n, ast.FunctionDef)]
-    return own | (frozenset().union(*inside) - frozenset(argument_names(function)) - (_stores(function.body) - own))
-
-
-def free_names(function: Function) -> Names:
-    """Names that a nested function reads and does not assign itself, and variables of others that it assigns."""
-    body: Sequence[ast.AST] = function.body if isinstance(function, ast.FunctionDef) else [function.body]
-    loads: set[str] = set()
-    stores = set(argument_names(function))
-    for node in own_nodes(body):
-        if isinstance(node, ast.Name):
-            (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
-        elif isinstance(node, ast.alias):
-            stores.add(imported_as(node))
-        elif isinstance(node, ast.FunctionDef):
-            stores.add(node.name)
-            loads |= free_names(node)
-        elif isinstance(node, ast.Lambda):
-            loads |= free_names(node)
-    shared = _declared(body, ast.Nonlocal)
-    return frozenset(loads - (stores - shared)) | shared
-
-
-def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of a function's body without those inside nested functions (whose defaults do count)."""
-    stack: list[ast.AST] = list(reversed(body))
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, ast.FunctionDef):
-            stack += [*node.args.defaults, *filter(None, node.args.kw_defaults), *node.decorator_list]
-        elif isinstance(node, ast.Lambda):
-            stack += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-        elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
-            yield from _of_comprehension(node)
-        else:
-            for name in reversed(node._fields):  # as ast.iter_child_nodes, which is slow
-                part = getattr(node, name, None)
-                stack += reversed([n for n in (part if type(part) is list else [part]) if isinstance(n, ast.AST)])
-
-
-def _of_comprehension(node: ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp) -> Iterator[ast.AST]:
-    """The nodes inside a comprehension, without the names of its own variables."""
-    targets = [g.target for g in node.generators]
-    own = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-    first = node.generators[0].iter
-    inner: list[ast.AST] = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-    inner += [part for g in node.generators for part in (g.iter, *g.ifs) if part is not first]
-    yield from own_nodes([first])
-    for n in own_nodes(inner):
-        if not (isinstance(n, ast.Name) and n.id in own):
-            yield n
 
 
 def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
@@ -241,26 +183,6 @@ def _holders(value: ast.expr) -> Iterator[ast.Lambda | ast.Name]:
         yield from _holders(value.orelse)
 
 
-def assigned_in(nodes: Sequence[ast.AST]) -> Names:
-    """The variables that expressions assign by ``:=``."""
-    return frozenset(n.target.id for n in own_nodes(nodes) if isinstance(n, ast.NamedExpr))
-
-
-def _stores(nodes: Iterable[ast.AST]) -> Names:
-    found = set()
-    for n in own_nodes(list(nodes)):
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
-            found.add(n.id)
-        elif isinstance(n, ast.alias):
-            found.add(imported_as(n))
-    return frozenset(found)
-
-
-def imported_as(alias: ast.alias) -> str:
-    """The variable that an import assigns."""
-    return alias.asname or alias.name.split(".")[0]
-
-
 def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
@@ -300,7 +222,7 @@ class _Analysis:
             self.result.assigns[s] = both.assigns
             return test.then(both)
         if isinstance(s, ast.For):
-            targets = _stores([s.target])
+            targets = stores_in([s.target])
             inner = self.block(s.body)
             self.result.body_assigns[s] = inner.assigns
             body = Effect(reads=self._read_later(s.iter)).then(Effect(sets=targets, assigns=targets)).then(inner)
@@ -318,7 +240,7 @@ class _Analysis:
             own = frozenset(target.id for target in s.targets if isinstance(target, ast.Name))
             return Effect(self._loads([s]) | own, EMPTY, own)
         if isinstance(s, ast.AugAssign):
-            own = _stores([s.target])
+            own = stores_in([s.target])
             read = Effect(reads=own | self._loads([s.target, s.value]))
             return read.then(Effect(sets=own, assigns=own))
         if isinstance(s, ast.FunctionDef):
@@ -351,7 +273,7 @@ class _Analysis:
         return total.then(rest if body.jumps is None else rest.otherwise(Effect()))
 
     def _expressions(self, nodes: Sequence[ast.AST]) -> Effect:
-        stores = _stores(nodes)
+        stores = stores_in(nodes)
         named = assigned_in(nodes)
         if not named:
             return Effect(self._loads(nodes), stores, stores)

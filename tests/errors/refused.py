@@ -28,19 +28,22 @@ TABLE = {"a": 1.0}
 
 # Statements -----------------------------------------------------------------------------------------------------------
 
-def trying(x):
+def trying_groups(x):
     try:  # error: unsupported-statement | try
         return 1 / x
+    except* ZeroDivisionError:
+        x = 0.0
+    return x
+
+
+def leaving_finally(x):
+    try:
+        y = 2.0 // x
     except ZeroDivisionError:
-        return 0.0
-
-
-def trying_finally(x):
-    y = x
-    try:  # error: unsupported-statement | try
-        y = 2.0
+        y = x
     finally:
-        y = y + 1.0
+        if x > 1.0:  # error: unsupported-statement | if x > 1.0
+            return x  # noqa: B012
     return y
 
 

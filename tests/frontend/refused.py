@@ -76,8 +76,8 @@ def with_file(x):
 
 
 def trying(x):
-    try:  # error: try is not supported
-        return 1 / x
+    try:
+        return sum(1 / v for v in (x, x) for k in range(int(x)))  # error: this may raise ZeroDivisionError in a loop
     except ZeroDivisionError:
         return 0.0
 
