@@ -209,7 +209,7 @@ def divide(
         def go_on(op: Op = op, after: Environment = after, following: Sequence[Op] = following) -> None:
             frame.env = after
             if op.opdef is ops.bound:
-                current_block().append(op)
+                current_block().append(_passed(op))
             divide(frame, following, before, rest, live)
 
         if op.opdef is not ops.bound:
@@ -221,6 +221,12 @@ def divide(
         either(frame, good, then, other, [n for n in live if then.env.get(n) is not other.env.get(n)])
         return
     rest()
+
+
+def _passed(bound: Op) -> Op:
+    """A subscript that has been checked."""
+    bound.set_attr("check", False)
+    return bound
 
 
 def _condition(op: Op) -> Value:
@@ -283,18 +289,25 @@ def _numbered(
                 return _numbered(frame, [*_lifted(frame, op, before), *inside[k + 1 :]], types, found, before)
             continue
         good = _condition(op)
-        found.append((raised, frame.states.get(op, before)))
-        number = len(found)
+        at = frame.states.get(op, before)
+        if any(v is not before.get(name) for name, v in at.items()):
+            message = "this may raise what is handled, after something was changed in the same expression"
+            raise refuse(op.loc, message, "change it in a statement of its own", kind=kinds.UNSUPPORTED_STATEMENT)
+        number = len(found) + 1
+        found += [(one, before) for one in (raised.options if isinstance(raised, OneOf) else (raised,))]
         then, other = Block(), Block()
         if op.opdef is ops.bound:
-            then.append(op)
+            then.append(_passed(op))
         else:
             op.drop()
         with insert_at(then):
             build(ops.yield_, _numbered(frame, inside[k + 1 :], types, found, before))
         with insert_at(other):
             nothing = [ops.undef(type=t) if isinstance(t, MemRefType) else const(0, t) for t in types]
-            build(ops.yield_, [*nothing, const_index(number)])
+            which = const_index(number)
+            if isinstance(raised, OneOf):
+                which = raised.position + which
+            build(ops.yield_, [*nothing, which])
         result_types = [*types, index]
         return list(build(ops.if_, [good], result_types=result_types, regions=[then, other]).results)
     raise AssertionError("a block ends with a yield")

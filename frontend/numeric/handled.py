@@ -26,7 +26,8 @@ def check_divisor(divisor: Value, message: str = BY_ZERO) -> None:
 def check_power(base: Value, exponent: Value, result: Value) -> None:
     if handled(ZeroDivisionError):
         zero = const(0.0, base.type)
-        fine = ops.ori(ops.cmpf(base, zero, predicate="une"), ops.cmpf(exponent, zero, predicate="uge"))
+        negative = ops.cmpf(exponent, zero, predicate="olt")
+        fine = ops.ori(ops.cmpf(base, zero, predicate="une"), logical_not(negative))
         message = "zero to a negative power" if sys.version_info >= (3, 14) else _OF_ZERO
         trap_unless(fine, "ZeroDivisionError", (message,))
     if handled(OverflowError):
@@ -51,5 +52,5 @@ def _finite(values: Sequence[Value], result: Value, cls: type[Exception], said: 
     """Raise if a result is infinite and no argument is infinite or NaN."""
     infinite = const(math.inf, result.type)
     fine = [logical_not(ops.cmpf(ops.absf(result), infinite, predicate="oeq"))]
-    fine += [ops.cmpf(ops.absf(v), infinite, predicate="ueq") for v in values]
+    fine += [logical_not(ops.cmpf(ops.absf(v), infinite, predicate="olt")) for v in values]
     trap_unless(reduce(ops.ori, fine), cls.__name__, (said.replace("{", "{{"),))

@@ -66,7 +66,7 @@ def of_floats(x, n):
 
 def functions_of_math(x, n):
     try:
-        return math.log(x - n) + math.exp(400 * x)
+        return math.log(x - n) + math.exp(1000 * x if n == 0 else x)
     except ValueError:
         return -x
     except OverflowError:
