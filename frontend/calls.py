@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import enum
 import functools
 import sys
@@ -156,6 +157,8 @@ def call_plain(
     if program is not None:
         return _call_program(frame, callee.value, program, args, kwargs, call_function)
     if is_library(callee.value):
+        if callee.value not in _OF_OBJECTS:
+            args = [sequences.inside(frame, a, callee.value not in _OF_NO_ORDER) for a in args]
         if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
             args = [sequences.snapshot(frame, a) for a in args]
             kwargs = _snapshots(frame, kwargs)
@@ -251,6 +254,10 @@ def _call_library(
         if _root_package(function) == "math":
             args = special_methods.as_numbers(frame, args)
     return rule(frame, args, kwargs)
+
+
+_OF_OBJECTS = (isinstance, type, hasattr, getattr, setattr, callable, copy.copy, copy.deepcopy)
+_OF_NO_ORDER = (sorted, len, min, max, any, all, bool)
 
 
 def _numbers_only(function: Any) -> bool:

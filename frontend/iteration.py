@@ -120,6 +120,7 @@ def known(items: Sequence[AbstractValue]) -> Known:
 
 def sequence(frame: Frame, v: AbstractValue) -> Items | None:
     """The items of a value; None for what cannot be looped over."""
+    v = sequences.inside(frame, v)
     if isinstance(v, Stream):
         found = v.items
         assert isinstance(found, Known | Indexed)

@@ -9,8 +9,6 @@ from adc.ir import kinds
 from adc.ir.core import Loc
 
 _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.SetComp: ("set comprehensions are not supported", "fill an array in a loop"),
-    ast.Set: ("sets are not supported", "use a tuple"),
     ast.Starred: ("* unpacking is not supported", "write the items out"),
     ast.NamedExpr: (":= is not supported here", "assign in a statement of its own"),
     ast.Await: ("await is not supported", "compile the numerical part as a plain function"),

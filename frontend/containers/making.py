@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import inspect
 import types
@@ -18,12 +19,17 @@ from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT, Object
 from adc.frontend.names import external
 from adc.frontend.objects import heap
+from adc.frontend.prelude.python_collections import Deque, Set
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+
+STAND_INS: dict[type, type] = {collections.deque: Deque, set: Set, frozenset: Set, Deque: Deque, Set: Set}
 
 
 def is_class(value: object) -> bool:
     """Whether calling ``value`` makes an instance that the tracer can follow."""
+    if isinstance(value, type) and value in STAND_INS:
+        return True
     try:
         return isinstance(value, type) and forms.kind_of_class(value) in ("namedtuple", "record", "object")
     except forms.Unsuitable as reason:
@@ -35,6 +41,9 @@ def construct(
     frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
 ) -> AbstractValue:
     """``cls(*args, **kwargs)``."""
+    if cls in STAND_INS:
+        items = frame.tracer.call(frame, Static(list), args[:1], {})
+        cls, args = STAND_INS[cls], [items, *args[1:]]
     made, where = frame.tracer.looks.member(cls, "__new__")
     if issubclass(cls, tuple):
         return _named_tuple(frame, cls, args, kwargs)

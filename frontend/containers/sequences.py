@@ -12,12 +12,29 @@ from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.nests import lazy_of
 from adc.frontend.objects import growing, heap
+from adc.frontend.prelude.python_collections import Held, Set
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 
+def inside(frame: Frame, v: AbstractValue, ordered: bool = True) -> AbstractValue:
+    """The list in what is made of one. ``ordered``: the order of the items matters, which a set says nothing of."""
+    if not isinstance(v, Ref) or v.kind != "object" or not issubclass(v.cls, Held):
+        return v
+    if ordered and v.cls is Set and frame.source.placed is None:
+        raise refuse(
+            current_loc(),
+            "the order of what is in a set is not known",
+            "give it one: sorted(s)",
+            kind=kinds.NOT_ITERABLE,
+        )
+    held = heap.contents(frame, v)
+    return held.items[held.form.names.index("items")]
+
+
 def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
     """What iterating over ``v`` gives, where the number of items is known when tracing; else None."""
+    v = inside(frame, v)
     if isinstance(v, View):
         return list(v.now())
     if isinstance(v, Tuple):

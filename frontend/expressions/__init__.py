@@ -16,6 +16,8 @@ RULES.update(
         ast.Name: atoms.name,
         ast.Tuple: atoms.tuple_display,
         ast.List: atoms.list_display,
+        ast.Set: atoms.set_display,
+        ast.SetComp: comprehensions.set_of,
         ast.Dict: atoms.dict_display,
         ast.JoinedStr: atoms.formatted_string,
         ast.NamedExpr: atoms.assignment,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from adc.frontend.closures import make_closure
-from adc.frontend.containers import sequences
+from adc.frontend.containers import making, sequences
 from adc.frontend.containers.texts import joined
 from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
@@ -53,6 +53,12 @@ def list_display(frame: Frame, node: ast.List) -> AbstractValue:
             with frame.at(item):
                 growing.append(frame, made, value)
     return made
+
+
+def set_display(frame: Frame, node: ast.Set) -> AbstractValue:
+    """``{a, *b}``: a new set."""
+    made = list_display(frame, ast.copy_location(ast.List(node.elts, ast.Load()), node))
+    return making.construct(frame, set, [made], {})
 
 
 def displayed(frame: Frame, nodes: list[ast.expr]) -> list[AbstractValue]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.arrays import arrays, places
-from adc.frontend.containers import sequences
+from adc.frontend.containers import making, sequences
 from adc.frontend.control.branches import branch, trace
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.callables import Closure
@@ -260,6 +260,12 @@ def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValu
     Walk(frame, node, emit, frozenset()).run()
     frame.env.pop(name, None)
     return made
+
+
+def set_of(frame: Frame, node: ast.SetComp) -> AbstractValue:
+    """The set of what a comprehension gives."""
+    made = list_of(frame, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+    return making.construct(frame, set, [made], {})
 
 
 def generator(frame: Frame, node: ast.GeneratorExp) -> AbstractValue:
