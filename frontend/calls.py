@@ -158,7 +158,7 @@ def call_plain(
         return _call_program(frame, callee.value, program, args, kwargs, call_function)
     if is_library(callee.value):
         if callee.value not in _OF_OBJECTS:
-            args = [sequences.inside(frame, a, callee.value not in _OF_NO_ORDER) for a in args]
+            args = [sequences.inside(frame, a) for a in args]
         if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
             args = [sequences.snapshot(frame, a) for a in args]
             kwargs = _snapshots(frame, kwargs)
@@ -257,7 +257,6 @@ def _call_library(
 
 
 _OF_OBJECTS = (isinstance, type, hasattr, getattr, setattr, callable, copy.copy, copy.deepcopy)
-_OF_NO_ORDER = (sorted, len, min, max, any, all, bool)
 
 
 def _numbers_only(function: Any) -> bool:

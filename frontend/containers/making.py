@@ -12,7 +12,7 @@ from typing import Any
 from adc.frontend import forms
 from adc.frontend.containers.records import class_function, class_of, fields_of, generated_init, store_field
 from adc.frontend.data.compounds import Record
-from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Tuple
+from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Tuple, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
@@ -44,6 +44,9 @@ def construct(
     if cls in STAND_INS:
         items = frame.tracer.call(frame, Static(list), args[:1], {})
         cls, args = STAND_INS[cls], [items, *args[1:]]
+        if cls is Deque and "room" not in kwargs and len(args) < 3:
+            most = needed_int(kwargs.get("maxlen", args[1] if len(args) > 1 else NONE))
+            kwargs = kwargs if most is None else {**kwargs, "room": Tuple((NONE,) * most)}
     made, where = frame.tracer.looks.member(cls, "__new__")
     if issubclass(cls, tuple):
         return _named_tuple(frame, cls, args, kwargs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from adc.frontend.control.carry import Carry
@@ -12,7 +12,17 @@ from adc.frontend.control.jumps import unending
 from adc.frontend.control.lengths import FEW
 from adc.frontend.data.described import describe
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, is_numeric, known_int
+from adc.frontend.data.values import (
+    AbstractValue,
+    Poison,
+    Range,
+    Scalar,
+    Static,
+    Unbound,
+    is_numeric,
+    known_int,
+    needed_int,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined, discard
 from adc.frontend.numeric.bits import logical_not
@@ -45,6 +55,13 @@ def make_range(args: Sequence[AbstractValue], parallel: bool = False) -> Range:
     if len(args) == 1:
         return Range(Static(0), args[0], Static(1), parallel)
     return Range(args[0], args[1], args[2] if len(args) == 3 else Static(1), parallel)
+
+
+def needed(r: Range) -> Range:
+    """A range whose bounds have to be known, if they can be."""
+    bounds = [needed_int(v) for v in (r.start, r.stop, r.step)]
+    start, stop, step = map(Static, bounds)
+    return r if None in bounds else replace(r, start=start, stop=stop, step=step)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ def _of_comprehension(
         joined = comprehensions.joined_of(frame, callee.value, first)
         if joined is not first and len(node.args) == 1 and not node.keywords:
             return sequences.snapshot(frame, comprehensions.list_of(frame, joined))
+    if callee.value is next and isinstance(first, ast.GeneratorExp):
+        return _first(frame, node, first)
     if not is_library(callee.value) and not comprehensions.takes_array(callee.value):
         return None
     if combined.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
@@ -46,6 +48,17 @@ def _of_comprehension(
     rest = [evaluate_kept(frame, a) for a in node.args[1:]]
     kwargs = {str(k.arg): evaluate_kept(frame, k.value) for k in node.keywords}
     return frame.tracer.call(frame, callee, [array, *rest], kwargs)
+
+
+def _first(frame: Frame, node: ast.Call, source: ast.GeneratorExp) -> AbstractValue:
+    """``next(x for x in items if ...)``, where it is known which items there are."""
+    found = comprehensions.generator(frame, source)
+    rest = [evaluate_kept(frame, a) for a in node.args[1:]]
+    known = sequences.known_items(frame, found) or rest
+    if not known:
+        message, help = "StopIteration: there is no such item", "give next() a default"
+        raise refuse(frame.loc(node), message, help, kind=kinds.INVALID_VALUE)
+    return known[0]
 
 
 def _as_loop(frame: Frame, v: AbstractValue) -> bool:
@@ -65,6 +78,7 @@ def _takes_all(callee: AbstractValue) -> bool:
     return isinstance(callee, Static) and any(callee.value is f for f in _ALL)
 
 
+_WITHOUT_ORDER = (sorted, len, min, max, any, all)  # what gives the same in any order
 _ALL = (list, tuple, dict, sum, min, max, sorted, functools.reduce)
 
 
@@ -114,7 +128,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
     through_later: dict[int, ast.expr] = {}  # arguments that are generators, which all the others come before
     for k, item in enumerate(node.args):
         if isinstance(item, ast.Starred):
-            given = evaluate_kept(frame, item.value)
+            several_of = isinstance(item.value, ast.GeneratorExp) and not over_generator(frame, item.value)
+            given = (comprehensions.list_of if several_of else evaluate_kept)(frame, item.value)  # type: ignore[arg-type]
             items = sequences.known_items(frame, given)
             if items is None and not several:
                 with frame.at(item):
@@ -157,6 +172,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             return found
         args[at] = frame.tracer.collected(frame, args[at], item)
     if not several:
+        if isinstance(callee, Static) and args and any(callee.value is f for f in _WITHOUT_ORDER):
+            args[0] = sequences.inside(frame, args[0], ordered=False)
         if isinstance(callee, Static) and args and not kwargs and _as_loop(frame, args[0]):
             found = combined.reduced_list(frame, callee.value, node, args)
             if found is not None:

@@ -20,7 +20,7 @@ from adc.frontend import abstract
 from adc.frontend.arrays import arrays, places
 from adc.frontend.containers import making, sequences
 from adc.frontend.control.branches import branch, trace
-from adc.frontend.control.loops import Counted, for_counted
+from adc.frontend.control.loops import Counted, for_counted, needed
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import widen
 from adc.frontend.data.dims import dim_value, equal_dims, same_dim
@@ -30,6 +30,7 @@ from adc.frontend.data.values import (
     Array,
     Compound,
     Generator,
+    Range,
     Ref,
     Static,
     Stream,
@@ -87,6 +88,8 @@ class Walk:
     def items(self, level: int) -> Items:
         source = self.node.generators[level].iter
         value = evaluate(self.frame, source)
+        if self.carried is None and isinstance(value, Range):
+            value = needed(value)
         with self.frame.at(source):
             found = sequence(self.frame, value)
         if found is None:

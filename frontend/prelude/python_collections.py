@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from adc.frontend.prelude import constant
-
 
 class Held:
     """What has its items in a list."""
@@ -24,27 +22,31 @@ class Held:
 
 
 class Deque(Held):
-    def __init__(self, items: Any, maxlen: Any = None) -> None:
+    """``room`` has as many items as it holds at most, if it is known how many that are."""
+
+    def __init__(self, items: Any, maxlen: Any = None, room: Any = None) -> None:
         self.items = items
-        self.room = None  # for as many items as it holds at most
+        self.room = room
+        self.most = maxlen
         if maxlen is not None:
             if maxlen < 0:
                 raise ValueError("maxlen must be non-negative")
-            self.room = (None,) * constant(maxlen)
-            self.items = items[max(len(items) - maxlen, 0) :]
+            if len(items) > 0:
+                for _ in range(len(items) - self.maxlen):
+                    items.pop(0)
 
     @property
     def maxlen(self) -> Any:
-        return None if self.room is None else len(self.room)
+        return self.most if self.room is None else len(self.room)
 
     def append(self, x: Any) -> None:
         self.items.append(x)
-        if self.room is not None and len(self.items) > len(self.room):
+        if self.maxlen is not None and len(self.items) > self.maxlen:
             self.items.pop(0)
 
     def appendleft(self, x: Any) -> None:
         self.items.insert(0, x)
-        if self.room is not None and len(self.items) > len(self.room):
+        if self.maxlen is not None and len(self.items) > self.maxlen:
             self.items.pop()
 
     def extend(self, more: Any) -> None:
@@ -86,7 +88,7 @@ class Deque(Held):
         return self.items.index(x)
 
     def copy(self) -> Any:
-        return Deque(self.items.copy(), self.maxlen)
+        return Deque(self.items, self.maxlen, self.room)
 
     def __getitem__(self, k: Any) -> Any:
         return self.items[k]

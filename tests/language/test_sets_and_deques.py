@@ -1,0 +1,133 @@
+"""``set`` and ``collections.deque``: as in Python, with known and with run-time items; derivatives against differences."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from adc.errors import CompileError
+
+
+def delay_line(x, n):
+    q = deque([0.0, x], maxlen=3)
+    for _ in range(n):
+        q.append(q[-1] * x + q[0])
+    return sum(q) + len(q)
+
+
+def work_queue(x, n):
+    q = deque()
+    q.append(x)
+    total = 0.0
+    while q:
+        v = q.popleft()
+        total += v
+        if v < n:
+            q.append(v * 1.5)
+            q.appendleft(v + 3)
+    return total
+
+
+def window(x, n):
+    q = deque(maxlen=4)
+    for k in range(n + 1):
+        q.append(x * k)
+    return np.mean(q) + max(q) + sum(v * k for k, v in enumerate(reversed(q)))
+
+
+def run_time_length(x, n):
+    q = deque(maxlen=n)
+    for k in range(6):
+        q.extend([x * k, x + k])
+        q.rotate(1)
+    return sum(v * k for k, v in enumerate(q)) + len(q)
+
+
+def emptied(x, n):
+    q = deque([x, 2 * x])
+    try:
+        for _ in range(n):
+            x += q.popleft()
+    except IndexError:
+        x = -x
+    return x
+
+
+def known(x, n):
+    fixed = {0, 2}
+    total = 0.0
+    for i in range(n):
+        if i not in fixed:
+            total += x * i
+    return total + len(fixed | {5}) + sum(x * k for k in sorted(fixed ^ {2, 4}))
+
+
+def run_time(x, n):
+    seen = set()
+    total = 0.0
+    for i in range(n):
+        k = (i * i) % 7
+        if k in seen:
+            continue
+        seen.add(k)
+        total += x * k
+    for k in sorted(seen):
+        total = total * 1.1 + k
+    return total + len({j % 3 for j in range(n)})
+
+
+def of_texts(x, n):
+    names = set("a b a c".split())
+    names.discard("z")
+    names.remove("b")
+    y = x * len(names) + (2 if "a" in names else 0) + n
+    return y + (names == {"c", "a"}) + 2 * (names > {"a"}) + 4 * names.isdisjoint({"a"}) + 8 * (names & {"q"} == set())
+
+
+@pytest.mark.parametrize(
+    "function", [delay_line, work_queue, window, run_time_length, emptied, known, run_time, of_texts]
+)
+def test_as_in_python(function):
+    compiled = jit_grad(function)
+    for n in (1, 5):
+        assert compiled(1.5, n) == pytest.approx(function(1.5, n), rel=1e-12)
+        h = 1e-5
+        slope = (function(1.5 + h, n) - function(1.5 - h, n)) / (2 * h)
+        assert compiled.grad(1.5, n) == pytest.approx(slope, rel=1e-7)
+        assert compiled.jvp((1.5, n), (1.0, None))[1] == pytest.approx(slope, rel=1e-7)
+
+
+def unordered(x):
+    total = 0.0
+    for k in {1.0, 2.0}:
+        total = total * x + k
+    return total
+
+
+def added(x):
+    return x * sum({1.0, 2.0})
+
+
+def returned(x):
+    return {x, 2 * x}
+
+
+def returned_deep(x):
+    return {"a": deque([x])}
+
+
+@pytest.mark.parametrize(
+    "function, said",
+    [
+        (unordered, "order of what is in a set"),
+        (added, "order of what is in a set"),
+        (returned, "cannot return a set"),
+        (returned_deep, "cannot return a deque"),
+    ],
+)
+def test_refused(function, said):
+    with pytest.raises(CompileError, match=said):
+        jit_grad(function)(2.0)
