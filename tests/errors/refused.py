@@ -130,12 +130,14 @@ def walrus(x):
     return x
 
 
-def a_set(x):
-    return len({1, 2}) * x  # error: unsupported-expression | {1, 2}
+def order_of_a_set(x):
+    for k in {1, 2}:  # error: not-iterable | {1, 2}
+        x = x * k
+    return x
 
 
-def set_comprehension(x):
-    return len({i for i in (1, 2)}) * x  # error: unsupported-expression | {i for i in (1, 2)}
+def returned_set(x):
+    return {x, 2 * x}  # error: cannot-return | def returned_set(x)
 
 
 def of_bytes(x):
