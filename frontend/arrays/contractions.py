@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from adc.frontend.arrays import complex_reductions
 from adc.frontend.arrays.reductions import SUM, nested
 from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, is_one, representative, same_dim
 from adc.frontend.data.type_names import describe_type, for_array
-from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Number, Scalar
+from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Number, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
@@ -45,6 +47,8 @@ class Labelled:
 
 def in_memory(frame: Frame, name: str, v: AbstractValue) -> Lazy:
     """An operand, which is read several times."""
+    if isinstance(v, Tuple):
+        v = frame.tracer.call(frame, Static(np.asarray), [v], {})
     if not isinstance(v, Array | Lazy):
         raise refuse(
             current_loc(), f"{name} takes arrays, not {describe_type(v)}", for_array(v), kind=kinds.WRONG_TYPE
