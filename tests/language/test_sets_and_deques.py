@@ -1,4 +1,4 @@
-"""``set`` and ``collections.deque``: as in Python, with known and with run-time items; derivatives against differences."""
+"""``set`` and ``collections.deque``: as in Python, with known and run-time items; derivatives against differences."""
 
 from __future__ import annotations
 
