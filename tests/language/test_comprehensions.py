@@ -90,6 +90,18 @@ def test_comprehension(fn, cases):
     check(fn, *cases)
 
 
+def test_number_that_becomes_known():
+    """The bound of a range is a part of what the code is compiled for, where the number of items must be known."""
+
+    def f(x, n):
+        table = {k: x * k for k in range(n)}
+        return sum(table.values(), 0.0) + len(tuple(x for _ in range(n)))
+
+    for n in (0, 3, 4):
+        assert adc.jit_grad(f)(1.5, n) == f(1.5, n)
+        assert adc.jit_grad(f).grad(1.5, n) == n * (n - 1) / 2
+
+
 def test_extremum_of_nothing():
     def f(v):
         return max(a for a in v)
@@ -100,8 +112,8 @@ def test_extremum_of_nothing():
 
 
 def test_run_time_number():
-    def f(x, n):
-        xs = tuple(x * k for k in range(n))
+    def f(v):
+        xs = tuple(2 * a for a in v)
         return xs[0]
 
     def g(v):
@@ -109,7 +121,7 @@ def test_run_time_number():
         return len(xs)
 
     with pytest.raises(CompileError, match="the number of items must be known"):
-        adc.jit_grad(f)(1.0, 3)
+        adc.jit_grad(f)(V)
     with pytest.raises(CompileError, match="which items belong to it must be known"):
         adc.jit_grad(g)(V)
 
