@@ -34,7 +34,8 @@ def f(logq, logr, zs):
     F = np.eye(4) + dt * np.eye(4, k=2)
     H = np.eye(2, 4)
     G = np.vstack([0.5 * dt**2 * np.eye(2), dt * np.eye(2)])
-    kf = KalmanFilter(F, H, np.exp(logq) * G @ G.T + 1e-9 * np.eye(4), np.exp(logr) * np.eye(2), np.zeros(4), 10 * np.eye(4))
+    Q = np.exp(logq) * G @ G.T + 1e-9 * np.eye(4)
+    kf = KalmanFilter(F, H, Q, np.exp(logr) * np.eye(2), np.zeros(4), 10 * np.eye(4))
     for z in zs:
         kf.predict()
         kf.update(z)

@@ -49,4 +49,7 @@ def f(bodies, steps):
 ARGNUMS = (0,)
 
 def args():
-    return ([Body("sun", 1.0, np.zeros(3), np.zeros(3)), Body("earth", 0.01, np.array([1.0, 0, 0]), np.array([0, 1.0, 0.1])), Body("mars", 0.005, np.array([-1.5, 0.2, 0]), np.array([0, -0.8, 0]))], 40)
+    sun = Body("sun", 1.0, np.zeros(3), np.zeros(3))
+    earth = Body("earth", 0.01, np.array([1.0, 0, 0]), np.array([0, 1.0, 0.1]))
+    mars = Body("mars", 0.005, np.array([-1.5, 0.2, 0]), np.array([0, -0.8, 0]))
+    return ([sun, earth, mars], 40)
