@@ -77,7 +77,8 @@ def _for(frame: Frame, statement: ast.For) -> None:
     elif isinstance(value, Range):
         _for_range(frame, statement, value, body)
     else:
-        items = sequence(frame, value)
+        with frame.at(statement.iter):
+            items = sequence(frame, value)
         if items is None:
             raise refuse(
                 frame.loc(statement.iter),

@@ -136,8 +136,8 @@ def order_of_a_set(x):
     return x
 
 
-def returned_set(x):
-    return {x, 2 * x}  # error: cannot-return | def returned_set(x)
+def returned_set(x):  # error: cannot-return | def returned_set(x):
+    return {x, 2 * x}
 
 
 def of_bytes(x):
