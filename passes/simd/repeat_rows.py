@@ -25,18 +25,24 @@ from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.kinds import ELEMENT, ELEMENT_WRITES, PURE, TERMINATORS
+from adc.passes.analysis.machine import machine
 from adc.passes.building import either, loop_of, parallel_loop, strip, window
 from adc.passes.rewrite import put_instead, replace_op
 from adc.passes.simd.coalesce_loops import access_row, alone_in, as_row, is_plain
 
 _DONE = PURE | TERMINATORS | {ops.if_}
 
+WORTH = 4
+"""Periods that there are at least, or rows are not repeated: buffers are filled for each run of a nest."""
+
 
 @dataclass(frozen=True)
 class RepeatRows:
-    """Have nests that combine all rows of arrays with the same row go through ``least`` elements at a time or more."""
+    """Have nests that combine all rows of arrays with the same row go through ``least`` elements at a time or more, if
+    a row has less than ``long``."""
 
-    least: int = 128
+    least: int = 64
+    long: int | None = None  # two registers of the machine's
     name: ClassVar[str] = "repeat-rows"
 
     def run(self, module: Module) -> Module:
@@ -46,7 +52,7 @@ class RepeatRows:
             if pairs:
                 extents, memory = Extents(like=shadowed(func)), Memory.asked(func, summaries)
                 for nest in [nest for nest in [_Nest(*pair, extents) for pair in pairs] if nest.has_rows(memory)]:
-                    _repeat(nest, self.least)
+                    _repeat(nest, self.least, self.long or 2 * machine().few_lanes)
         return module
 
 
@@ -170,21 +176,16 @@ def _adds(load: Op, store: Op) -> bool:
     return False
 
 
-def _repeat(nest: _Nest, least: int) -> None:
+def _repeat(nest: _Nest, least: int, long: int) -> None:
     """Put the nest over periods, each of several rows, in the place of that over rows."""
     outer, inner = nest.outer, nest.inner
     width = inner.operands[1]
     with insert_at(Block(), outer.loc) as made:
         lower, upper = outer.operands[:2]
-        count = ops.maxsi(ops.subi(upper, lower), const_index(0))
-        enough = ops.ceildivsi(const_index(least), ops.maxsi(width, const_index(1)))
-        times = ops.minsi(enough, count)
-        # Once is the row itself.
-        copies = ops.select(ops.cmpi(times, const_index(1), predicate="sgt"), times, const_index(0))
-        several = {nest.row(access): _several(nest, access, copies) for access in nest.same}
+        size, number, copies = _cut(ops.subi(upper, lower), width, least, long)
+        several = {nest.row(access): _several(nest, access, copies, least + long) for access in nest.same}
         rows = {_array(access): as_row(_array(access), first, 2) for access, first in nest.along.items()}
-        size = ops.maxsi(times, const_index(1))
-        limits = [const_index(0), ops.ceildivsi(count, size), const_index(1)]
+        limits = [const_index(0), number, const_index(1)]
     args = outer.regions[0].args
     periods, elements = Block([v.type for v in args], [v.hint for v in args]), Block([index], [nest.counter.hint])
     for old, new in zip(args[1:], periods.args[1:], strict=True):
@@ -217,11 +218,25 @@ def _repeat(nest: _Nest, least: int) -> None:
     replace_op(outer, loop.results)
 
 
+def _cut(count: Value, width: Value, least: int, long: int) -> Sequence[Value]:
+    """Append how many rows a period has, of ``count``, how many periods there are, and how often rows are repeated: not
+    at all if a period is one row, which is itself used then. Divisions take as long as a nest over few elements."""
+    several, alone = Block(), Block()
+    with insert_at(several):
+        size = ops.ceildivsi(const_index(least), ops.maxsi(width, const_index(1)))
+        build(ops.yield_, [size, ops.ceildivsi(count, size), size])
+    with insert_at(alone):
+        build(ops.yield_, [const_index(1), count, const_index(0)])
+    many = ops.cmpi(ops.muli(count, width), const_index(least * WORTH), predicate="sge")
+    pays = ops.andi(ops.cmpi(width, const_index(long), predicate="slt"), many)
+    return build(ops.if_, [pays], {}, [index, index, index], [several, alone]).results
+
+
 def _array(access: Op) -> Value:
     return access.operands[ELEMENT[access.opdef]]
 
 
-def _several(nest: _Nest, access: Op, times: Value) -> Value:
+def _several(nest: _Nest, access: Op, times: Value, room: int) -> Value:
     """Append a buffer with the row ``times`` times, or if it is added to with as many zeros. None is the row itself."""
     memref, *at = nest.row(access)
     t = memref.type
@@ -231,35 +246,32 @@ def _several(nest: _Nest, access: Op, times: Value) -> Value:
     others = tuple(k for k, v in enumerate(at) if v is not counter)
     starts, sizes = [zero if v is counter else v for v in at], [width if v is counter else one for v in at]
     row = window(memref, starts, sizes, others)
+    buffer = build(ops.alloc, [], {"type": MemRefType((room,), t.element)}).result
+
+    def fill(r: Value, j: Value) -> None:
+        empty = memref in nest.sums
+        element = const(0.0, t.element) if empty else ops.load(memref, *(j if v is counter else v for v in at))
+        build(ops.store, [element, buffer, ops.addi(ops.muli(r, width), j)])
+
+    def fill_row(r: Value) -> None:
+        parallel_loop(zero, width, lambda j: fill(r, j), **{PEELED: True})
+
+    parallel_loop(zero, times, fill_row)
     length = ops.muli(times, width)
-    buffer = build(ops.alloc, [length], {"type": MemRefType((None,), t.element)}).result
-
-    def copy(row: Value, j: Value) -> None:
-        element = ops.load(memref, *(j if v is counter else v for v in at))
-        build(ops.store, [element, buffer, ops.addi(ops.muli(row, width), j)])
-
-    def copy_row(row: Value) -> None:
-        parallel_loop(zero, width, lambda j: copy(row, j), **{PEELED: True})
-
-    if memref in nest.sums:
-        build(ops.fill, [const(0.0, t.element), buffer])
-    else:
-        parallel_loop(zero, times, copy_row)
     return either(ops.cmpi(times, zero, predicate="sgt"), window(buffer, [zero], [length]), row)
 
 
 def _add_up(nest: _Nest, memref: Value, at: Sequence[Value], buffer: Value, times: Value) -> None:
-    """Append the addition of the columns of a buffer to the elements of a row."""
+    """Append the addition of the rows of a buffer to the one row."""
     counter, zero = nest.counter, const_index(0)
     width = nest.inner.operands[1]
 
-    def add(j: Value) -> None:
-        place = [j if v is counter else v for v in at]
-
-        def add_one(r: Value) -> None:
+    def add_row(r: Value) -> None:
+        def add(j: Value) -> None:
+            place = [j if v is counter else v for v in at]
             term = ops.load(buffer, ops.addi(ops.muli(r, width), j))
             build(ops.store, [ops.addf(ops.load(memref, *place), term), memref, *place])
 
-        loop_of(ops.for_, zero, times, const_index(1), add_one, "r", {PEELED: True})
+        parallel_loop(zero, width, add, **{PEELED: True})
 
-    parallel_loop(zero, width, add, **{PEELED: True})
+    loop_of(ops.for_, zero, times, const_index(1), add_row, "r")
