@@ -32,7 +32,7 @@ from adc.passes.simd.coalesce_loops import access_row, alone_in, as_row, is_plai
 
 _DONE = PURE | TERMINATORS | {ops.if_}
 
-WORTH = 4
+WORTH = 2
 """Periods that there are at least, or rows are not repeated: buffers are filled for each run of a nest."""
 
 

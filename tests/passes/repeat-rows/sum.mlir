@@ -31,7 +31,7 @@ func.func @f(%x: memref<?x?xf64>, %b: memref<?xf64>, %d: memref<?xf64> {adc.alia
 func.func @f(%x: memref<?x?xf64>, %b: memref<?xf64>, %d: memref<?xf64> {adc.alias = 1}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c256 = arith.constant 256 : index
+  %c128 = arith.constant 128 : index
   %c16 = arith.constant 16 : index
   %c64 = arith.constant 64 : index
   %cst = arith.constant 0.0 : f64
@@ -44,7 +44,7 @@ func.func @f(%x: memref<?x?xf64>, %b: memref<?xf64>, %d: memref<?xf64> {adc.alia
   %too = arith.cmpi eq, %m, %l : index
   adc.assert %too {error = "ShapeError", message = "shapes differ"} : i1
   %0 = arith.muli %n, %m : index
-  %1 = arith.cmpi sge, %0, %c256 : index
+  %1 = arith.cmpi sge, %0, %c128 : index
   %2 = arith.cmpi slt, %m, %c16 : index
   %3 = arith.andi %2, %1 : i1
   %4, %5, %6 = scf.if %3 -> (index, index, index) {
