@@ -9,7 +9,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.numeric.arithmetic import multiply
 from adc.frontend.numeric.convert import check_fits, convert, in_single, kind, promote, wrap
 from adc.frontend.numeric.handled import check_power
-from adc.frontend.traps import trap_unless
+from adc.frontend.traps import handled, trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
@@ -41,7 +41,7 @@ def power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
         result = in_single(lambda v: _small_power(v, int(exponent)), [p])
     else:
         result = in_single(ops.powf, [p, convert(y, dtype)])
-    if weak:
+    if weak and (handled(ZeroDivisionError) or handled(OverflowError)):
         check_power(p, convert(y, dtype), result)
     return Scalar(result, dtype, weak)
 

@@ -188,3 +188,6 @@ class Set(Held):
 
     def __eq__(self, other: Any) -> Any:
         return isinstance(other, Set) and len(self) == len(other) and self.issubset(other)
+
+
+Deque.__name__, Set.__name__ = "deque", "set"  # as messages call them

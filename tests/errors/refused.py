@@ -155,8 +155,8 @@ def awaiting(x):
 
 def over_lines(x):
     return (
-        x + {1, 2,  # error: unsupported-expression |
-             3}
+        x + (b"1, 2,"  # error: unsupported-expression |
+             b"3")
     )
 
 

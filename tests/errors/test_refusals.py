@@ -149,8 +149,8 @@ def test_a_race_shows_both_lines() -> None:
 def test_several_lines_are_underlined() -> None:
     error = refusal(refused.over_lines)
     assert (error.end_lineno or 0) == (error.lineno or 0) + 1
-    first = len("{1, 2,  # error: unsupported-expression |")
-    assert error.render().partition("note:")[0].count("^") == first + len("3}")
+    first = len('b"1, 2,"  # error: unsupported-expression |')
+    assert error.render().partition("note:")[0].count("^") == first + len('b"3"')
 
 
 def test_a_switch_shows_everything(monkeypatch: pytest.MonkeyPatch) -> None:
