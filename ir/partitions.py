@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
+from adc.ir import kinds
 from adc.ir.messages import NOBODY, TAGS, Communicator
 
 NONE = -1
@@ -49,11 +51,13 @@ class Partition:
     _ends: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False)
     _plans: dict[Any, _Plan] = field(default_factory=dict, init=False)
     _fresh: dict[int, tuple[int, set[bytes]]] = field(default_factory=dict, init=False)
+    _told: int = field(default=0, init=False)
 
     def begin(self) -> None:
         """Nothing that was fetched before holds: arrays may have been changed."""
         self._fresh.clear()
         self.changes.clear()
+        self._told = 0
 
     def ends(self, axis: int, extent: int) -> tuple[int, ...]:
         """Where blocks begin along an axis of an array, and where the last one ends.
@@ -151,17 +155,24 @@ class Partition:
         if plan is None:
             plan = self._plans[array.shape, key] = self._plan(array.shape, [int(n) for n in region])
         self.fetches += 1
+        # What all ranks have asked for up to here goes along with each message: it is never taken for another one.
+        self._told = crc32(key, self._told)
+        head = np.array([self._told], np.uint64).view(array.dtype)
         for dest, sent, source, received in plan.turns:
-            out = _packed(array, sent)
-            room = np.empty(sum(map(_size, received)), array.dtype)
+            out = _packed(head, array, sent)
+            room = np.empty(len(head) + sum(map(_size, received)), array.dtype)
             self.group.exchange(out, room, dest, source, TAG)
-            at = 0
+            at = len(head)
+            if source != NOBODY and room[:at].tobytes() != head.tobytes():
+                raise kinds.RANK_FAILED(
+                    f"ranks do not do the same: rank {source} is not where rank {self.group.rank} is in the program"
+                )
             for box in received:
                 part = array[_slices(box)]
                 part[...] = room[at : at + part.size].reshape(part.shape)
                 at += part.size
             self.messages += dest != NOBODY
-            self.sent += out.nbytes
+            self.sent += out.nbytes - head.nbytes
 
     def _plan(self, shape: tuple[int, ...], numbers: list[int]) -> _Plan:
         """Whom to send what, by distance: all ranks send to those so far behind them at the same time."""
@@ -278,6 +289,5 @@ def _size(box: Box) -> int:
     return found
 
 
-def _packed(array: Any, boxes: list[Box]) -> Any:
-    parts = [array[_slices(box)].reshape(-1) for box in boxes]
-    return np.concatenate(parts) if parts else np.empty(0, array.dtype)
+def _packed(head: Any, array: Any, boxes: list[Box]) -> Any:
+    return np.concatenate([head, *(array[_slices(box)].reshape(-1) for box in boxes)])

@@ -18,6 +18,7 @@ from adc.decorator import JitFunction, jit_grad
 from adc.ir import kinds
 from adc.ir.messages import communicator, share_by
 from adc.ir.partitions import NONE, Partition, place
+from adc.mpi.agreements import ARGUMENT, agree, version
 from adc.mpi.grids import filled
 from adc.passes.ranks.layouts import Shared
 
@@ -119,6 +120,7 @@ class Distributed:
     @public
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         f, given = self._prepared(args, kwargs)
+        self._agree(given, "the value")
         with self.grid._used() as partition:
             result = self._results(f(*given.values))
             for whole, made in given.scattered:
@@ -130,6 +132,7 @@ class Distributed:
     def grad(self, /, *args: Any, **kwargs: Any) -> Any:
         """The gradient: of arguments that are shared out it is, too."""
         f, given = self._prepared(args, kwargs)
+        self._agree(given, "the gradient")
         with self.grid._used():
             return self._gradients(given, f.grad(*given.values))
 
@@ -137,6 +140,7 @@ class Distributed:
     def value_and_grad(self, /, *args: Any, **kwargs: Any) -> Any:
         """The value, and the gradient."""
         f, given = self._prepared(args, kwargs)
+        self._agree(given, "the value and the gradient")
         with self.grid._used():
             value, gradient = f.value_and_grad(*given.values)
             return value, self._gradients(given, gradient)
@@ -158,6 +162,25 @@ class Distributed:
             shared.append((name, tuple((k, 0 if k == NONE else n - self.grid.shape[k]) for k, n in pairs)))
         cut = tuple(k for k, count in enumerate(self.grid.ranks) if count > 1)
         return self._compiled(Shared(tuple(shared), cut, len(self.grid.ranks))), given
+
+    def _agree(self, given: _Given, what: str) -> None:
+        """Raise on all ranks if they do not call the same function with the same, their own blocks aside."""
+        group = self.grid._partition.group
+        if group.size == 1:
+            return
+        subject = self._f._subject
+        chosen = subject.options
+        parts: dict[str, Any] = {
+            "the grid": (self.grid.shape, self.grid.ranks),
+            "its code": version(subject.fn),
+            "how it is differentiated": (self._f._chosen, chosen.checkpoint, chosen.contract, chosen.debug),
+        }
+        whole = {id(made): x for x, made in given.scattered}
+        for name, value in given.arguments.items():
+            is_field = isinstance(value, Field)
+            told = (value.shape, str(value.array.dtype), value.axes) if is_field else value
+            parts[f"{ARGUMENT} {name}"] = told, whole.get(id(value))
+        agree(group, f"{what} of {subject.name}", parts)
 
     def _compiled(self, shared: Shared) -> JitFunction[Any, Any]:
         """The function for arguments that are shared out so. It is the same for all grids of which that is so."""

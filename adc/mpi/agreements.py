@@ -1,0 +1,121 @@
+"""Whether all ranks call one distributed function, in one version, with what is to be the same for all.
+
+If they did not, messages would be taken for other ones, and numbers would be wrong. What a call is made of is told in a
+few bytes for each part of it, which all ranks compare before they begin.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from adc.fingerprints import is_of_library
+from adc.frontend.syntax import texts
+from adc.ir import kinds
+from adc.ir.messages import Communicator
+
+BYTES = 16
+"""Of what tells one part from another."""
+
+ARGUMENT = "the argument"
+_HELP = "all ranks give equal arguments; of what is a Field of the grid (grid.scatter), each has its own block"
+
+
+def agree(group: Communicator, what: str, parts: Mapping[str, Any]) -> None:
+    """Raise on all ranks if one of the named parts of a call is not the same on all. All ranks do this at once."""
+    if group.size == 1:
+        return
+    mine = np.frombuffer(b"".join(_told(part) for part in ((what, list(parts)), *parts.values())), np.uint8)
+    all = np.empty(group.size * len(mine), np.uint8)
+    group.allgather(mine, all)
+    rows = all.reshape(group.size, -1, BYTES)
+    for name, column in zip((f"what is called (here {what})", *parts), rows.transpose(1, 0, 2), strict=True):
+        others = [rank for rank, told in enumerate(column) if not np.array_equal(told, column[0])]
+        if others:
+            raise kinds.RANK_FAILED(
+                f"ranks do not do the same: {name} is not the same on rank {others[0]} as on rank 0",
+                help=_HELP if name.startswith(ARGUMENT) else "",
+            )
+
+
+def _told(part: Any) -> bytes:
+    return hashlib.blake2b(repr(_facts(part)).encode(), digest_size=BYTES).digest()
+
+
+def version(fn: Any) -> object:
+    """What a function is made of, and the functions, numbers and arrays that it and these name: those of modules, and
+    what they captured."""
+    todo: list[Any] = [fn]
+    seen: dict[types.CodeType, object] = {}
+    while todo:
+        fn = todo.pop()
+        fn = getattr(fn, "__wrapped__", fn)
+        if isinstance(fn, types.MethodType):
+            fn = fn.__func__
+        if not isinstance(fn, types.FunctionType) or fn.__code__ in seen or is_of_library(fn):
+            continue
+        named = dict(_named(fn))
+        defaults = _facts((fn.__defaults__, fn.__kwdefaults__))
+        captured = [(k, _facts(v)) for k, v in named.items() if not callable(v)]
+        seen[fn.__code__] = fn.__qualname__, _facts_of_code(fn.__code__), defaults, captured
+        todo += [v for v in named.values() if callable(v)]
+    return np.__version__, sys.version_info[:2], list(seen.values())
+
+
+_NUMBERS = (bool, int, float, complex, str)
+
+
+def _named(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    for code in _codes(fn.__code__):
+        yield from ((name, fn.__globals__[name]) for name in code.co_names if name in fn.__globals__)
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # has no value yet
+            continue
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _codes(inner)
+
+
+@functools.lru_cache(1024)
+def _facts_of_code(code: types.CodeType) -> str:
+    return hashlib.sha256(repr(texts.facts(code)).encode()).hexdigest()
+
+
+def _facts(x: Any) -> object:
+    """What tells one value from others. Of objects of unknown kinds that is their type."""
+    if isinstance(x, np.ndarray):
+        return x.shape, str(x.dtype), _sum(x) if x.dtype.kind in "biufc" else None
+    if isinstance(x, Mapping):
+        return type(x).__name__, [(_facts(key), _facts(value)) for key, value in x.items()]
+    if isinstance(x, Sequence) and not isinstance(x, str | bytes):
+        return type(x).__name__, [_facts(item) for item in x]
+    if is_dataclass(x) and not isinstance(x, type):
+        return type(x).__name__, [_facts(getattr(x, each.name)) for each in fields(x)]
+    if x is None or isinstance(x, (*_NUMBERS, bytes, np.generic, np.dtype)):
+        return type(x).__name__, repr(x)
+    return type(x).__name__
+
+
+def _sum(x: Any) -> int:
+    """Of the bits of an array, by rows, so that it depends on where they are."""
+    bits = np.ascontiguousarray(x).reshape(-1).view(np.uint8)
+    whole = len(bits) // 8 * 8
+    rest = hashlib.blake2b(bits[whole:].tobytes(), digest_size=8).digest()
+    numbers = bits[:whole].view(np.uint64)
+    if len(numbers) <= 4096:
+        return int.from_bytes(hashlib.blake2b(bits.tobytes(), digest_size=8).digest(), "little")
+    rows = np.add.reduceat(numbers, np.arange(0, len(numbers), 1024))
+    return int.from_bytes(hashlib.blake2b(rows.tobytes() + rest, digest_size=8).digest(), "little")

@@ -1,0 +1,122 @@
+"""Ranks that do not call a distributed function alike: an error on all of them, and no number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import errors, jit_grad, mpi
+from adc.ir.messages import communicator
+from adc.ir.partitions import Partition
+
+X, DATA = np.random.default_rng(1).random((2, 9, 4))
+WEIGHTS = [np.array([0.5, 1.0]), np.array([0.5, 2.0])]
+
+
+def cooling(u0: Any, r: Any, data: Any, steps: Any) -> Any:
+    u = u0.copy()
+    for _ in range(steps):
+        u[1:-1] += r * (u[:-2] + u[2:] - 2.0 * u[1:-1])
+    return np.sum((u - data) ** 2)
+
+
+PLAIN = jit_grad(argnums=(0, 1))(cooling)
+REVOLVE = jit_grad(argnums=(0, 1), checkpoint=adc.revolve(2))(cooling)
+
+
+def scaled(weight: Any) -> Any:
+    """Of one source, with another number or array inside."""
+
+    def weighted(u0: Any, r: Any, data: Any, steps: Any) -> Any:
+        return cooling(u0, r, data, steps) * np.sum(weight)
+
+    return jit_grad(argnums=(0, 1))(weighted)
+
+
+def helped(helper: Callable[[Any], Any]) -> Any:
+    def helping(u0: Any, r: Any, data: Any, steps: Any) -> Any:
+        return helper(cooling(u0, r, data, steps))
+
+    return jit_grad(argnums=(0, 1))(helping)
+
+
+def once(x: Any) -> Any:
+    return x
+
+
+def twice(x: Any) -> Any:
+    return 2.0 * x
+
+
+def told(change: Callable[[int, dict[str, Any]], None]) -> str:
+    """What is raised on both ranks if ``change`` is made of what a rank calls."""
+    said: list[str] = []
+
+    def run() -> None:
+        given: dict[str, Any] = {"f": PLAIN, "shape": (9, 4), "u0": X, "r": 0.1, "data": DATA, "steps": 3}
+        change(mpi.rank(), given)
+        f, grid = given.pop("f"), adc.Grid(given.pop("shape"))
+        call = adc.distribute(f, grid).grad if given.pop("grad", False) else adc.distribute(f, grid).value_and_grad
+        try:
+            call(**given)
+        except errors.RankError as error:
+            said.append(error.message)
+            raise
+
+    with pytest.raises(errors.RankError):
+        mpi.simulate(2, run)
+    assert len(said) == 2, said
+    return said[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda k, given: given.update(steps=3 + k), "the argument steps"),
+        (lambda k, given: given.update(r=np.nextafter(0.1, k)), "the argument r"),
+        (lambda k, given: given.update(u0=X + k), "the argument u0"),
+        (lambda k, given: given.update(u0=X.astype([np.float32, np.float64][k])), "the argument u0"),
+        (lambda k, given: given.update(data=DATA[: 9 - k]), "the argument data"),
+        (lambda k, given: given.update(shape=(9, 4 + k)), "the grid"),
+        (lambda k, given: given.update(grad=k == 1), "what is called"),
+        (lambda k, given: given.update(f=[PLAIN, REVOLVE][k]), "how it is differentiated"),
+        (lambda k, given: given.update(f=[scaled(1.0), scaled(2.0)][k]), "its code"),
+        (lambda k, given: given.update(f=scaled(WEIGHTS[k])), "its code"),
+        (lambda k, given: given.update(f=[helped(once), helped(twice)][k]), "its code"),
+    ],
+)
+def test_what_differs_is_said_on_all_ranks(change: Any, what: str) -> None:
+    assert f"{what}" in (said := told(change)), said
+
+
+def test_functions_of_one_source_are_the_same() -> None:
+    """Each rank makes its own, and gives it arrays of its own."""
+
+    def run() -> Any:
+        grid = adc.Grid((9, 4))
+        f = scaled(WEIGHTS[0].copy())
+        return adc.distribute(f, grid).value_and_grad(X.copy(), 0.1, grid.scatter(DATA), np.int64(3))[0]
+
+    one, two = mpi.simulate(2, run)
+    assert one == two
+    assert abs(one - 1.5 * cooling(X, 0.1, DATA, 3)) <= 1e-14 * one
+
+
+def test_messages_of_another_place_in_the_program_are_not_taken() -> None:
+    whole = [-1, 8, 1, 0, 0, 8, 1, 0]
+
+    def run() -> None:
+        partition = Partition((8,), (2,), communicator())
+        region = np.array([0, 1, 0, *whole])
+        other = np.array([0, 2, 0, *whole, 0, *whole]) if mpi.rank() else region  # as many elements
+        x = np.arange(8.0)
+        partition.fetch(x, region)
+        partition.wrote(x)
+        partition.fetch(x, other)
+
+    with pytest.raises(errors.RankError, match=r"is not where rank [01] is in the program"):
+        mpi.simulate(2, run)
