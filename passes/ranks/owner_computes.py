@@ -26,9 +26,10 @@ from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, PURE
 from adc.passes.analysis.messages import Messages
+from adc.passes.ranks.accesses import Access, Apart
 from adc.passes.ranks.exchanges import built, changed, end_of_block, fetch, wrote
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
-from adc.passes.ranks.regions import Access, Apart, Box, Nest
+from adc.passes.ranks.regions import Box, Nest
 from adc.passes.ranks.results import Results, arguments_written
 from adc.passes.ranks.terms import split_sums, write_loops
 
@@ -156,6 +157,7 @@ class _Function:
             pairs += [(None, load) for load in nest.behind_results()]
         if op.opdef is ops.load:
             pairs += [(None, load) for load in nest.loads]
+        step.around = list(nest.around)
         for store, load in self._alternatives(step, nest, pairs):
             box = nest.box(store, load)
             if box is None:
@@ -169,11 +171,12 @@ class _Function:
             for other in nest.stores:
                 if not self.layouts.may_be_one(other.array, load.array):
                     continue
-                apart = nest.apart(load, other) if other.array is load.array else None
-                if apart is None:
-                    self._refuse_meeting(load)
-                if apart and apart not in step.apart:
-                    step.apart.append(apart)
+                for each in nest.as_done(load):
+                    apart = nest.apart(each, other) if other.array is load.array else None
+                    if apart is None:
+                        self._refuse_meeting(load)
+                    if apart and apart not in step.apart:
+                        step.apart.append(apart)
             boxes = step.fetches.setdefault(load.array, [])
             if box not in boxes:
                 boxes.append(box)

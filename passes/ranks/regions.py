@@ -8,53 +8,27 @@ whose subscript of the store is in the rank's block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
-from adc.ir.core import Op, Value
+from adc.ir.core import Op
 from adc.ir.nesting import enclosing, inside
 from adc.ir.partitions import FAR, NONE
-from adc.passes.analysis.affine import Form, Forms
-from adc.passes.analysis.kinds import COUNTED, ELEMENT, ELEMENT_WRITES
-from adc.passes.ranks.layouts import Layouts, subscripts, underneath
-
-ONE = Form.number(1)
-
-MOST_CHOICES, MOST_ALTERNATIVES = 6, 32
-"""How many choices are looked through, and how many elements a load may be of."""
+from adc.passes.analysis.affine import Form
+from adc.passes.analysis.kinds import COUNTED
+from adc.passes.ranks.accesses import MOST_CHOICES, ONE, Access, Accesses, Apart, Moved
+from adc.passes.ranks.dependences import Dependences
+from adc.passes.ranks.layouts import Layouts
 
 FEW = 8
 """How many iterations every rank may do."""
-
-
-@dataclass(frozen=True, eq=False)
-class Access:
-    """An element of an array that is no view; ``at`` is None where its subscripts are not known."""
-
-    op: Op
-    array: Value
-    at: tuple[Form, ...] | None
-
-
-def access(forms: Forms, op: Op) -> Access:
-    position = ELEMENT[op.opdef]
-    array, views = underneath(op.operands[position])
-    at = subscripts(forms, views, op.operands[position + 1 :])
-    return Access(op, array, None if at is None else tuple(at))
-
 
 Along = tuple[int, Form, int, Form, Form, Form, int, Form]
 """What is read along one axis of an array: see ``adc.ir.partitions.Partition``."""
 
 Guard = tuple[int, Form, Form, Form]
-
-
-Apart = tuple[Form, Form]
-"""The first is the second, or more."""
 
 
 @dataclass(frozen=True)
@@ -68,170 +42,26 @@ def whole_axis(extent: Form) -> Along:
     return NONE, extent, 1, zero, zero, extent, 1, zero
 
 
-@dataclass(frozen=True, eq=False)
-class Moved:
-    """A subscript that the counter of ``loop`` moves: ``factor * counter + rest``."""
-
-    loop: Op
-    factor: int
-    rest: Form
-
-
-class Nest:
+class Nest(Accesses):
     """A loop nest, or a single operation, that is to be run for a rank's own elements."""
 
     def __init__(self, op: Op, layouts: Layouts) -> None:
-        self.op = op
-        self.layouts = layouts
-        self.forms = layouts.forms
-        own = [inner for region in op.regions for inner in region.walk()] if op.regions else [op]
-        self._order = {inner: k for k, inner in enumerate(own)}
-        self.loads = [access(self.forms, inner) for inner in own if inner.opdef is ops.load]
-        self._writes = [access(self.forms, inner) for inner in own if inner.opdef in ELEMENT_WRITES]
-        self.stores = [store for store in self._writes if not inside(store.array, op)]
-        self.loops = [inner for inner in [op, *own] if inner.opdef in COUNTED]
-
-    def moved(self, form: Form) -> Moved | Form | None:
-        """How a subscript moves; itself if it does not; None if that is not known."""
-        within = [s for s in form.symbols() if inside(s.value, self.op)]
-        if not within:
-            return form
-        loop = within[0].loop
-        if len(within) > 1 or loop is None:
-            return None
-        factor, rest = form.split(within[0])
-        if not factor.is_constant or factor.constant == 0:
-            return None
-        return Moved(loop, factor.constant, rest)
-
-    def is_visible(self, form: Form) -> bool:
-        return not any(inside(s.value, self.op) for s in form.symbols())
-
-    def range(self, loop: Op) -> tuple[Form, Form] | None:
-        """Between which numbers the counter of a loop is, if that is known in front of the nest."""
-        low, high = (self.forms.of(v) for v in loop.operands[:2])
-        return (low, high) if self.is_visible(low) and self.is_visible(high) else None
+        super().__init__(op, layouts)
+        self.around: list[list[Apart]] = []  # what has to hold for what is found: of each list, one
 
     # What depends on what ---------------------------------------------------------------------------------------------
 
     def behind_store(self, store: Access) -> list[Access]:
         """The loads that what a store does depends on."""
-        return self._behind([*store.op.operands, *self._deciding(store.op)])
+        behind = Dependences(self, enclosing(store.op.parent), self.around)
+        return behind.of([*store.op.operands, *self.deciding(store.op)])
 
     def behind_results(self) -> list[Access]:
         """The loads that the results of the nest depend on."""
-        return self._behind([v for region in self.op.regions for v in region.terminator.operands])
-
-    def _deciding(self, op: Op) -> list[Value]:
-        """What decides whether an operation of the nest is done."""
-        found: list[Value] = []
-        for around in enclosing(op.parent):
-            found += around.operands[:3] if around.opdef in COUNTED else around.operands
-            if around.opdef is ops.while_:
-                found += around.regions[0].terminator.operands
-            if around is self.op:
-                break
-        return found
-
-    def _behind(self, start: Iterable[Value]) -> list[Access]:
-        by_op = {load.op: load for load in self.loads}
-        found: dict[Access, None] = {}
-        seen: set[Value] = set()
-        todo = list(start)
-        while todo:
-            value = todo.pop()
-            if value in seen or not inside(value, self.op):
-                continue
-            seen.add(value)
-            op = value.op
-            if op is None:
-                block = value.block
-                loop = block.parent_op if block is not None else None
-                assert loop is not None
-                todo += loop.operands
-                todo += [v for region in loop.regions for v in region.terminator.operands]
-                continue
-            todo += op.operands
-            todo += [v for region in op.regions for v in region.terminator.operands]
-            if op in by_op:
-                load = by_op[op]
-                found[load] = None
-                if inside(load.array, self.op):  # memory of the nest's own: what was stored there
-                    for store in self._writes:
-                        if store.array is load.array or self.layouts.may_be_one(store.array, load.array):
-                            todo += [*store.op.operands, *self._deciding(store.op)]
-        return list(found)
+        behind = Dependences(self, (), self.around)
+        return behind.of([v for region in self.op.regions for v in region.terminator.operands])
 
     # Regions ----------------------------------------------------------------------------------------------------------
-
-    def alternatives(self, load: Access) -> tuple[list[Access], list[list[Apart]]]:
-        """A load at each of the elements one of which it reads, where subscripts are clamped, or wrap around; and what
-        has to hold for that: of each list, one."""
-        if load.at is None:
-            return [load], []
-        conditions: list[list[Apart]] = []
-        forms = [self._alternatives(form, conditions, MOST_CHOICES) for form in load.at]
-        if prod(map(len, forms)) > MOST_ALTERNATIVES:
-            return [load], []
-        return [Access(load.op, load.array, at) for at in product(*forms)], conditions
-
-    def _alternatives(self, form: Form, conditions: list[list[Apart]], depth: int) -> list[Form]:
-        """Forms one of which is equal to a subscript; itself, if it is one or nothing is known."""
-        for symbol in form.symbols():
-            if depth == 0 or symbol.dim is not None or not inside(symbol.value, self.op):
-                continue
-            choices = self._choices(symbol.value, conditions, depth)
-            if choices is not None:
-                found = [form.substitute(symbol, choice) for choice in choices]
-                return list(dict.fromkeys(f for each in found for f in self._alternatives(each, conditions, depth - 1)))
-        return [form]
-
-    def _choices(self, value: Value, conditions: list[list[Apart]], depth: int) -> list[Form] | None:
-        """The values one of which an integer has that an operation chooses."""
-        op = value.op
-        if op is None:
-            return None
-        if op.opdef is ops.minsi or op.opdef is ops.maxsi:
-            return [self.forms.of(v) for v in op.operands]
-        if op.opdef is ops.select:
-            return [self.forms.of(v) for v in op.operands[1:]]
-        if op.opdef is ops.if_:
-            return [self.forms.of(region.terminator.operands[value.index]) for region in op.regions]
-        if op.opdef is ops.bound:
-            subscript, extent = map(self.forms.of, op.operands)
-            return [subscript, subscript + extent]
-        if op.opdef is ops.remsi:
-            x, n = map(self.forms.of, op.operands)
-            found: list[list[Apart]] = []
-            if not self.is_visible(n) or not all(
-                self._once_around(each, n, found) for each in self._alternatives(x, found, depth - 1)
-            ):
-                return None
-            conditions += found
-            return [x, x + n, x - n]
-        return None
-
-    def _once_around(self, form: Form, n: Form, conditions: list[list[Apart]]) -> bool:
-        """Whether it can be said in front of the nest that a number is between ``-2 * n`` and ``2 * n``; ``conditions``
-        get what has to hold for that."""
-        moved = self.moved(form)
-        if moved is None:
-            return False
-        empty: list[Apart] = []
-        first = last = form
-        if isinstance(moved, Moved):
-            ends = self.range(moved.loop)
-            if ends is None or not self.is_visible(moved.rest):
-                return False
-            empty = [ends]
-            first, last = (moved.rest + end * moved.factor for end in (ends[0], ends[1] - 1))
-            if moved.factor < 0:
-                first, last = last, first
-        for low, high in ((first, ONE - n * 2), (n * 2 - 1, last)):
-            rest = low - high
-            if not (rest.is_constant and rest.constant >= 0):
-                conditions.append([(low, high), *empty])
-        return True
 
     def _is_short(self, low: Form, high: Form) -> bool:
         """Whether a range has a few numbers at most, in all cases."""
@@ -310,7 +140,7 @@ class Nest:
     def apart(self, load: Access, store: Access) -> list[Apart] | None:
         """What shows that a load and a store of an array never meet: one of these has to hold, of forms that are known
         in front of the nest. None if nothing does."""
-        if self._order[load.op] < self._order[store.op] and self._meet_in_one_iteration(load, store):
+        if self.order[load.op] < self.order[store.op] and self._meet_in_one_iteration(load, store):
             return []  # what is loaded was there before
         found = []
         for a, b in zip(load.at or (), store.at or (), strict=False):
@@ -359,7 +189,7 @@ class Nest:
         if loop.results or loop.opdef not in COUNTED or constant_of(loop.operands[2]) != 1:
             return None
         found: dict[tuple[int, Form, int, Form], None] = {}
-        for store in self._writes:
+        for store in self.writes:
             if loop not in enclosing(store.op.parent):
                 continue
             if inside(store.array, loop):

@@ -1,0 +1,212 @@
+"""What a nest of loops stores depends on: which elements of arrays, by forms of the counters as they are at the store.
+
+A value may come from another iteration than that of the store: by a number that a loop carries from one iteration to
+the next, or by memory of the nest's own, a buffer of a row, say, which is written in one loop and read in another. So
+with each value goes what the counters were when it was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Op, Value
+from adc.ir.nesting import enclosing, inside
+from adc.passes.analysis.affine import Form
+from adc.passes.analysis.kinds import COUNTED, PURE
+from adc.passes.ranks.accesses import MOST_ALTERNATIVES, MOST_CHOICES, Access, Accesses, Apart, Moved
+
+MOST_VISITS = 6
+"""From so many iterations a value may come, before it may be any."""
+
+Then = Mapping[Op, Form]
+"""What the counters of loops were, where that is not what they are at the store. Loops without a counter are in it,
+too, where the iteration is another one."""
+
+
+class Dependences:
+    """The loads of a nest behind what is stored in the loops ``kept``. ``around`` gets what has to hold for that."""
+
+    def __init__(self, nest: Accesses, kept: Iterable[Op], around: list[list[Apart]]) -> None:
+        self.nest = nest
+        self._kept = frozenset(kept)
+        self._around = around
+        self._found: dict[Access, None] = {}
+        self._todo: list[tuple[Value, Then]] = []
+        self._seen: dict[Value, set[frozenset[tuple[Op, Form]]]] = {}
+
+    def of(self, values: Iterable[Value]) -> list[Access]:
+        if not self.nest.loads:
+            return []
+        # A number of which nothing is known, as what is loaded in another iteration.
+        self._any = Form.symbol(self.nest.forms.symbol(self.nest.loads[0].op.result, None, self.nest.op))
+        self._come(values, {})
+        while self._todo:
+            value, then = self._todo.pop()
+            then = {loop: form for loop, form in then.items() if inside(value, loop)}
+            seen = self._seen.setdefault(value, set())
+            if len(seen) >= MOST_VISITS:
+                then = dict.fromkeys(self._loops_around(value), self._any)
+            key = frozenset(then.items())
+            if key not in seen:
+                seen.add(key)
+                self._visit(value, then)
+        return list(self._found)
+
+    def _come(self, values: Iterable[Value], then: Then) -> None:
+        self._todo += [(v, then) for v in values if inside(v, self.nest.op)]
+
+    def _loops_around(self, value: Value) -> list[Op]:
+        """The loops of the nest that a value is in, the outermost first."""
+        found = []
+        for op in enclosing(value.block):
+            if op.opdef is not ops.if_:
+                found.append(op)
+            if op is self.nest.op:
+                break
+        return found[::-1]
+
+    def _visit(self, value: Value, then: Then) -> None:
+        op = value.op
+        if op is None:
+            self._visit_argument(value, then)
+            return
+        self._come(op.operands, then)
+        # What a loop gives is of its last iteration, and what is stored may be of any.
+        inner = {**then, op: self._any} if op in self._kept else then
+        for region in op.regions:
+            ends: Sequence[Value] = region.terminator.operands
+            if op.opdef in (ops.if_, ops.for_):
+                ends = ends[value.index : value.index + 1]
+            self._come(ends, inner)
+        if op in self.nest.by_op:
+            self._load(self.nest.by_op[op], then)
+
+    def _visit_argument(self, value: Value, then: Then) -> None:
+        assert value.block is not None
+        loop = value.block.parent_op
+        assert loop is not None
+        outside = {other: form for other, form in then.items() if other is not loop}
+        if loop.opdef is ops.for_ and value.index > 0:
+            (body,) = loop.regions
+            self._come([*loop.operands[:3], loop.operands[2 + value.index]], outside)
+            step = constant_of(loop.operands[2])
+            before = then.get(loop, Form.symbol(self.nest.forms.symbol(body.args[0])))
+            before = before - step if isinstance(step, int) else self._any
+            self._come([body.terminator.operands[value.index - 1]], {**then, loop: before})
+            return
+        self._come(loop.operands, outside)
+        if loop.opdef not in COUNTED:
+            ends = [v for region in loop.regions for v in region.terminator.operands]
+            self._come(ends, {**then, loop: self._any})
+
+    # Elements ---------------------------------------------------------------------------------------------------------
+
+    def _load(self, load: Access, then: Then) -> None:
+        if then:
+            self._found.update(dict.fromkeys(Access(load.op, load.array, at, load) for at in self._elements(load, then)))
+        else:
+            self._found[load] = None
+        if inside(load.array, self.nest.op) and not self._is_of_update(load):  # memory of the nest's own
+            for store in self.nest.writes:
+                if store.array is load.array or self.nest.layouts.may_be_one(store.array, load.array):
+                    for stored in self._stored(store, load, then):
+                        self._come([*store.op.operands, *self.nest.deciding(store.op)], stored)
+
+    def _is_of_update(self, load: Access) -> bool:
+        """Whether what is loaded goes only into the same element: from where an element has its value has been asked
+        before what that was is looked at."""
+        todo, loops = [load.op], self._loops_around_op(load.op)
+        while todo:
+            for user, _ in todo.pop().result.uses:
+                if user.opdef is ops.store:
+                    (store,) = (w for w in self.nest.writes if w.op is user)
+                    same = store.array is load.array and store.at is not None and store.at == load.at
+                    if not same or self._loops_around_op(user) != loops:
+                        return False
+                elif user.opdef in PURE and len(user.results) == 1:
+                    todo.append(user)
+                else:
+                    return False
+        return True
+
+    def _stored(self, store: Access, load: Access, then: Then) -> Iterator[Then]:
+        """What the counters around a store were when it stored what a load of the nest's own memory gives."""
+        if load.at is None or store.at is None or store.array is not load.array:
+            yield self._when(store, load, {}, then)
+            return
+        places = [list(dict.fromkeys(self.nest.choices(form, self._around, MOST_CHOICES))) for form in store.at]
+        if prod(map(len, places)) > MOST_ALTERNATIVES:
+            places = [[form] for form in store.at]
+        for at, place in product(self._elements(load, then), product(*places)):
+            counters = {} if at is None else self._counters(place, at)
+            if counters is not None:
+                yield self._when(store, load, counters, then)
+
+    def _elements(self, load: Access, then: Then) -> Iterator[tuple[Form, ...] | None]:
+        """Which elements a load was of; each that it may have been of."""
+        if load.at is None:
+            yield None
+            return
+        forms = []
+        for form in load.at:
+            found = self.nest.choices(form, self._around, MOST_CHOICES)
+            forms.append(list(dict.fromkeys(self._back(each, then) for each in found)))
+        if prod(map(len, forms)) > MOST_ALTERNATIVES:
+            yield None
+        else:
+            yield from product(*forms)
+
+    def _back(self, form: Form, then: Then) -> Form:
+        """What a number was."""
+        found = rest = form
+        for symbol in list(form.symbols()):
+            was = then.get(symbol.loop) if symbol.loop is not None and symbol.later is None else None
+            if was is None and not any(loop in then for loop in enclosing(symbol.value.block)):
+                continue
+            factor, rest = rest.split(symbol)
+            if not factor.is_constant:
+                return self._any
+            found = found + ((self._any if was is None else was) - Form.symbol(symbol)) * factor.constant
+        return found
+
+    def _when(self, store: Access, load: Access, counters: Then, then: Then) -> Then:
+        """What the counters around a store were, of which its subscripts say what these ``counters`` were."""
+        known = set(self._loops_around(load.array))
+        found: dict[Op, Form] = {}
+        before = self._is_before(store, load)
+        for loop in self._loops_around_op(store.op):
+            if loop in counters and loop not in known:
+                found[loop] = counters[loop]
+            elif loop in known or (before and loop in enclosing(load.op.parent)):
+                if loop in then:
+                    found[loop] = then[loop]
+            elif loop in self._kept:
+                found[loop] = self._any
+        return found
+
+    def _counters(self, place: Sequence[Form], at: Sequence[Form]) -> Then | None:
+        """What counters were when an element was stored, as far as the subscripts say so; None for other elements."""
+        found: dict[Op, Form] = {}
+        for form, stored in zip(at, place, strict=True):
+            moved = self.nest.moved(stored)
+            if isinstance(moved, Moved) and abs(moved.factor) == 1:
+                found.setdefault(moved.loop, (form - moved.rest) * moved.factor)
+            elif isinstance(moved, Form) and (form - moved).is_constant and (form - moved).constant != 0:
+                return None
+        return found
+
+    def _loops_around_op(self, op: Op) -> list[Op]:
+        return [loop for loop in enclosing(op.parent) if loop.opdef is not ops.if_ and self._holds(loop)]
+
+    def _holds(self, loop: Op) -> bool:
+        return loop is self.nest.op or self.nest.op in enclosing(loop.parent)
+
+    def _is_before(self, store: Access, load: Access) -> bool:
+        """Whether a store is done in each iteration of the loops around both, before the load."""
+        around = set(enclosing(load.op.parent))
+        apart = [op for op in enclosing(store.op.parent) if op not in around]
+        return self.nest.order[store.op] < self.nest.order[load.op] and all(op.opdef in COUNTED for op in apart)
