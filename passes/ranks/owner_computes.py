@@ -189,12 +189,25 @@ class _Function:
     ) -> Iterator[tuple[Access | None, Access]]:
         """Of stores and loads, those of arrays that are shared out, with each element that a load may be of."""
         for store, load in pairs:
-            if inside(load.array, nest.op) or not self.layouts.is_shared(load.array) or nest.box(store, load) is None:
+            if inside(load.array, nest.op):
+                self._refuse_kept(load)
+                continue
+            if not self.layouts.is_shared(load.array) or nest.box(store, load) is None:
                 continue
             found, conditions = nest.alternatives(load)
             step.around += [c for c in conditions if c not in step.around]
             for each in found:
                 yield store, each
+
+    def _refuse_kept(self, load: Access) -> None:
+        """Raise if what is loaded is not memory that the loop allocates, but was kept by another loop: of a buffer
+        along an axis that is shared out, that has what the rank needed there, and no more."""
+        if load.array.op is not None and load.array.op.opdef is not ops.alloc and self.layouts.may_share(load.array):
+            raise kinds.NOT_DISTRIBUTED(
+                "the reverse sweep needs this buffer again, of which each rank has a part",
+                load.op.loc,
+                help="use an array of the grid's extents, outside of the loop, for what is computed in between",
+            )
 
     def _refuse_meeting(self, load: Access) -> NoReturn:
         raise kinds.NOT_DISTRIBUTED(
