@@ -107,7 +107,8 @@ class Dependences:
 
     def _load(self, load: Access, then: Then) -> None:
         if then:
-            self._found.update(dict.fromkeys(Access(load.op, load.array, at, load) for at in self._elements(load, then)))
+            for at in self._elements(load, then):
+                self._found[Access(load.op, load.array, at, load)] = None
         else:
             self._found[load] = None
         if inside(load.array, self.nest.op) and not self._is_of_update(load):  # memory of the nest's own

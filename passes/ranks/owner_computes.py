@@ -31,6 +31,7 @@ from adc.passes.ranks.exchanges import built, changed, end_of_block, fetch, wrot
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
 from adc.passes.ranks.regions import Box, Nest
 from adc.passes.ranks.results import Results, arguments_written
+from adc.passes.ranks.split_nests import split_nest
 from adc.passes.ranks.terms import split_sums, write_loops
 
 
@@ -89,6 +90,8 @@ class _Function:
             self.layouts = self._layouts(self.cut)
             write_loops(self.func.body, self.layouts)
             self.layouts = self._layouts(self.cut)
+            if self._split(self.func.body):
+                self.layouts = self._layouts(self.cut)
             self._plan(self.func.body, certain=True)
             results = Results(self.func, self.layouts)
             if results.views:
@@ -109,6 +112,28 @@ class _Function:
         for op in self.func.walk():
             if op.opdef is ops.call and op.attrs["callee"] in Messages.asked(self.module).speaking:
                 raise kinds.NOT_DISTRIBUTED("this sends messages itself", op.loc, help="write it for one process")
+
+    def _split(self, block: Block) -> bool:
+        """Split nests that read what they compute themselves. Whether there were any."""
+        changed = False
+        for op in list(block.ops):
+            if op.opdef is ops.parallel:
+                changed |= self._meets(op) and split_nest(op)
+            else:
+                for region in op.regions:
+                    changed |= self._split(region)
+        return changed
+
+    def _meets(self, op: Op) -> bool:
+        try:
+            if not self.layouts.touches(op):
+                return False
+            self._plan_op(op)
+        except CompileTypeError:
+            return True
+        finally:
+            step = self._steps.pop(op, None)
+        return step is not None and bool(step.apart)
 
     # What is read -----------------------------------------------------------------------------------------------------
 

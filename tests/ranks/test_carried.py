@@ -1,4 +1,4 @@
-"""What a loop over elements carries to its next iteration, and buffers of rows, along an axis that has several ranks."""
+"""What loops over elements carry to their next iterations, and buffers of rows, along an axis with several ranks."""
 
 from __future__ import annotations
 

@@ -1,0 +1,66 @@
+"""Loop fission where ranks have to fetch in between: a parallel loop around several loops, of which one reads what
+another one has computed, becomes a loop around each.
+
+Iterations of a parallel loop are independent, so the parts of all of them may be run one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.ir import ops
+from adc.ir.core import Op, Value
+from adc.ir.rewrite import clone_block
+from adc.passes.analysis.kinds import PURE
+from adc.passes.ranks.layouts import with_inner
+from adc.passes.rewrite import put_instead
+
+
+def split_nest(op: Op) -> bool:
+    """Put loops in the place of a parallel loop, and of those in it; whether there are more than one."""
+    (body,) = op.regions
+    if op.opdef is not ops.parallel or op.results:
+        return False
+    changed = False
+    for inner in list(body.ops):
+        if inner.opdef is ops.parallel:
+            changed |= split_nest(inner)
+    parts = _parts(body.ops[:-1])
+    if len(parts) < 2:
+        return changed
+    made = []
+    for part in parts:
+        block = clone_block(body, {})
+        kept: list[Op] = []
+        for k in reversed(range(len(body.ops))):
+            each = block.ops[k]
+            unused = all(not result.uses for result in each.results)
+            if k in part or each is block.terminator or (each.opdef in PURE and not unused):
+                kept.append(each)
+            else:
+                each.drop()
+        block.set_ops(kept[::-1])
+        made.append(Op(ops.parallel, op.operands, [], dict(op.attrs), [block], op.loc))
+    put_instead(op, made)
+    op.drop()
+    return True
+
+
+def _parts(body: Sequence[Op]) -> list[set[int]]:
+    """Which operations stay together, by their numbers: those of which one uses what another one gives, and all
+    between. What only computes is in all parts that need it."""
+    behind: dict[Value, set[int]] = {}
+    spans: list[tuple[int, int]] = []
+    for k, op in enumerate(body):
+        used = set().union(*(behind.get(v, set()) for inner in with_inner(op) for v in inner.operands))
+        if op.opdef not in PURE:
+            spans.append((min(used, default=k), k))
+            used = {k}
+        for result in op.results:
+            behind[result] = used
+    parts: list[list[int]] = []
+    for first, last in spans:
+        while parts and first <= parts[-1][-1]:
+            first = min(first, parts.pop()[0])
+        parts.append([first, last])
+    return [set(range(first, last + 1)) for first, last in parts]
