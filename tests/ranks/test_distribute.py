@@ -186,21 +186,28 @@ def test_messages_inside_are_refused() -> None:
     assert "sends messages" in refused(talks, field(0))
 
 
-def test_loops_that_read_what_they_write_elsewhere_need_arrays_that_are_long_enough() -> None:
+def test_loops_that_read_what_they_write_elsewhere_are_split_or_need_arrays_that_are_long_enough() -> None:
     def ends(u: Any) -> Any:
         for j in range(u.shape[1]):
             u[0, j] = u[2, j]
             u[u.shape[0] - 1, j] = u[u.shape[0] - 3, j]
         return np.sum(u)
 
-    def run(x: Any) -> Any:
-        return adc.distribute(ends, adc.Grid(x.shape))(x)
+    def linked(u: Any) -> Any:
+        for j in range(u.shape[1]):
+            first = u[2, j]
+            u[0, j] = first
+            u[u.shape[0] - 1, j] = u[u.shape[0] - 3, j] + first
+        return np.sum(u)
 
-    x = field(0)
-    value = ends(x.copy())
-    assert all(float(found) == pytest.approx(float(value), rel=1e-14) for found in mpi.simulate(2, run, x))
+    def run(f: Any, x: Any) -> Any:
+        return adc.distribute(f, adc.Grid(x.shape))(x.copy())
+
+    for f, x in ((ends, field(0)), (ends, field(0)[:3]), (linked, field(0))):
+        value = f(x.copy())
+        assert all(float(found) == pytest.approx(float(value), rel=1e-14) for found in mpi.simulate(2, run, f, x))
     with pytest.raises(ValueError, match="too small"):
-        mpi.simulate(2, run, x[:3])
+        mpi.simulate(2, run, linked, field(0)[:3])
 
 
 def test_a_field_is_no_array_and_a_grid_takes_its_own() -> None:
