@@ -32,7 +32,7 @@ from adc.backend.library import (
     unchanged,
 )
 from adc.backend.optimize import optimize_or_find
-from adc.backend.support import contexts, libraries, products, sorts, team
+from adc.backend.support import contexts, libraries, products, sorts, team, transposes
 from adc.ir import forks
 
 _CAPSULE_IR = r"""
@@ -56,6 +56,7 @@ EXPORTS = (
     *contents.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
     *products.DECLARATIONS,
+    *transposes.DECLARATIONS,
     *libraries.DECLARATIONS,
     *libraries.GLOBALS,
     *team.DECLARATIONS,
@@ -88,6 +89,7 @@ def _load() -> dict[str, int]:
         callable_slots.TEXT,
         libraries.LIBRARIES_IR,
         products.products_ir(target.host()),
+        transposes.transposes_ir(),
     )
     openmp = target.openmp() or {}
     teams = team.team_ir(polls=True) if openmp else ""

@@ -35,6 +35,7 @@ from adc.passes.simd.align_loops import AlignLoops
 from adc.passes.simd.coalesce_loops import CoalesceLoops
 from adc.passes.simd.collect_checks import CollectChecks
 from adc.passes.simd.interleave import Interleave
+from adc.passes.simd.match_transposes import MatchTransposes
 from adc.passes.simd.narrow_columns import NarrowColumns
 from adc.passes.simd.narrow_rows import NarrowRows
 from adc.passes.simd.order_loops import OrderLoops
@@ -175,7 +176,8 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
 WIDEN: Pipeline = (
-    *(OrderLoops(), CoalesceLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
+    *(MatchTransposes(), OrderLoops(), CoalesceLoops()),
+    *(HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
     *(NarrowColumns(), NarrowRows(), VectoriseOuter(), Interleave()),
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops()),
     *(RepeatRows(), AlignLoops(), SignsApart()),

@@ -28,7 +28,7 @@ from adc.backend.lowering import lane_code
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized
-from adc.backend.support import contexts, products, sorts, team
+from adc.backend.support import contexts, products, sorts, team, transposes
 from adc.backend.target import Target, host
 from adc.ir.core import Module
 
@@ -91,6 +91,8 @@ def build(
     texts = [*own, *(_part_text(part, target, threads, debug, linking) for part in parts)]
     if _called(products.DECLARATIONS, texts):
         texts[0] = "\n".join((texts[0], products.products_ir(target)))
+    if _called(transposes.DECLARATIONS, texts):
+        texts[0] = "\n".join((texts[0], transposes.transposes_ir()))
     if _called(team.DECLARATIONS, texts):
         texts[0] = "\n".join((texts[0], team.team_ir(polls=False)))
     if sorting := _called(sorts.NAMES, texts):

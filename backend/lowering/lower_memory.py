@@ -25,6 +25,7 @@ from adc.backend.lowering.lower_types import (
 )
 from adc.backend.lowering.masked import settled
 from adc.backend.lowering.multiply_add import is_fused, multiply_add
+from adc.backend.support import transposes
 from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.loop_attrs import OWN
@@ -275,7 +276,8 @@ def _each(e: FunctionEmitter, memref: Descriptor, element: Type, visit: Callable
 
 
 def copy(e: FunctionEmitter, op: Op) -> None:
-    """Rows that are contiguous on both sides are copied as one piece; the whole, if both are C-contiguous."""
+    """Rows that are contiguous on both sides are copied as one piece; the whole, if both are C-contiguous. Matrices
+    whose columns are contiguous on one side, and rows on the other, are transposed."""
     source, target = op.operands
     from_, to = e.memref(source), e.memref(target)
     element, rank = _element(source), len(from_.extents)
@@ -283,7 +285,9 @@ def copy(e: FunctionEmitter, op: Op) -> None:
     assert isinstance(source.type, MemRefType) and isinstance(target.type, MemRefType)
     whole = source.type.strides is None and target.type.strides is None
     row = rank > 0 and from_.strides[-1] == to.strides[-1] == "1"
-    loops = 0 if whole else rank - 1 if row else rank
+    turned = rank > 1 and not row and size in transposes.SIZES and not isinstance(element, MemRefType)
+    turned = turned and from_.strides[-2] == to.strides[-1] == "1"
+    loops = 0 if whole else rank - 1 if row else rank - 2 if turned else rank
     # One call moves both, so it can carry what is known of neither alone.
     e.module.declare("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     align = alignment(element)
@@ -296,6 +300,13 @@ def copy(e: FunctionEmitter, op: Op) -> None:
                     _advance(e, here, element, e.multiply(i, from_.strides[k], "nsw "), "inbounds "),
                     _advance(e, there, element, e.multiply(i, to.strides[k], "nsw "), "inbounds "),
                 )
+            return
+        if turned:
+            name = f"adc_transpose_{size}"
+            e.module.declare(name, transposes.DECLARATIONS[name])
+            columns, rows = to.extents[-2:]
+            given = f"ptr {here}, i64 {from_.strides[-1]}, ptr {there}, i64 {to.strides[-2]}"
+            e.do(f"call void @{name}(i64 {rows}, i64 {columns}, {given})")
             return
         if row or whole or isinstance(element, MemRefType):
             total = str(size)

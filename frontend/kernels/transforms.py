@@ -20,7 +20,6 @@ IN_CACHE = 4096  # numbers that are transformed at once
 SIDE_BY_SIDE = 16  # columns that fill the lines of a cache
 ENOUGH = 8  # columns that are enough for the inner loops
 SHORT = 16  # lengths that are not split
-TILE = 8  # columns of a matrix that are transposed at once
 
 
 def transformed(x: Any, sign: Any) -> Any:
@@ -247,20 +246,7 @@ def _taken(x: Any, i: Any, rows: Any, start: Any, yr: Any, yi: Any, w: Any) -> N
 
 
 def _turned_over(x: Any, y: Any) -> None:
-    """The transpose, some rows at a time, whose number is known: their elements come from as many places that move on
-    together, and all are loaded before any is stored."""
-    rows, columns = x.shape
-    whole = rows // TILE * TILE
-    for r in range(0, whole, TILE):
-        some, across = x[r : r + TILE], y[:, r : r + TILE]
-        for k in range(columns):
-            p0, p1, p2, p3 = some[0, k], some[1, k], some[2, k], some[3, k]
-            p4, p5, p6, p7 = some[4, k], some[5, k], some[6, k], some[7, k]
-            across[k, 0], across[k, 1], across[k, 2], across[k, 3] = p0, p1, p2, p3
-            across[k, 4], across[k, 5], across[k, 6], across[k, 7] = p4, p5, p6, p7
-    for k in range(columns):
-        for r in range(whole, rows):
-            y[k, r] = x[r, k]
+    y[...] = x.T
 
 
 def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any) -> None:
@@ -304,19 +290,21 @@ def _run(plan: Any, w: Any, sign: Any) -> Any:
 
 
 def _turned(xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, w: Any, sign: Any) -> None:
-    """The transpose of a matrix of rows of ``w`` columns, its elements turned in the complex plane."""
+    """The transpose of a matrix of rows of ``w`` columns, its elements turned in the complex plane. What ``x`` held is
+    overwritten."""
     first, second = cos.shape
     if w == 1:
         size = first * second
+        all_cos, all_sin = cos.reshape(size), sin.reshape(size)
+        for k in range(size):
+            c, s = all_cos[k], sign * all_sin[k]
+            r, m = xr[k], xi[k]
+            xr[k] = r * c - m * s
+            xi[k] = r * s + m * c
         from_r, from_i = xr[:size].reshape(first, second), xi[:size].reshape(first, second)
         to_r, to_i = yr[:size].reshape(second, first), yi[:size].reshape(second, first)
-        for start in range(0, second, TILE):
-            for i in range(first):
-                for j in range(start, min(start + TILE, second)):
-                    c, s = cos[i, j], sign * sin[i, j]
-                    r, m = from_r[i, j], from_i[i, j]
-                    to_r[j, i] = r * c - m * s
-                    to_i[j, i] = r * s + m * c
+        _turned_over(from_r, to_r)
+        _turned_over(from_i, to_i)
     else:
         size = first * second * w
         rows_r, rows_i = xr[:size].reshape(first, second, w), xi[:size].reshape(first, second, w)
