@@ -1,4 +1,4 @@
-"""Copies with exchanged subscripts, which are transposed in tiles: whole tiles, parts of them, and blocks of columns."""
+"""Copies with exchanged subscripts, transposed in tiles: whole tiles, parts of them, and blocks of columns."""
 
 from __future__ import annotations
 
