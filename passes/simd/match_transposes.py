@@ -156,7 +156,9 @@ def _replace(one: _Transpose) -> None:
                     mapping[first] = counter
                     around(left[1:])
 
-                parallel_loop(*left[0].operands[:2], body, **_threads(left[0] is others[0] and nest))
+                lower, upper = left[0].operands[:2]
+                attrs = {"threads": True} if left[0] is others[0] and "threads" in nest.attrs else {}
+                parallel_loop(lower, upper, body, **attrs)
             elif others or "threads" not in nest.attrs:
                 _copy(one, starts, counts, mapping)
             else:
@@ -165,10 +167,6 @@ def _replace(one: _Transpose) -> None:
         around(others)
     put_instead(nest, made.ops)
     nest.drop()
-
-
-def _threads(nest: Op | bool) -> dict[str, bool]:
-    return {"threads": True} if isinstance(nest, Op) and "threads" in nest.attrs else {}
 
 
 def _on_threads(one: _Transpose, starts: dict[Op, Value], counts: dict[Op, Value], mapping: Mapping) -> None:
