@@ -47,7 +47,7 @@ class Labelled:
 
 def in_memory(frame: Frame, name: str, v: AbstractValue) -> Lazy:
     """An operand, which is read several times."""
-    if isinstance(v, Tuple):
+    if isinstance(v, Tuple) and name.startswith("np."):  # operators take no lists
         v = frame.tracer.call(frame, Static(np.asarray), [v], {})
     if not isinstance(v, Array | Lazy):
         raise refuse(

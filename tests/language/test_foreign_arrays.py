@@ -102,7 +102,7 @@ def two_subscripts(x):
     return x[0, 1]
 
 
-MEANT = [times, plus, negative, compared, product, dot, shape, method, two_subscripts]
+MEANT = [times, plus, negative, compared, product, shape, method, two_subscripts]
 
 
 @pytest.mark.parametrize("fn", MEANT, ids=lambda f: f.__name__)
@@ -112,3 +112,8 @@ def test_lists_where_an_array_is_meant(fn: Any, x: Any) -> None:
         jit_grad(fn)(x)
     assert "np.asarray(x)" in caught.value.help
     assert jit_grad(fn)(np.asarray(x)) is not None
+
+
+@pytest.mark.parametrize("x", [[[1.0, 2.0], [3.0, 4.0]], ((1.0, 2.0), (3.0, 4.0))], ids=["list", "tuple"])
+def test_products_take_lists(x: Any) -> None:
+    np.testing.assert_array_equal(jit_grad(dot)(x), dot(x))
