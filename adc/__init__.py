@@ -154,6 +154,7 @@ def _instead(name: str) -> str:
     if name in ("jit", "njit", "compile", "function"):
         return ": adc.jit_grad compiles every function, also one of which you need no gradient"
     known = {"jacfwd": "jacobian", "jacrev": "jacobian", "custom_vjp": "rrule", "custom_jvp": "frule"}
+    known |= dict.fromkeys(("gradient", "derivative", "autograd"), "grad")
     close = [known[name]] if name in known else difflib.get_close_matches(name, __all__, 1, 0.7)
     return f": did you mean 'adc.{close[0]}'?" if close else ""
 

@@ -81,11 +81,13 @@ class Bound(functools.partial[Any]):
         return f"<{repr(self.func).strip('<>')} with {given}>"
 
     @property
+    @public
     def grad(self) -> Bound:
         """The gradient, by what ``jit_grad`` was told."""
         return self._of(self.func._gradient(shifted(self, self.func._chosen), with_value=False))
 
     @property
+    @public
     def value_and_grad(self) -> Bound:
         """As ``grad``, returning ``(value, gradient)``."""
         return self._of(self.func._gradient(shifted(self, self.func._chosen), with_value=True))
@@ -215,8 +217,10 @@ def shifted(bound: functools.partial[Any], chosen: Selection) -> Selection:
         outside = [n for n in chosen.numbers if not -len(left) <= n < len(left)]
         if outside and not any(p.kind is p.VAR_POSITIONAL for p in left):
             known = ", ".join(f"{k} ({p.name})" for k, p in enumerate(left))
-            raise kinds.WRONG_ARGNUMS(
-                f"{bound.func.__name__} has no argument number {outside[0]} that is left to be given",
-                help=f"numbers count the arguments that are left to be given: {known}",
-            )
+            help = f"numbers count the arguments that are left to be given: {known}"
+            name, taken = bound.func.__name__, ", ".join(inspect.signature(bound.func).parameters)
+            message = f"{name} has no argument number {outside[0]} that is left to be given"
+            if not left and len(bound.args) == 1 and not bound.keywords:
+                help = f"a method takes its object first: def {name}(self, {taken})"
+            raise kinds.WRONG_ARGNUMS(message, help=help)
     return replace(chosen, numbers=numbers) if first else chosen

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from adc.errors import AdcError, CompileError, DifferentiationError, InternalError
 from adc.ir import kinds
@@ -72,10 +72,19 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            left = leaving(error)
+            left = leaving(_of_call(function, args, kwargs, error))
         raise left
 
     return adc_call
+
+
+def _of_call(function: Callable[..., Any], args: Any, kwargs: Any, error: Exception) -> Exception:
+    """``error``, or what says that the arguments do not fit ``function``, if Python said so."""
+    if type(error) is not TypeError:
+        return error
+    from adc.misuse import wrong_call
+
+    return wrong_call(function, args, kwargs) or error
 
 
 def internal(error: Exception, name: str) -> AdcError:

@@ -20,6 +20,7 @@ from adc.frontend.rules import gradients
 from adc.gradient_function import GradientFunction, Kind
 from adc.ir import kinds
 from adc.jvps import JvpFunction
+from adc.misuse import no_function
 from adc.options import (
     NONE,
     ArgNames,
@@ -85,7 +86,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
         fn = unwrapped(fn)
         self.__adc_binding__ = binding
         if not isinstance(fn, types.FunctionType):
-            raise kinds.NOT_A_FUNCTION(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
+            raise no_function("compiles", fn)
         super().__init__(Subject(fn, options, owner=self), chosen)
         functools.update_wrapper(self, fn, updated=())
         # Not what begins so: a function that ``functools.wraps`` made has copies of what another ``JitFunction`` has.
@@ -308,7 +309,7 @@ def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
     if isinstance(fn, staticmethod):
         fn = fn.__func__
     if not isinstance(fn, types.FunctionType):
-        raise kinds.NOT_A_FUNCTION(f"adc differentiates Python functions, not {fn!r}", help="wrap it in a function")
+        raise no_function("differentiates", fn)
     made = _made_before(fn)
     if made is None:
         made = JitFunction(fn, Selection(), Options())

@@ -24,6 +24,7 @@ from adc.compiler import Staged, Subject, part_of
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract, Array, map_abstract
 from adc.frontend.annotations import annotated, parse_signature
+from adc.frontend.suggestions import nearest
 from adc.ir import kinds
 from adc.ir.printer import print_module
 from adc.options import FIRST, NONE, Derivative
@@ -40,7 +41,9 @@ def stages_of(text: str) -> tuple[str, ...]:
         return STAGES
     for name in names:
         if name not in STAGES:
-            raise kinds.INVALID_OPTION(f"there is no stage {name!r}", help=f"the stages are {', '.join(STAGES)}")
+            close = nearest(name, STAGES)
+            help = f"the stages are {', '.join(STAGES)}" if close is None else f"did you mean '{close}'?"
+            raise kinds.INVALID_OPTION(f"there is no stage {name!r}", help=help)
     return names
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from adc import containers
-from adc.frontend.abstract import Scalar, with_article
+from adc.frontend.abstract import Scalar, Static, spelled, with_article
 from adc.frontend.traced import ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.ir import kinds, ops
 from adc.ir.arith import const
@@ -92,16 +93,39 @@ def _check_float_result(name: str, traced: Traced) -> None:
     raise kinds.NOT_SCALAR(
         f"{name} returns {_described(traced)}; a gradient needs a function that returns one float",
         traced.module.funcs[traced.entry].loc,
-        help="return one float; or a pair of a float and other results, with has_aux=True; or use pullback, which "
-        "takes a cotangent for each result",
+        help=_way_out(traced),
     )
+
+
+def _way_out(traced: Traced) -> str:
+    result = traced.result
+    if isinstance(result, ResultStatic) and result.value is None:
+        return "return the value, with a return statement at the end"
+    if isinstance(result, ResultTuple) and result.form.kind == "choice":
+        return "return a float on all paths"
+    if isinstance(result, ResultTuple) and result.form.kind == "complex":
+        return "return a real number, for instance abs(z) ** 2; or use pullback with a cotangent"
+    if isinstance(result, ResultTuple):
+        return "return one float; or a float and other results, with has_aux=True; or use pullback"
+    if isinstance(result, ResultLeaf) and isinstance(result_type(traced, result.position), MemRefType):
+        return "return one float, for instance np.sum(...); or use adc.jacobian, or pullback with a cotangent"
+    return "return one float; or use pullback, which takes a cotangent for each result"
+
+
+def _spelled(abstract: Any) -> str:
+    if isinstance(abstract, Static):
+        return "None" if abstract.value is None else with_article(type(abstract.value).__name__)
+    return with_article(spelled(abstract).removeprefix("a "))
 
 
 def _described(traced: Traced) -> str:
     """What the function returns, in words."""
     result = traced.result
+    if isinstance(result, ResultTuple) and result.form.kind == "choice":
+        *others, last = (_spelled(abstract) for abstract in result.form.names)
+        return f"{', '.join(others)} or {last}"
     if isinstance(result, ResultTuple):
-        return f"a {result.form}"
+        return "a complex number" if result.form.kind == "complex" else with_article(str(result.form))
     if isinstance(result, ResultStatic):
         return "None" if result.value is None else with_article(type(result.value).__name__)
     t = result_type(traced, result.position)

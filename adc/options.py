@@ -183,6 +183,8 @@ def selection(argnums: ArgNums, argnames: ArgNames) -> Selection:
         numbers = tuple(operator.index(n) for n in given)
     except TypeError:
         help = "for instance 0, or (0, 1); names go to argnames"
+        if isinstance(argnums, (float, np.floating, np.ndarray)):
+            help = "arguments go to what grad(f) returns: grad(f)(x)"
         raise kinds.WRONG_ARGNUMS(f"argnums must be an int or ints, not {argnums!r}", help=help) from None
     if len(set(numbers)) != len(numbers) or len(set(names)) != len(names):
         raise kinds.WRONG_ARGNUMS("argnums and argnames must name each argument once", help="leave out the second")

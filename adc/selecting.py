@@ -243,6 +243,8 @@ def _what(abstract: Abstract) -> str:
 
 
 def _way_out(abstract: Abstract) -> str:
-    if isinstance(abstract, Scalar | Array):
+    if isinstance(abstract, Array):
+        return "pass an array of floats, x.astype(float), or choose other arguments with argnums or argnames"
+    if isinstance(abstract, Scalar):
         return "pass a float, or choose other arguments with argnums or argnames"
     return "choose other arguments with argnums or argnames"

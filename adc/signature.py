@@ -19,6 +19,7 @@ from adc.alignment import Borrowed, is_addressable
 from adc.frontend.abstract import DTYPES, Abstract, Static, Tuple, abstract_of
 from adc.frontend.suggestions import nearest
 from adc.ir import kinds
+from adc.misuse import OF_JIT_GRAD
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -140,6 +141,8 @@ def _unbound(parameters: Parameters, kwargs: Mapping[str, Any], error: TypeError
     else:
         message = str(error) if str(error) != "too many positional arguments" else f"got {error}"
     help = f"the parameters are {parameters.signature}"
+    if unknown and unknown[0] in OF_JIT_GRAD:
+        help = f"{unknown[0]} belongs to what makes the function: jit_grad(f, {unknown[0]}=...)"
     return kinds.WRONG_ARGUMENTS(f"{parameters.function}() {message}", help=help)
 
 

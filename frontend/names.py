@@ -89,7 +89,12 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
             return Static(getattr(builtins, name))
         return Static(frame.tracer.looks.builtin(frame.module_globals, name))
     known = [*frame.liveness.local, *frame.env, *frame.cells, *frame.module_globals, *vars(builtins)]
-    raise refuse(current_loc(), f"the name '{name}' is not defined", for_name(name, known), kind=kinds.UNKNOWN_NAME)
+    own = frame.env.get("self")
+    if isinstance(own, Ref) and (name in heap.contents(frame, own).form.names or hasattr(own.cls, name)):
+        help = f"did you mean 'self.{name}'?"
+    else:
+        help = for_name(name, known)
+    raise refuse(current_loc(), f"the name '{name}' is not defined", help, kind=kinds.UNKNOWN_NAME)
 
 
 def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:

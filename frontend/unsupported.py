@@ -12,7 +12,7 @@ _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Starred: ("* unpacking is not supported", "write the items out"),
     ast.NamedExpr: (":= is not supported here", "assign in a statement of its own"),
     ast.Await: ("await is not supported", "compile the numerical part as a plain function"),
-    ast.Yield: ("what yield gives back is not supported", "let yield be a statement of its own"),
+    ast.Yield: ("a generator function is compiled only where a loop goes through it", "return a list or an array"),
     ast.YieldFrom: ("what yield from gives back is not supported", "let it be a statement of its own"),
     ast.Constant: ("bytes are not supported", "use an array of integers"),
     ast.Slice: ("a slice stands in brackets only", ""),

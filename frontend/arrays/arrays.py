@@ -159,7 +159,9 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
         return v.of(settled(frame, item) for item in v.items)
     if isinstance(v, Stream | Generator):
         help = "write it into the for statement, or make a list of it: list(...)"
-        raise refuse(current_loc(), f"what {v.name}() gives cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)
+        if not v.name:
+            help = "make a list of it, with [] in the place of (), or write it where it is used"
+        raise refuse(current_loc(), f"{v.shown} cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)
     assert not isinstance(v, Unbound | Poison)
     return v
 

@@ -229,12 +229,17 @@ class Method(AbstractValue):
 class Stream(AbstractValue):
     """What ``enumerate``, ``zip`` or ``reversed`` gives: ``items`` as in ``control.iteration``, gone through once.
 
-    ``ahead``: the items were found before they are asked for, so nothing may happen between one and the next.
+    ``ahead``: the items were found before they are asked for, so nothing may happen between one and the next. ``name``:
+    the function that gave it; none for a generator expression.
     """
 
     name: str
     items: Any
     ahead: bool = False
+
+    @property
+    def shown(self) -> str:
+        return f"what {self.name}() gives" if self.name else "a generator expression"
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +254,10 @@ class Generator(AbstractValue):
     @property
     def name(self) -> str:
         return str(self.target.source.name)
+
+    @property
+    def shown(self) -> str:
+        return f"what {self.name}() gives"
 
 
 @dataclass(frozen=True, eq=False)

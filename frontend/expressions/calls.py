@@ -12,14 +12,25 @@ from adc.frontend.containers import records, sequences
 from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Choice, Generator, Method, Ref, Static, is_dict, is_list
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Choice,
+    Generator,
+    Method,
+    Ref,
+    Static,
+    Stream,
+    is_dict,
+    is_list,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.expressions import combined, comprehensions, starred
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
 from adc.frontend.expressions.generators import over_generator
 from adc.frontend.frame import Frame
-from adc.frontend.iteration import counts
+from adc.frontend.iteration import all_of, counts
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
 from adc.frontend.libraries.table import is_library

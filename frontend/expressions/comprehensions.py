@@ -43,7 +43,7 @@ from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.expressions.generators import over_generator
 from adc.frontend.frame import Frame, discard
-from adc.frontend.iteration import Indexed, Items, Known, sequence, unpacked
+from adc.frontend.iteration import Indexed, Items, Known, known, sequence, unpacked
 from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
@@ -272,10 +272,10 @@ def set_of(frame: Frame, node: ast.SetComp) -> AbstractValue:
 
 
 def generator(frame: Frame, node: ast.GeneratorExp) -> AbstractValue:
-    """The items of a generator expression, whose number must be known."""
+    """The items of a generator expression, whose number must be known: found ahead, for use where it stands."""
     found: list[AbstractValue] = []
     Walk(frame, node, lambda: found.append(_item(frame, node, node.elt))).run()
-    return Tuple(tuple(found))
+    return Stream("", known(found), ahead=True)
 
 
 def dict_of(frame: Frame, node: ast.DictComp) -> AbstractValue:

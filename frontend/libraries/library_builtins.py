@@ -182,6 +182,8 @@ def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
         return Scalar(growing.length(heap.contents(frame, x)), i64)
     if isinstance(x, Static) and isinstance(x.value, str | tuple):
         return Static(len(x.value))
+    if describe_type(x) == "str":
+        raise refuse(current_loc(), "the length of text that the run makes is not known", kind=kinds.WRONG_TYPE)
     raise refuse(current_loc(), f"{describe_type(x)} has no len()", kind=kinds.WRONG_TYPE)
 
 

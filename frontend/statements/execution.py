@@ -63,7 +63,7 @@ def _for(frame: Frame, statement: ast.For) -> None:
     if isinstance(value, Stream) and value.ahead:
         raise refuse(
             frame.loc(statement.iter),
-            f"{value.name}() in a for statement is not supported: it would look at all items ahead of the loop",
+            f"{value.shown} in a for statement is not supported: it would look at all items ahead of the loop",
             _AHEAD.get(
                 value.name, f"if nothing happens to the items meanwhile, make a list first: list({value.name}(...))"
             ),
@@ -91,6 +91,7 @@ def _for(frame: Frame, statement: ast.For) -> None:
 
 
 _AHEAD = {
+    "": "write what it says into the loop; or, if nothing happens to the items meanwhile, make a list of it, with []",
     "filter": "write the condition into the loop: for x in v: if keep(x): ...",
     "itertools.cycle": "count, and take the remainder: for k in itertools.count(): x = v[k % len(v)]",
 }

@@ -216,6 +216,30 @@ def sent(x):
     return sum(echo())
 
 
+def summed_twice(x):
+    g = (v * v for v in (x[0], x[1]))
+    return sum(g) + sum(g)
+
+
+def late(x):
+    factor = 2.0
+    g = (factor * x[k] for k in range(3))
+    factor = 3.0
+    return sum(g)
+
+
+def expression_passed_on(x):
+    return left_over(x[k] for k in range(3))
+
+
+def between(x):
+    total = 0.0
+    for v in (x[k] for k in range(3)):
+        total += v
+        x[2] = 5.0
+    return total
+
+
 def stopped_early(x):
     return any(v > 1.0 for v in scaled(x))
 
@@ -235,6 +259,10 @@ def stopped(x):
         (passed_on, r"what pairs\(\) gives cannot be kept"),
         (beside, r"what count_from\(\) gives cannot be kept"),
         (sent, "what yield gives back"),
+        (summed_twice, "a generator expression cannot be kept"),
+        (late, "a generator expression cannot be kept"),
+        (expression_passed_on, "a generator expression cannot be kept"),
+        (between, "a generator expression in a for statement is not supported"),
         (stopped, r"write return"),
         (stopped_early, r"list\(f\(\.\.\.\)\)"),
     ],
@@ -243,6 +271,17 @@ def stopped(x):
 def test_refused(fn, message):
     with pytest.raises(AdcError, match=message):
         adc.jit_grad(fn)(V)
+
+
+def used_where_they_stand(x):
+    a, b = (v * v for v in (x[0], x[1]))
+    most = max(*(x[k] for k in range(3)))
+    return a + 2.0 * b + most + sum(p * q for p, q in zip((x[k] for k in range(3)), (1.0, 2.0, 3.0)))
+
+
+def test_generator_expressions_where_they_are_used():
+    assert adc.jit_grad(used_where_they_stand)(V) == used_where_they_stand(V)
+    assert adc.check_grads(used_where_they_stand, (V,)) is None
 
 
 def handed_out(events, x):
