@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from adc import ahead_kept
 from adc.backend.ahead import aot, cabi, levels
 from adc.backend.ahead.c_names import identifier
 from adc.backend.ahead.cpp_header import cpp_header
@@ -101,7 +102,12 @@ def compile_units(
     done = Output()
     if emit == "mlir":
         return _mlir(units, output, done)
-    parts = [part for unit in units for part in _parts(unit, done)]
+    staged = [unit.staged() for unit in units]
+    asked = output.name, source, emit, cpu, cpp, fortran, triple, lines
+    kept = ahead_kept.name_of(units, staged, asked) if emit in ("obj", "asm", "llvm") else None
+    if ahead_kept.find(kept, done, output.parent):
+        return done
+    parts = [part for unit, each in zip(units, staged, strict=True) for part in _parts(unit, each, done)]
     _check_names([f.name for part in parts for f in part.functions])
     prefix = units[0].c_name if len(units) == 1 else identifier(output.stem)
     options, cpus = units[0].subject.options, cpu.split(",")
@@ -136,6 +142,7 @@ def compile_units(
         _write(done, output.with_suffix(".f90"), fortran_module(built, source, f"{prefix}_module"))
     done.functions = [f.name for f in built.functions]
     done.libraries = built.libraries
+    ahead_kept.keep(kept, done)
     return done
 
 
@@ -168,8 +175,7 @@ def _write(done: Output, path: Path, text: str) -> None:
     done.files.append(path)
 
 
-def _parts(unit: Unit, done: Output) -> list[aot.Part]:
-    staged = unit.staged()
+def _parts(unit: Unit, staged: Staged, done: Output) -> list[aot.Part]:
     name = unit.c_name
     parts = [_primal(staged, name)]
     for make in (_gradient, _tangent, _pullback):

@@ -10,6 +10,7 @@ from adc.frontend.containers.texts import joined
 from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.values import AbstractValue, LargeLiteral, Static, Tuple
+from adc.frontend.expressions import starred
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.container_methods import extend, pairs
@@ -45,7 +46,7 @@ def list_display(frame: Frame, node: ast.List) -> AbstractValue:
     made = sequences.new_list(frame, [])
     for item in node.elts:
         if isinstance(item, ast.Starred):
-            given = evaluate_kept(frame, item.value)
+            given = starred.given(frame, item)
             with frame.at(item):
                 extend(frame, made, given)
         else:
@@ -66,7 +67,7 @@ def displayed(frame: Frame, nodes: list[ast.expr]) -> list[AbstractValue]:
     found: list[AbstractValue] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            items = sequences.known_items(frame, evaluate_kept(frame, node.value))
+            items = sequences.known_items(frame, starred.given(frame, node))
             if items is None:
                 raise refuse_expression(frame.loc(node), node)
             found += items

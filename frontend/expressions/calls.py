@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from adc.frontend.data.values import (
     Method,
     Ref,
     Static,
-    Stream,
     is_dict,
     is_list,
 )
@@ -30,7 +30,7 @@ from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
 from adc.frontend.expressions.generators import over_generator
 from adc.frontend.frame import Frame
-from adc.frontend.iteration import all_of, counts
+from adc.frontend.iteration import counts
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
 from adc.frontend.libraries.table import is_library
@@ -80,7 +80,7 @@ def _as_loop(frame: Frame, v: AbstractValue) -> bool:
 def _makes_list(callee: AbstractValue) -> bool:
     """Whether a function takes any number of items into a list."""
     if isinstance(callee, Static):
-        return any(callee.value is f for f in (list, sorted, min, max, functools.reduce, np.fromiter))
+        return any(callee.value is f for f in (list, sorted, min, max, functools.reduce, np.fromiter, math.prod))
     return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
 
 

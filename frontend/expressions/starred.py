@@ -1,4 +1,4 @@
-"""``f(*x)`` of an array or list of run-time length, where ``f`` says how many arguments it takes."""
+"""``*x`` in calls and displays; and ``f(*x)`` of a run-time length, where ``f`` says how many arguments it takes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ import inspect
 import numpy as np
 
 from adc.frontend import iteration
+from adc.frontend.arrays import arrays
 from adc.frontend.containers import records
 from adc.frontend.data.callables import Bound, Closure
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Static
+from adc.frontend.data.values import AbstractValue, Static, Stream, Tuple
+from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.traps import trap_unless
 from adc.ir import ops
 from adc.ir.arith import const_index
+
+
+def given(frame: Frame, node: ast.Starred) -> AbstractValue:
+    """What is unpacked: of what is gone through once, and has a known number of items, all of them."""
+    value = evaluate(frame, node.value)
+    items = iteration.all_of(frame, value) if isinstance(value, Stream) else None
+    return arrays.settled(frame, value) if items is None else Tuple(tuple(items))
 
 
 def spread(

@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Callable[[], Any], str, str]] = {
     "complex": (lambda: adc.grad(lambda x: np.exp(1j * x))(2.0), "returns a complex number", "abs(z) ** 2"),
     "yield": (lambda: adc.grad(items)(2.0), "a generator function is compiled only where a loop", "return a list"),
     "integers": (lambda: adc.grad(square)(np.arange(3)), "a 1-D int64 array", "x.astype(float)"),
-    "stage": (lambda: jit_grad(square).dump_ir("adjont"), "no stage 'adjont'", "'adjoint'?"),
+    "stage": (lambda: jit_grad(square).dump_ir("adjont", "f64"), "no stage 'adjont'", "'adjoint'?"),
 }
 
 
@@ -85,6 +85,10 @@ def test_what_is_said(name: str) -> None:
 
 
 
+# What programs call: compiled it is refused with its line, and uncompiled these are plain functions.
+IN_PROGRAMS = {"fixed_point", "root", "prange", "stop_gradient"}
+
+
 @pytest.mark.parametrize("name", [n for n in adc.__all__ if inspect.isfunction(getattr(adc, n))])
 def test_unknown_keywords_of_all_functions(name: str) -> None:
     function = getattr(adc, name)
@@ -95,4 +99,4 @@ def test_unknown_keywords_of_all_functions(name: str) -> None:
     positional = [square for p in required if p.kind is not p.KEYWORD_ONLY]
     with pytest.raises(TypeError, match="got an unexpected keyword argument 'qqq'") as caught:
         function(*positional, qqq=1)
-    assert isinstance(caught.value, AdcError)
+    assert isinstance(caught.value, AdcError) or name in IN_PROGRAMS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 import pytest
@@ -276,6 +277,7 @@ def test_refused(fn, message):
 def used_where_they_stand(x):
     a, b = (v * v for v in (x[0], x[1]))
     most = max(*(x[k] for k in range(3)))
+    most += math.prod(x[k] for k in range(3)) + [0.0, *(x[k] for k in range(2))][2]
     return a + 2.0 * b + most + sum(p * q for p, q in zip((x[k] for k in range(3)), (1.0, 2.0, 3.0)))
 
 
