@@ -160,7 +160,7 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
     if isinstance(v, Stream | Generator):
         help = "write it into the for statement, or make a list of it: list(...)"
         if not v.name:
-            help = "make a list of it, with [] in the place of (), or write it where it is used"
+            help = "make a list of it, with [] instead of (), or write it where it is used"
         raise refuse(current_loc(), f"{v.shown} cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)
     assert not isinstance(v, Unbound | Poison)
     return v

@@ -183,7 +183,7 @@ def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
     if isinstance(x, Static) and isinstance(x.value, str | tuple):
         return Static(len(x.value))
     if describe_type(x) == "str":
-        raise refuse(current_loc(), "the length of text that the run makes is not known", kind=kinds.WRONG_TYPE)
+        raise refuse(current_loc(), "the length of a text that is made at run time is not known", kind=kinds.WRONG_TYPE)
     raise refuse(current_loc(), f"{describe_type(x)} has no len()", kind=kinds.WRONG_TYPE)
 
 
