@@ -65,7 +65,7 @@ def _first(frame: Frame, node: ast.Call, source: ast.GeneratorExp) -> AbstractVa
     """``next(x for x in items if ...)``, where it is known which items there are."""
     found = comprehensions.generator(frame, source)
     rest = [evaluate_kept(frame, a) for a in node.args[1:]]
-    known = sequences.known_items(frame, found) or rest
+    known = found.items.whole() or rest
     if not known:
         message, help = "StopIteration: there is no such item", "give next() a default"
         raise refuse(frame.loc(node), message, help, kind=kinds.INVALID_VALUE)

@@ -271,7 +271,7 @@ def set_of(frame: Frame, node: ast.SetComp) -> AbstractValue:
     return making.construct(frame, set, [made], {})
 
 
-def generator(frame: Frame, node: ast.GeneratorExp) -> AbstractValue:
+def generator(frame: Frame, node: ast.GeneratorExp) -> Stream:
     """The items of a generator expression, whose number must be known: found ahead, for use where it stands."""
     found: list[AbstractValue] = []
     Walk(frame, node, lambda: found.append(_item(frame, node, node.elt))).run()
