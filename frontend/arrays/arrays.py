@@ -158,9 +158,7 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
     if isinstance(v, Compound):
         return v.of(settled(frame, item) for item in v.items)
     if isinstance(v, Stream | Generator):
-        help = "write it into the for statement, or make a list of it: list(...)"
-        if not v.name:
-            help = "make a list of it, with [] instead of (), or write it where it is used"
+        help = f"write it where it is used, or make a list of it: {'list(...)' if v.name else 'with [] instead of ()'}"
         raise refuse(current_loc(), f"{v.shown} cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)
     assert not isinstance(v, Unbound | Poison)
     return v
