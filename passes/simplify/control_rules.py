@@ -25,6 +25,24 @@ def _inline(rw: Rewriter, op: Op, region: Block, args: tuple[Value, ...]) -> tup
     return values
 
 
+def _errors(region: Block) -> list[Op]:
+    """The checks that ``region`` begins with, of what is known in front, up to one that always fails, if one does."""
+    for count, op in enumerate(region.ops, 1):
+        if op.opdef is not ops.assert_ or any(v.owner is region for v in op.operands):
+            break
+        if constant_of(op.operands[0]) == 0:
+            return list(region.ops[:count])
+    return []
+
+
+def _check_first(rw: Rewriter, region: Block, checks: list[Op], otherwise: Value) -> None:
+    """Have ``checks``, taken out of ``region``, visited next: they fail only unless ``otherwise`` holds."""
+    region.set_ops(region.ops[len(checks) :])
+    for check in checks:
+        check.set_operand(0, rw.emit(ops.ori, check.operands[0], otherwise))
+    rw.later(checks)
+
+
 Values = tuple[Value, ...]
 
 # for and parallel -----------------------------------------------------------------------------------------------------
@@ -56,9 +74,21 @@ def _for(rw: Rewriter, op: Op) -> Op | None:
     op = _drop_invariants(rw, op)
     op = _drop_inductions(rw, op)
     rw.walk(body)
+    if _fails_first(rw, op):
+        return None
     after = _drop_invariants(rw, op)
     rw.again |= after is not op
     return after
+
+
+def _fails_first(rw: Rewriter, loop: Op) -> bool:
+    """Put checks whether ``loop`` has an iteration in its place, if each iteration begins with an error."""
+    (body,) = loop.regions
+    checks = _errors(body)
+    if checks:
+        _check_first(rw, body, checks, rw.emit(ops.cmpi, *loop.operands[1::-1], predicate="sle"))
+        rw.replace_op(loop, loop.operands[3:])
+    return bool(checks)
 
 
 def _drop_invariants(rw: Rewriter, op: Op) -> Op:
@@ -162,6 +192,8 @@ def _parallel(rw: Rewriter, op: Op) -> Op | None:
     if trips == 1:
         return _run_once(rw, op)
     rw.walk(op.regions[0])
+    if _fails_first(rw, op):
+        return None
     end = op.regions[0].terminator
     for k, (init, value) in enumerate(zip(op.operands[3:], end.operands, strict=True)):
         # Zero added to each term: the sum is the same, as it starts from something other than -0.0.
@@ -204,15 +236,21 @@ def _if(rw: Rewriter, op: Op) -> Op | None:
     then, other = op.regions
     rw.walk(then, (condition, True))
     rw.walk(other, (condition, False))
+    for region, kept, holds in ((then, other, 0), (other, then, 1)):
+        if checks := _errors(region):
+            values = _inline(rw, op, kept, ())
+            _check_first(rw, region, checks, condition if holds else rw.emit(ops.xori, condition, rw.constant(1, i1)))
+            rw.replace_op(op, values)
+            return None
     rw.later(sink_stores(op))
     left = []
     seen: dict[tuple[Value, Value], int] = {}
     for k, result in enumerate(op.results):
         x, y = then.terminator.operands[k], other.terminator.operands[k]
         value: Value | None = None
-        if x is y or _is_undefined(y, x, then):
+        if x is y or (x.block is not then and _is_read_by_nobody(y, other)):
             value = x
-        elif _is_undefined(x, y, other):
+        elif y.block is not other and _is_read_by_nobody(x, then):
             value = y
         elif (x, y) in seen:
             value = op.results[seen[x, y]]
@@ -232,10 +270,11 @@ def _if(rw: Rewriter, op: Op) -> Op | None:
     return op
 
 
-def _is_undefined(value: Value, other: Value, region: Block) -> bool:
-    """Whether ``value`` is one that nobody reads, so that ``other``, known outside of ``region``, may stand for it."""
-    op = value.op
-    return op is not None and op.opdef is ops.undef and other.block is not region
+def _is_read_by_nobody(value: Value, region: Block) -> bool:
+    """Whether nobody reads ``value``, which ``region`` gives, so that what the other region gives may stand for it."""
+    last = region.ops[-2] if len(region.ops) > 1 else region.terminator
+    fails = last.opdef is ops.assert_ and constant_of(last.operands[0]) == 0
+    return fails or (value.op is not None and value.op.opdef is ops.undef)
 
 
 # while ----------------------------------------------------------------------------------------------------------------

@@ -53,6 +53,8 @@ def _assert(rw: Rewriter, op: Op) -> Result:
         return ()
     if known is None:
         rw.assume(op.operands[0], True)
+    else:
+        rw.fails()
     return None
 
 

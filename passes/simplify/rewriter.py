@@ -17,7 +17,7 @@ from adc.ir.core import UNKNOWN, Attr, Block, Func, Loc, Op, Value
 from adc.ir.evaluate import Undefined, normal
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
-from adc.ir.types import Type, i1, index
+from adc.ir.types import MemRefType, RecordType, Type, i1, index
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.integers import Integers, Linear, says_more
 from adc.passes.analysis.kinds import COUNTED, TRAPS
@@ -48,6 +48,7 @@ class Rewriter:
         self._replaced: dict[Value, Value] = {}
         self._equal: dict[Value, Value] = {}
         self._log: list[tuple[Value, Value | None]] = []
+        self._not_all: tuple[tuple[Value, ...], ...] = ()  # conditions that do not all hold
 
     def run(self) -> None:
         self.walk(self.func.body)
@@ -142,9 +143,12 @@ class Rewriter:
     def _assume(self, condition: Value, holds: bool) -> Sequence[tuple[Value, bool]]:
         """Note one condition; returns others that follow."""
         self._set_equal(condition, self.constant(holds, condition.type))
+        follows = self._of_not_all(condition) if holds and self._not_all else []
+        if not holds and len(parts := self._parts(condition)) > 1:
+            self._not_all = (*self._not_all, tuple(parts))
         op = condition.op
         if op is None:
-            return ()
+            return follows
         if (op.opdef is ops.andi and holds) or (op.opdef is ops.ori and not holds):
             return [(operand, holds) for operand in op.operands]
         if op.opdef is ops.select and op.result.type == i1:
@@ -162,14 +166,47 @@ class Rewriter:
                 kept, other = other, kept
             if kept is not other and constant_of(other) is None:
                 self._set_equal(other, kept)
-        return ()
+        return follows
+
+    def _of_not_all(self, holds: Value) -> list[tuple[Value, bool]]:
+        """The last of conditions that do not all hold, if the others do now that one more does."""
+        left = tuple(tuple(c for c in parts if c is not holds) for parts in self._not_all)
+        self._not_all = tuple(parts for parts in left if len(parts) > 1)
+        return [(parts[0], False) for parts in left if len(parts) == 1]
+
+    def _parts(self, condition: Value) -> list[Value]:
+        """The conditions that ``condition`` is the conjunction of, without those that are known to hold."""
+        op = condition.op
+        if op is not None and op.opdef is ops.andi:
+            return list(dict.fromkeys(part for operand in op.operands for part in self._parts(operand)))
+        return [] if (known := self._equal.get(condition)) is not None and _is_constant(known, 1) else [condition]
+
+    def fails(self) -> None:
+        """Nothing after the present operation, which raises an error, is reached in the block that it is in."""
+        if self._block is self.func.body or len(self._pending) <= 1:
+            return
+        end, *dead = self._pending
+        self._pending = [end]
+        own = {result for op in dead for result in op.results}
+        loop = self._block.parent_op
+        carried = self._block.args[1:] if loop is not None and loop.opdef is ops.for_ else ()
+        for op in dead:
+            op.drop()
+        for position, value in enumerate(end.operands):
+            if value in own:
+                end.set_operand(position, carried[position] if carried else self._anything(value.type))
+
+    def _anything(self, type: Type) -> Value:
+        if isinstance(type, MemRefType | RecordType):
+            return self.append(ops.undef, type=type)
+        return self.constant(0, type)
 
     # The walk ---------------------------------------------------------------------------------------------------------
 
     def walk(self, block: Block, assumption: tuple[Value, bool] | None = None) -> None:
         """Canonicalise a block, in which ``assumption`` (a condition and whether it holds) may be used."""
         outer = (self._block, self._out, self._pending, self.loc)
-        mark = len(self._log)
+        mark, not_all = len(self._log), self._not_all
         # The old list stays in place until the end: facts about loops are found through terminators.
         self._block, self._out, self._pending = block, [], list(reversed(block.ops))
         if assumption is not None:
@@ -182,6 +219,7 @@ class Rewriter:
                 del self._equal[value]
             else:
                 self._equal[value] = before
+        self._not_all = not_all
         block.set_ops(self._out if block is not self.func.body else [*self._constants.values(), *self._out])
         self._block, self._out, self._pending, self.loc = outer
 

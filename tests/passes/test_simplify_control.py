@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
+import pytest
+
+from adc.ir import interpreter
+from adc.ir.core import Module
+from adc.ir.diagnostics import AdcError
+from adc.ir.parser import parse_module
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
@@ -371,3 +379,117 @@ def test_subscripts_in_range_need_no_check() -> None:
         }""".replace("memref.store %v0", "%v0 = arith.constant 2.0 : f64\nmemref.store %v0"),
     )
     assert result.count("adc.bound") == 1
+
+
+ERRORS = """func.func @loops(%p: i1, %q: i1, %r: i1, %x: f64, %k: index) -> f64 {
+  %false = arith.constant false : i1
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %pq = arith.andi %p, %q : i1
+  %all = arith.andi %r, %pq : i1
+  %t = scf.if %all -> (f64) {
+    %y = math.sin %x : f64
+    scf.yield %y : f64
+  } else {
+    %s, %last = scf.for %i = %c0 to %k step %c1 iter_args(%so_far = %x, %before = %x) -> (f64, f64) {
+      adc.assert %q {error = "ValueError", message = "q"} : i1
+      %y = math.cos %so_far : f64
+      adc.assert %r {error = "ValueError", message = "r"} : i1
+      %inner = scf.for %j = %c0 to %k step %c1 iter_args(%z = %y) -> (f64) {
+        adc.assert %p {error = "ValueError", message = "p"} : i1
+        %w = math.sin %z : f64
+        scf.yield %w : f64
+      }
+      scf.yield %inner, %so_far : f64, f64
+    }
+    %sum = arith.addf %s, %last : f64
+    scf.yield %sum : f64
+  }
+  func.return %t : f64
+}
+
+func.func @branches(%p: i1, %q: i1, %r: i1, %x: f64, %k: index) -> f64 {
+  %false = arith.constant false : i1
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() : memref<1xf64>
+  memref.store %x, %a[%c0] : memref<1xf64>
+  %t = scf.if %p -> (f64) {
+    %u = scf.if %q -> (f64) {
+      adc.assert %r {error = "ValueError", message = "r"} : i1
+      adc.assert %false {error = "ValueError", message = "p and q"} : i1
+      %y = math.cos %x : f64
+      memref.store %y, %a[%c0] : memref<1xf64>
+      scf.yield %y : f64
+    } else {
+      %y = math.sin %x : f64
+      memref.store %y, %a[%c0] : memref<1xf64>
+      scf.yield %y : f64
+    }
+    scf.yield %u : f64
+  } else {
+    %y = math.tan %x : f64
+    scf.yield %y : f64
+  }
+  %m = scf.if %r -> (memref<1xf64>) {
+    %b = memref.alloc() : memref<1xf64>
+    memref.store %t, %b[%c0] : memref<1xf64>
+    scf.yield %b : memref<1xf64>
+  } else {
+    memref.store %t, %a[%c0] : memref<1xf64>
+    adc.assert %false {error = "ValueError", message = "not r"} : i1
+    %b = memref.alloc() : memref<1xf64>
+    memref.store %x, %b[%c0] : memref<1xf64>
+    scf.yield %b : memref<1xf64>
+  }
+  %v = memref.load %m[%c0] : memref<1xf64>
+  %w = memref.load %a[%c0] : memref<1xf64>
+  %sum = arith.addf %v, %w : f64
+  func.return %sum : f64
+}
+
+func.func @while(%p: i1, %q: i1, %r: i1, %x: f64, %k: index) -> f64 {
+  %false = arith.constant false : i1
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %n, %t = scf.while (%i = %k, %y = %x) : (index, f64) -> (index, f64) {
+    %go = arith.cmpi slt, %i, %c5 : index
+    scf.condition(%go) %i, %y : index, f64
+  } do {
+  ^bb0(%i: index, %y: f64):
+    %z = math.sin %y : f64
+    %next = scf.if %p -> (f64) {
+      scf.yield %z : f64
+    } else {
+      adc.assert %q {error = "ValueError", message = "q"} : i1
+      adc.assert %false {error = "ValueError", message = "not p"} : i1
+      scf.yield %y : f64
+    }
+    %more = arith.addi %i, %c1 : index
+    scf.yield %more, %next : index, f64
+  }
+  func.return %t : f64
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["loops", "branches", "while"])
+def test_errors_are_the_same_where_nothing_after_them_is_reached(name: str) -> None:
+    before, after = parse_module(ERRORS), parse_module(run_text(CLEAN, ERRORS))
+    for p, q, r, k in itertools.product([False, True], [False, True], [False, True], [0, 1, 2, 6]):
+        args = [p, q, r, 0.7, k]
+        assert _outcome(after, name, args) == _outcome(before, name, args), args
+
+
+def _outcome(module: Module, name: str, args: list[object]) -> object:
+    try:
+        return interpreter.run(module, name, list(args))
+    except AdcError as error:
+        return type(error), error.message
+
+
+def test_code_after_certain_errors_is_gone() -> None:
+    text = run_text((*CLEAN, *CLEAN), ERRORS)
+    loops, branches, loop = text.split("func.func")[1:]
+    assert "math.cos" in loops and loops.count("scf.for") == 1  # the inner one has no iteration
+    assert "math.cos" not in branches and branches.count("scf.if") == 2
+    assert "scf.if" not in loop
