@@ -60,15 +60,15 @@ _Step = Op | _Strip | _Together  # an operation: for all lanes at once
 
 
 class Expansion:
-    """A block of the iterations of a parallel loop. ``count`` of the lanes are in use, if it is not ``width``. If there
-    are ``few``, of blocks that are ``width`` apart, those that are not in use go along, without access to memory."""
+    """A block of the iterations of a parallel loop: ``width`` lanes, ``count`` of them in use if that is not all. Of
+    blocks that ``trips`` iterations do not fill, the lanes that are not in use go along, without access to memory."""
 
-    def __init__(self, lanes: Lanes, width: int, by: int, count: Value | None = None, few: int | None = None) -> None:
+    def __init__(self, lanes: Lanes, width: int, by: int, count: Value | None = None, trips: Value | None = None):
         self.lanes = lanes
-        self.apart = width
-        self.width = width if few is None else few
+        self.width = width
         self.count = count
-        self.idle = few is not None
+        self.trips = trips
+        self.idle = trips is not None
         self.by = by  # the step of the loop
         self.body = lanes.loop.regions[0]
         self.home: dict[Value, _Strip] = {}
@@ -82,8 +82,11 @@ class Expansion:
     def block(self, number: Value) -> Sequence[Value]:
         """Append the iterations of a block; what they reduce to."""
         end = self.body.terminator
-        offset = ops.muli(number, const_index(self.apart * self.by))
+        offset = ops.muli(number, const_index(self.width * self.by))
         self.first = ops.addi(self.lanes.loop.operands[0], offset)
+        if self.trips is not None:
+            wide = const_index(self.width)
+            self.count = ops.minsi(ops.subi(self.trips, ops.muli(number, wide)), wide)
         for value in self._kept(self.steps, end.operands):
             self.buffers[value] = ops.alloc(type=MemRefType((self.width,), value.type))
         uniform: Mapping = {}

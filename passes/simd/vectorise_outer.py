@@ -3,8 +3,8 @@
 ``for p in prange(n): for i in range(d): s += x[p, i] * y[i]`` becomes, for 48 values of p at a time, ``for i: for each
 of the 48: s[lane] += x[p, i] * y[i]``, whose innermost loop LLVM makes SIMD. What each iteration of the parallel loop
 has for itself lives in small buffers, an element per lane. Iterations of a parallel loop may run in any order,
-interleaved too, and each of them does what it did, in the same order. Those that do not fill a block are a shorter one,
-whose code is not the same: registers are for a number of lanes that is known.
+interleaved too, and each of them does what it did, in the same order. Those that do not fill a block are blocks of 8,
+in which lanes without an iteration neither load nor store: registers are for a number of lanes that is known.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, chapter 5
 (strip-mining, scalar expansion, loop distribution).
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import const_index, constant_of, trip_count
+from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, contractible, insert_at
-from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.loop_attrs import NARROW
+from adc.ir.core import Attr, Block, Func, Module, Op, Value
+from adc.ir.loop_attrs import NARROW, PRIVATE
 from adc.ir.types import index
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.effects import Memory, Summaries
@@ -65,7 +65,7 @@ def _transform_narrow(lanes: Lanes) -> None:
     loop = lanes.loop
     with insert_at(Block(), loop.loc) as made:
         width, trips = int(loop.attrs[NARROW]), trip_count(*loop.operands[:3])
-        Expansion(lanes, width, int(constant_of(loop.operands[2]) or 0), trips, few=width).block(const_index(0))
+        Expansion(lanes, width, int(constant_of(loop.operands[2]) or 0), trips=trips).block(const_index(0))
     put_instead(loop, made.ops)
     loop.drop()
 
@@ -73,8 +73,8 @@ def _transform_narrow(lanes: Lanes) -> None:
 def _transform(lanes: Lanes, width: int, few: int) -> None:
     """Put the loop over blocks in the place of the loop.
 
-    The last block may be short. A loop that threads share runs it as one of its blocks, so that no thread waits for it;
-    others run it after the full ones.
+    Iterations that do not fill a block are blocks of ``few``, the last of which is not full either. A loop that threads
+    share runs all of these as one of its blocks, so that no thread waits for it; others run them after the full ones.
     """
     loop = lanes.loop
     with insert_at(Block(), loop.loc) as made:
@@ -82,16 +82,21 @@ def _transform(lanes: Lanes, width: int, few: int) -> None:
         by = int(constant_of(step) or 0)
         trips = trip_count(lower, upper, step)
         blocks = ops.floordivsi(trips, const_index(width))
-        rest = ops.subi(trips, ops.muli(blocks, const_index(width)))
-        last = ops.addi(blocks, ops.minsi(rest, const_index(1)))
-        full, short = Expansion(lanes, width, by), Expansion(lanes, width, by, rest)
-        rests = short.block if lanes.packings else _narrow_or(short, few)
-        if "threads" in loop.attrs:
-            either = _either(loop, lambda number: ops.cmpi(number, blocks, predicate="slt"), full.block, rests)
-            results = _blocks(loop, const_index(0), last, loop.operands[3:], either)
+        full = Expansion(lanes, width, by)
+        if lanes.packings:  # which are made for a whole block
+            rest = ops.subi(trips, ops.muli(blocks, const_index(width)))
+            rests = _Blocks(blocks, ops.ceildivsi(trips, const_index(width)), Expansion(lanes, width, by, rest).block)
         else:
-            results = _blocks(loop, const_index(0), blocks, loop.operands[3:], full.block)
-            results = _blocks(loop, blocks, last, results, rests)
+            narrow = few if width % few == 0 else width
+            first, last = ops.muli(blocks, const_index(width // narrow)), ops.ceildivsi(trips, const_index(narrow))
+            rests = _Blocks(first, last, Expansion(lanes, narrow, by, trips=trips).block)
+        if "threads" in loop.attrs:
+            either = _either(loop, blocks, full.block, rests)
+            last = ops.ceildivsi(trips, const_index(width))
+            results = _Blocks(const_index(0), last, either).append(loop, loop.operands[3:], dict(loop.attrs))
+        else:
+            results = _Blocks(const_index(0), blocks, full.block).append(loop, loop.operands[3:], dict(loop.attrs))
+            results = rests.append(loop, results, dict(loop.attrs))
     put_instead(loop, made.ops)
     for old, new in zip(loop.results, results, strict=True):
         new.hint = old.hint
@@ -99,38 +104,40 @@ def _transform(lanes: Lanes, width: int, few: int) -> None:
     loop.drop()
 
 
-def _narrow_or(short: Expansion, few: int) -> _Body:
-    """What appends a short block, or one of ``few`` lanes if no more are in use."""
-    rest = short.count
-    assert rest is not None
-    narrow = Expansion(short.lanes, short.width, short.by, rest, few=few)
-    if short.width <= few:
-        return narrow.block
-    return _either(
-        short.lanes.loop, lambda _: ops.cmpi(rest, const_index(few), predicate="sle"), narrow.block, short.block
-    )
+@dataclass(frozen=True)
+class _Blocks:
+    """Blocks ``first`` to ``last``, without it; ``body`` appends one, given its number, and returns its parts of the
+    reductions."""
+
+    first: Value
+    last: Value
+    body: _Body
+
+    def append(self, loop: Op, initial: Sequence[Value], attrs: dict[str, Attr]) -> Sequence[Value]:
+        """Append a loop over these blocks of the iterations of ``loop``; its results."""
+        block = Block([index])
+        with insert_at(block):
+            build(ops.reduce, self.body(block.args[0]), {"kinds": loop.regions[0].terminator.attrs["kinds"]})
+        types = [r.type for r in loop.results]
+        return build(ops.parallel, [self.first, self.last, const_index(1), *initial], attrs, types, [block]).results
 
 
-def _blocks(loop: Op, first: Value, last: Value, initial: Sequence[Value], body: _Body) -> Sequence[Value]:
-    """Append the loop over blocks ``first`` to ``last`` of the iterations of ``loop``; its results. ``body`` builds a
-    block of some number, and returns its parts of the reductions."""
-    block = Block([index])
-    with insert_at(block):
-        build(ops.reduce, body(block.args[0]), {"kinds": loop.regions[0].terminator.attrs["kinds"]})
-    types = [r.type for r in loop.results]
-    return build(ops.parallel, [first, last, const_index(1), *initial], dict(loop.attrs), types, [block]).results
+def _either(loop: Op, blocks: Value, full: _Body, rests: _Blocks) -> _Body:
+    """What appends one of the full ``blocks``, or, as the next one, all the rest."""
+    kinds = loop.regions[0].terminator.attrs["kinds"]
 
-
-def _either(loop: Op, condition: Callable[[Value], Value], yes: _Body, no: _Body) -> _Body:
-    """What appends a block by one of two ways, depending on a condition of its number."""
+    def rest(_: Value) -> Sequence[Value]:
+        neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(kinds, loop.results, strict=True)]
+        return rests.append(loop, neutral, {k: v for k, v in loop.attrs.items() if k not in ("threads", PRIVATE)})
 
     def append(number: Value) -> Sequence[Value]:
         bodies = []
-        for way in (yes, no):
+        for way in (full, rest):
             body = Block()
             with insert_at(body):
                 build(ops.yield_, way(number))
             bodies.append(body)
-        return build(ops.if_, [condition(number)], {}, [r.type for r in loop.results], bodies).results
+        is_full = ops.cmpi(number, blocks, predicate="slt")
+        return build(ops.if_, [is_full], {}, [r.type for r in loop.results], bodies).results
 
     return append

@@ -29,77 +29,75 @@ func.func @f(%a: memref<?x?xf64>, %out: memref<?xf64>, %n: index) {
   %c3 = arith.constant 3 : index
   %zero = arith.constant 0.0 : f64
   %c4 = arith.constant 4 : index
-  %c8 = arith.constant 8 : index
   %0 = arith.maxsi %n, %c0 : index
   %1 = arith.floordivsi %0, %c4 : index
-  %2 = arith.muli %1, %c4 : index
-  %3 = arith.subi %0, %2 : index
-  %4 = arith.minsi %3, %c1 : index
-  %5 = arith.addi %1, %4 : index
+  %2 = arith.ceildivsi %0, %c4 : index
   scf.parallel (%arg0) = (%c0) to (%1) step (%c1) {
-    %6 = arith.muli %arg0, %c4 : index
-    %7 = memref.alloc() : memref<4xf64>
+    %3 = arith.muli %arg0, %c4 : index
+    %4 = memref.alloc() : memref<4xf64>
     %t = memref.alloc() : memref<3x4xf64>
     scf.parallel (%lane) = (%c0) to (%c4) step (%c1) {
-      memref.store %zero, %7[%lane] : memref<4xf64>
+      memref.store %zero, %4[%lane] : memref<4xf64>
       scf.reduce()
     } {adc.lanes = true}
     scf.for %j = %c0 to %c3 step %c1 {
       scf.parallel (%lane_0) = (%c0) to (%c4) step (%c1) {
-        %8 = arith.addi %6, %lane_0 : index
-        %x = memref.load %a[%j, %8] : memref<?x?xf64>
-        %9 = memref.load %7[%lane_0] : memref<4xf64>
-        %y = arith.addf %9, %x : f64
+        %5 = arith.addi %3, %lane_0 : index
+        %x = memref.load %a[%j, %5] : memref<?x?xf64>
+        %6 = memref.load %4[%lane_0] : memref<4xf64>
+        %y = arith.addf %6, %x : f64
         memref.store %y, %t[%j, %lane_0] : memref<3x4xf64>
-        memref.store %y, %7[%lane_0] : memref<4xf64>
+        memref.store %y, %4[%lane_0] : memref<4xf64>
         scf.reduce()
       } {adc.lanes = true}
       scf.yield
     }
     scf.parallel (%lane_1) = (%c0) to (%c4) step (%c1) {
       %x_0 = memref.load %t[%c1, %lane_1] : memref<3x4xf64>
-      %10 = memref.load %7[%lane_1] : memref<4xf64>
-      %y_0 = arith.mulf %10, %x_0 : f64
-      %11 = arith.addi %6, %lane_1 : index
-      memref.store %y_0, %out[%11] : memref<?xf64>
+      %7 = memref.load %4[%lane_1] : memref<4xf64>
+      %y_0 = arith.mulf %7, %x_0 : f64
+      %8 = arith.addi %3, %lane_1 : index
+      memref.store %y_0, %out[%8] : memref<?xf64>
       scf.reduce()
     } {adc.lanes = true}
     scf.reduce()
   }
-  scf.parallel (%arg1) = (%1) to (%5) step (%c1) {
-    %12 = arith.muli %arg1, %c4 : index
-    %13 = memref.alloc() : memref<8xf64>
-    %t_0 = memref.alloc() : memref<3x8xf64>
-    scf.parallel (%lane_2) = (%c0) to (%c8) step (%c1) {
-      memref.store %zero, %13[%lane_2] : memref<8xf64>
+  scf.parallel (%arg1) = (%1) to (%2) step (%c1) {
+    %9 = arith.muli %arg1, %c4 : index
+    %10 = arith.subi %0, %9 : index
+    %11 = arith.minsi %10, %c4 : index
+    %12 = memref.alloc() : memref<4xf64>
+    %t_0 = memref.alloc() : memref<3x4xf64>
+    scf.parallel (%lane_2) = (%c0) to (%c4) step (%c1) {
+      memref.store %zero, %12[%lane_2] : memref<4xf64>
       scf.reduce()
     } {adc.lanes = true}
     scf.for %j_0 = %c0 to %c3 step %c1 {
-      scf.parallel (%lane_3) = (%c0) to (%c8) step (%c1) {
-        %14 = arith.addi %12, %lane_3 : index
-        %15 = arith.cmpi slt, %lane_3, %3 : index
-        %16 = scf.if %15 -> (f64) {
-          %x_1 = memref.load %a[%j_0, %14] : memref<?x?xf64>
+      scf.parallel (%lane_3) = (%c0) to (%c4) step (%c1) {
+        %13 = arith.addi %9, %lane_3 : index
+        %14 = arith.cmpi slt, %lane_3, %11 : index
+        %15 = scf.if %14 -> (f64) {
+          %x_1 = memref.load %a[%j_0, %13] : memref<?x?xf64>
           scf.yield %x_1 : f64
         } else {
           scf.yield %zero : f64
         }
-        %17 = memref.load %13[%lane_3] : memref<8xf64>
-        %y_1 = arith.addf %17, %16 : f64
-        memref.store %y_1, %t_0[%j_0, %lane_3] : memref<3x8xf64>
-        memref.store %y_1, %13[%lane_3] : memref<8xf64>
+        %16 = memref.load %12[%lane_3] : memref<4xf64>
+        %y_1 = arith.addf %16, %15 : f64
+        memref.store %y_1, %t_0[%j_0, %lane_3] : memref<3x4xf64>
+        memref.store %y_1, %12[%lane_3] : memref<4xf64>
         scf.reduce()
       } {adc.lanes = true}
       scf.yield
     }
-    scf.parallel (%lane_4) = (%c0) to (%c8) step (%c1) {
-      %x_2 = memref.load %t_0[%c1, %lane_4] : memref<3x8xf64>
-      %18 = memref.load %13[%lane_4] : memref<8xf64>
-      %y_2 = arith.mulf %18, %x_2 : f64
-      %19 = arith.addi %12, %lane_4 : index
-      %20 = arith.cmpi slt, %lane_4, %3 : index
-      scf.if %20 {
-        memref.store %y_2, %out[%19] : memref<?xf64>
+    scf.parallel (%lane_4) = (%c0) to (%c4) step (%c1) {
+      %x_2 = memref.load %t_0[%c1, %lane_4] : memref<3x4xf64>
+      %17 = memref.load %12[%lane_4] : memref<4xf64>
+      %y_2 = arith.mulf %17, %x_2 : f64
+      %18 = arith.addi %9, %lane_4 : index
+      %19 = arith.cmpi slt, %lane_4, %11 : index
+      scf.if %19 {
+        memref.store %y_2, %out[%18] : memref<?xf64>
         scf.yield
       }
       scf.reduce()
