@@ -37,10 +37,10 @@ def agree(group: Communicator, what: str, parts: Mapping[str, Any]) -> None:
     group.allgather(mine, all)
     rows = all.reshape(group.size, -1, BYTES)
     for name, column in zip((f"what is called (here {what})", *parts), rows.transpose(1, 0, 2), strict=True):
-        others = [rank for rank, told in enumerate(column) if not np.array_equal(told, column[0])]
+        first, others = 0, [rank for rank, told in enumerate(column) if not np.array_equal(told, column[0])]
         if others:
             raise kinds.RANK_FAILED(
-                f"ranks do not do the same: {name} is not the same on rank {others[0]} as on rank 0",
+                f"ranks do not do the same: {name} is not the same on rank {others[0]} as on rank {first}",
                 help=_HELP if name.startswith(ARGUMENT) else "",
             )
 

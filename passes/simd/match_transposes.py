@@ -87,6 +87,8 @@ def _match(nest: Op) -> _Transpose | None:
     rows, columns = fastest
     if rows is None or columns is None or rows is columns:
         return None
+    if any(not {rows, columns} <= {_mover(v, loops, nest) for v in _place(access)[1]} for access in accesses):
+        return None  # what is loaded is repeated along one of them
     if any((n := _iterations(loop)) is not None and n < FEW for loop in (rows, columns)):
         return None
     return _Transpose(loops, rows, columns, load, store)

@@ -33,8 +33,8 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 class Inline:
     """Put callees of at most ``most`` operations in the place of calls in loops, and callees with loops in the place of
     their only call, or of all if that makes no more than ``most`` operations, until a function has grown by ``growth``.
-    ``anywhere``: callees that are no longer than that in the place of all calls. Functions that nobody calls any more
-    go."""
+    ``anywhere``: callees without loops that are no longer than that in the place of all calls, and no others. Functions
+    that nobody calls any more go."""
 
     most: int = 120
     growth: int = 600
@@ -53,7 +53,7 @@ class Inline:
             several = sum(_is_call(op) and op.attrs["callee"] in joined for op in func.walk()) > 1
             beside = joined if func.name in loops or several else set()
             if self.anywhere:
-                beside = set(calls)
+                beside = calls.keys() - loops
             work = list(_calls(func.body, beside, inside=False))
             while work:
                 call = work.pop(0)
@@ -61,6 +61,8 @@ class Inline:
                 if callee is None or callee.name in circular or not _STAYS.isdisjoint(callee.attrs):
                     continue
                 if names_arguments(callee):
+                    continue
+                if self.anywhere and callee.name in loops:
                     continue
                 if attached(callee) is not None:  # its rule is wanted where the call is differentiated
                     continue

@@ -64,7 +64,7 @@ def transposed(a, b):
     out = np.zeros((a.shape[1], len(a)))
     for i in prange(a.shape[1]):
         for j in prange(len(a)):
-            out[i, j] = a[j, i]
+            out[i, j] = a[j, i] * 2.0
     return out
 
 
