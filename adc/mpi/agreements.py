@@ -6,8 +6,10 @@ few bytes for each part of it, which all ranks compare before they begin.
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
+import itertools
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,33 +55,57 @@ def version(fn: Any) -> object:
     """What a function is made of, and the functions, numbers and arrays that it and these name: those of modules, and
     what they captured."""
     todo: list[Any] = [fn]
-    seen: dict[types.CodeType, object] = {}
+    seen: dict[int, Any] = {}
+    found: list[object] = []
     while todo:
         fn = todo.pop()
-        fn = getattr(fn, "__wrapped__", fn)
-        if isinstance(fn, types.MethodType):
-            fn = fn.__func__
-        if not isinstance(fn, types.FunctionType) or fn.__code__ in seen or is_of_library(fn):
+        if id(fn) in seen:
             continue
-        named = dict(_named(fn))
-        defaults = _facts((fn.__defaults__, fn.__kwdefaults__))
-        captured = [(k, _facts(v)) for k, v in named.items() if not callable(v)]
-        seen[fn.__code__] = fn.__qualname__, _facts_of_code(fn.__code__), defaults, captured
-        todo += [v for v in named.values() if callable(v)]
-    return np.__version__, sys.version_info[:2], list(seen.values())
+        seen[id(fn)] = fn
+        if isinstance(fn, functools.partial):
+            given = [*fn.args, *fn.keywords.values()]
+            found.append(_facts((fn.args, fn.keywords)))
+            todo += [fn.func, *filter(callable, given)]
+        elif isinstance(fn, types.MethodType):
+            todo.append(fn.__func__)
+        elif not isinstance(fn, types.FunctionType):
+            todo += [fn.__wrapped__] if hasattr(fn, "__wrapped__") else []
+        elif not is_of_library(fn):
+            named = dict(_named(fn))
+            defaults = _facts((fn.__defaults__, fn.__kwdefaults__))
+            captured = [(k, _facts(v)) for k, v in named.items() if not callable(v)]
+            found.append((fn.__qualname__, _facts_of_code(fn.__code__), defaults, captured))
+            todo += [v for v in named.values() if callable(v)]
+    return np.__version__, sys.version_info[:2], found
 
 
 _NUMBERS = (bool, int, float, complex, str)
 
 
 def _named(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    for code in _codes(fn.__code__):
-        yield from ((name, fn.__globals__[name]) for name in code.co_names if name in fn.__globals__)
+    for name, attribute in _global_names(fn.__code__):
+        if name in fn.__globals__:
+            value = fn.__globals__[name]
+            yield name, value
+            if isinstance(value, types.ModuleType) and attribute in vars(value):
+                yield f"{name}.{attribute}", vars(value)[attribute]
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
         except ValueError:  # has no value yet
             continue
+
+
+@functools.lru_cache(1024)
+def _global_names(code: types.CodeType) -> tuple[tuple[str, str], ...]:
+    """The globals that code reads, each with the attribute that it takes of it, or nothing."""
+    found: dict[tuple[str, str], None] = {}
+    for each in _codes(code):
+        steps = [step for step in dis.get_instructions(each) if step.opname != "EXTENDED_ARG"]
+        for step, after in itertools.pairwise(steps):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                found[step.argval, after.argval if after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""] = None
+    return tuple(found)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ import adc
 from adc import errors, jit_grad, mpi
 from adc.ir.messages import communicator
 from adc.ir.partitions import Partition
+from adc.mpi.agreements import version
 
 X, DATA = np.random.default_rng(1).random((2, 9, 4))
 WEIGHTS = [np.array([0.5, 1.0]), np.array([0.5, 2.0])]
@@ -42,6 +45,28 @@ def helped(helper: Callable[[Any], Any]) -> Any:
         return helper(cooling(u0, r, data, steps))
 
     return jit_grad(argnums=(0, 1))(helping)
+
+
+def weighted_by(weight: float, call: Callable[..., Any]) -> Any:
+    @functools.wraps(call)
+    def weighted(*args: Any) -> Any:
+        return weight * call(*args)
+
+    return weighted
+
+
+conf: Any = None
+
+
+def settings(factor: float) -> Any:
+    """A function that reads a number of a module."""
+    module = types.ModuleType("settings")
+    vars(module)["factor"] = factor
+    return types.FunctionType((lambda x: x * conf.factor).__code__, {"conf": module})
+
+
+def both(one: Any, other: Any) -> Any:
+    return lambda x: one(x) + other(x)
 
 
 def once(x: Any) -> Any:
@@ -87,6 +112,10 @@ def told(change: Callable[[int, dict[str, Any]], None]) -> str:
         (lambda k, given: given.update(f=[scaled(1.0), scaled(2.0)][k]), "its code"),
         (lambda k, given: given.update(f=scaled(WEIGHTS[k])), "its code"),
         (lambda k, given: given.update(f=[helped(once), helped(twice)][k]), "its code"),
+        (lambda k, given: given.update(f=helped(functools.partial(np.add, 1.0 + k))), "its code"),
+        (lambda k, given: given.update(f=helped(weighted_by(1.0 + k, once))), "its code"),
+        (lambda k, given: given.update(f=helped(settings(1.0 + k))), "its code"),
+        (lambda k, given: given.update(f=helped(both(settings(3.0), settings(3.0 + k)))), "its code"),
     ],
 )
 def test_what_differs_is_said_on_all_ranks(change: Any, what: str) -> None:
@@ -104,6 +133,12 @@ def test_functions_of_one_source_are_the_same() -> None:
     one, two = mpi.simulate(2, run)
     assert one == two
     assert abs(one - 1.5 * cooling(X, 0.1, DATA, 3)) <= 1e-14 * one
+
+
+def test_what_is_called_like_an_attribute_is_not_read() -> None:
+    """A global variable ``copy`` of a rank has nothing to do with ``u0.copy()``."""
+    one, two = (types.FunctionType(cooling.__code__, {"np": np, "copy": k}) for k in range(2))
+    assert version(one) == version(two)
 
 
 def test_messages_of_another_place_in_the_program_are_not_taken() -> None:
