@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import functools
+import os
 import shutil
 import struct
 import tempfile
@@ -73,11 +74,11 @@ def show(object_code: bytes, addresses: Mapping[str, int], owner: Any) -> None:
     ``owner``."""
     code = ctypes.create_string_buffer(_placed(object_code, addresses), len(object_code))
     entry = _Entry(None, None, ctypes.addressof(code), len(object_code))
-    library = _library()
-    if library is None:
-        return
-    objects, tell = _List.in_dll(library, _LIST), library[_FUNCTION]
     with _lock:
+        library = _library()  # one for all threads: there is one list
+        if library is None:
+            return
+        objects, tell = _List.in_dll(library, _LIST), library[_FUNCTION]
         while _gone:
             _remove(objects, _gone.popleft()[0])
             tell()
@@ -119,12 +120,18 @@ def _placed(object_code: bytes, addresses: Mapping[str, int]) -> bytes:
 def _library() -> ctypes.CDLL | None:
     """The library with the two symbols; None, and a warning, if it cannot be linked. Its file stays until the process
     ends, for debuggers that come later."""
-    folder = tempfile.mkdtemp(prefix="adc-debug-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    library = Path(folder, "debug.so")
     try:
+        folder = tempfile.mkdtemp(prefix="adc-debug-")
+        atexit.register(_clear, folder, os.getpid())
+        library = Path(folder, "debug.so")
         shared_library.link(optimize(_LIBRARY, host(), 0).object_code, library)
         return ctypes.CDLL(str(library))
     except (AdcError, OSError) as error:
         warn(f"debuggers are not told of compiled code: {error}")
         return None
+
+
+def _clear(folder: str, process: int) -> None:
+    """Delete the library's file; not at the end of a child that was forked, while the process goes on."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -19,6 +19,7 @@ from adc.errors import AdcError
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func
+from adc.ir.notices import AdcWarning
 from adc.ir.types import f64
 from tests.backend.lowering_harness import Native, module_of
 from tests.docs.blocks import ROOT, debugs
@@ -76,12 +77,13 @@ def test_same_numbers_and_no_lines_without(recwarn: pytest.WarningsRecorder) -> 
             u[1:-1] += 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
         return np.sum(np.sin(u))
 
-    u, before = np.linspace(0.0, 1.0, 50) ** 2, len(_objects())
-    plain = jit_grad(total).grad(u, 5)
-    assert len(_objects()) == before
-    assert jit_grad(total, debug="gdb").grad(u, 5).tobytes() == plain.tobytes()
-    assert len(_objects()) > before
-    assert [str(w.message) for w in recwarn] == []
+    u = np.linspace(0.0, 1.0, 50) ** 2
+    plain, shown = jit_grad(total), jit_grad(total, debug="gdb")
+    expected = plain.grad(u, 5)
+    assert not _addresses(_objects(), name := "adc.total.grad")
+    assert shown.grad(u, 5).tobytes() == expected.tobytes()
+    assert len(_addresses(_objects(), name)) == 1
+    assert [str(w.message) for w in recwarn if issubclass(w.category, AdcWarning)] == []
     with pytest.raises(AdcError, match="debug must be 'nan', 'gdb' or None, not 'lldb'"):
         jit_grad(total, debug="lldb")
 
@@ -91,6 +93,14 @@ def test_without_a_compiler_there_is_a_warning(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.warns(UserWarning, match="debuggers are not told .* cannot run the linker 'no-such-compiler'"):
         assert made() is None
+
+
+def test_the_file_stays_when_a_child_ends(tmp_path: Path) -> None:
+    (tmp_path / "debug").mkdir()
+    debuggers._clear(str(tmp_path / "debug"), os.getpid() + 1)
+    assert (tmp_path / "debug").exists()
+    debuggers._clear(str(tmp_path / "debug"), os.getpid())
+    assert not (tmp_path / "debug").exists()
 
 
 PROGRAM = """
