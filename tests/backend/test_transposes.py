@@ -51,6 +51,17 @@ def test_windows_write_nothing_beside_them() -> None:
         np.testing.assert_array_equal(f(x, y.copy()), windows(x, y))
 
 
+def test_what_is_copied_to_all_of_a_column_or_row() -> None:
+    def columns(x: Any, y: Any) -> Any:
+        y.T[...] = x
+        return y
+
+    f = adc.jit_grad(columns)
+    for m, n, k in [(9, 8, 3), (3, 40, 17)]:
+        x, y = np.random.default_rng(0).random((n, m)), np.zeros((m, n, k))
+        np.testing.assert_array_equal(f(x, y.copy()), columns(x, y))
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_loop_between_the_two_and_the_gradient(threads: int) -> None:
     x = np.random.default_rng(0).random((70, 3, 130))

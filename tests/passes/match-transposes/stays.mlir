@@ -1,7 +1,8 @@
 // adc opt --passes=match-transposes,tidy
-// What may overlap, what computes, and what is known to be narrow stay loops; the last nest does not.
+// What may overlap, what computes, what is known to be narrow, and what has no loop of the other stay loops; not so the
+// nest before that.
 
-func.func @f(%x: memref<?x?xf64> {adc.alias = 0}, %y: memref<?x?xf64> {adc.alias = 0}, %z: memref<?x?xf64>, %m: index, %n: index) attributes {adc.entry = true} {
+func.func @f(%x: memref<?x?xf64> {adc.alias = 0}, %y: memref<?x?xf64> {adc.alias = 0}, %z: memref<?x?xf64>, %w: memref<?x?x?xf64>, %m: index, %n: index) attributes {adc.entry = true} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
@@ -38,11 +39,22 @@ func.func @f(%x: memref<?x?xf64> {adc.alias = 0}, %y: memref<?x?xf64> {adc.alias
     }
     scf.reduce()
   }
+  scf.parallel (%i4) = (%c0) to (%m) step (%c1) {
+    scf.parallel (%k4) = (%c0) to (%n) step (%c1) {
+      scf.parallel (%j4) = (%c0) to (%n) step (%c1) {
+        %a4 = memref.load %x[%k4, %j4] : memref<?x?xf64>
+        memref.store %a4, %w[%j4, %k4, %i4] : memref<?x?x?xf64>
+        scf.reduce()
+      }
+      scf.reduce()
+    }
+    scf.reduce()
+  }
   func.return
 }
 
 // becomes
-func.func @f(%x: memref<?x?xf64> {adc.alias = 0}, %y: memref<?x?xf64> {adc.alias = 0}, %z: memref<?x?xf64>, %m: index, %n: index) attributes {adc.entry = true} {
+func.func @f(%x: memref<?x?xf64> {adc.alias = 0}, %y: memref<?x?xf64> {adc.alias = 0}, %z: memref<?x?xf64>, %w: memref<?x?x?xf64>, %m: index, %n: index) attributes {adc.entry = true} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
@@ -77,5 +89,16 @@ func.func @f(%x: memref<?x?xf64> {adc.alias = 0}, %y: memref<?x?xf64> {adc.alias
   %3 = memref.transpose %2 {permutation = [1, 0]} : memref<?x?xf64, strided<[?, 1], offset: ?>> to memref<?x?xf64, strided<[1, ?], offset: ?>>
   %4 = memref.subview %z[%c0, %c0][%0, %1][%c1, %c1] {static_steps = [1, 1]} : memref<?x?xf64> to memref<?x?xf64, strided<[?, 1], offset: ?>>
   memref.copy %3, %4 : memref<?x?xf64, strided<[1, ?], offset: ?>> to memref<?x?xf64, strided<[?, 1], offset: ?>>
+  scf.parallel (%i4) = (%c0) to (%m) step (%c1) {
+    scf.parallel (%k4) = (%c0) to (%n) step (%c1) {
+      scf.parallel (%j4) = (%c0) to (%n) step (%c1) {
+        %a4 = memref.load %x[%k4, %j4] : memref<?x?xf64>
+        memref.store %a4, %w[%j4, %k4, %i4] : memref<?x?x?xf64>
+        scf.reduce()
+      }
+      scf.reduce()
+    }
+    scf.reduce()
+  }
   func.return
 }
