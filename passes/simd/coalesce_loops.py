@@ -189,6 +189,8 @@ def _coalesce(run: _Run) -> None:
     block.set_ops(list(inner.regions[0].ops))
     inner.regions[0].set_ops([])
     attrs = dict(inner.attrs) | dict(outer.attrs)
+    if not all(UNORDERED in loop.attrs for loop in run.loops):
+        attrs.pop(UNORDERED, None)
     types = [v.type for v in outer.results]
     loop = Op(outer.opdef, [*limits, *outer.operands[3:]], types, attrs, [block], loc=outer.loc)
     put_before(outer, made.ops)

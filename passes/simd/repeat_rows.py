@@ -183,7 +183,8 @@ def _repeat(nest: _Nest, least: int, long: int) -> None:
     with insert_at(Block(), outer.loc) as made:
         lower, upper = outer.operands[:2]
         size, number, copies = _cut(ops.subi(upper, lower), width, least, long)
-        several = {nest.row(access): _several(nest, access, copies, least + long) for access in nest.same}
+        of_row = {nest.row(access): access for access in nest.same}
+        several = {row: _several(nest, access, copies, least + long) for row, access in of_row.items()}
         rows = {_array(access): as_row(_array(access), first, 2) for access, first in nest.along.items()}
         limits = [const_index(0), number, const_index(1)]
     args = outer.regions[0].args
