@@ -180,14 +180,31 @@ class Dependences:
         found: dict[Op, Form] = {}
         before = self._is_before(store, load)
         for loop in self._loops_around_op(store.op):
+            around_both = loop in enclosing(load.op.parent)
             if loop in counters and loop not in known:
                 found[loop] = counters[loop]
-            elif loop in known or (before and loop in enclosing(load.op.parent)):
+                before = before and (not around_both or self._is_earlier(loop, counters[loop], then))
+            elif loop in known or (before and around_both and self._stores_the_same(store, loop)):
                 if loop in then:
                     found[loop] = then[loop]
-            elif loop in self._kept:
-                found[loop] = self._any
+            else:
+                before = before and not around_both
+                if loop in self._kept:
+                    found[loop] = self._any
         return found
+
+    def _is_earlier(self, loop: Op, was: Form, then: Then) -> bool:
+        """Whether an iteration is known to be none of those that follow."""
+        now = then.get(loop, Form.symbol(self.nest.forms.symbol(loop.regions[0].args[0])))
+        step, before = constant_of(loop.operands[2]), was - now
+        return isinstance(step, int) and step > 0 and before.is_constant and before.constant <= 0
+
+    def _stores_the_same(self, store: Access, loop: Op) -> bool:
+        """Whether a store is to the same elements in each iteration of a loop: so none has what an earlier one left."""
+        inner = [each for each in self._loops_around_op(store.op) if loop in enclosing(each.parent)]
+        forms = [*(store.at or ()), *(self.nest.forms.of(v) for each in inner for v in each.operands[:3])]
+        symbols = [symbol for form in forms for symbol in form.symbols()]
+        return store.at is not None and all(not inside(s.value, loop) or s.loop in inner for s in symbols)
 
     def _counters(self, place: Sequence[Form], at: Sequence[Form]) -> Then | None:
         """What counters were when an element was stored, as far as the subscripts say so; None for other elements."""

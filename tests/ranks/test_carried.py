@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc import errors, jit_grad
+from adc import errors, jit_grad, mpi
 from tests.ranks.stencils import bits
 from tests.ranks.table import on_ranks
 
@@ -104,3 +104,25 @@ def test_buffers_that_the_reverse_sweep_needs_are_refused() -> None:
 def test_what_depends_on_all_before_is_refused() -> None:
     with pytest.raises((errors.CompileTypeError, ValueError), match="each rank would need all of this array"):
         on_ranks((1, 2), adc.jit_grad(argnums=(0,))(smoothed), X.shape, (X,))
+
+
+def overlapping(u: Any) -> Any:
+    n, m = u.shape
+    v = np.zeros_like(u)
+    for i in range(n):
+        w = np.zeros(m + 3)
+        for j in range(m):
+            for k in range(2):
+                w[j + k + 1] = u[i, j] * (k + 1.0)
+            v[i, j] = w[j] * u[i, j]
+    return np.sum(v)
+
+
+def test_elements_that_an_earlier_iteration_left_are_not_taken_for_those_of_this_one() -> None:
+    """``w[j]`` is of the iteration before, as each writes other elements of ``w`` in front of it."""
+
+    def run() -> Any:
+        return adc.distribute(jit_grad(overlapping), adc.Grid(X.shape, (1, 2)))(X)
+
+    with pytest.raises(ValueError, match="each rank would need all of this array"):
+        mpi.simulate(2, run)
