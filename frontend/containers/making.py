@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import inspect
 import types
@@ -19,11 +18,12 @@ from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT, Object
 from adc.frontend.names import external
 from adc.frontend.objects import heap
-from adc.frontend.prelude.python_collections import Deque, Set
+from adc.frontend.prelude.python_collections import Deque, FrozenSet, Held, Set
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
-STAND_INS: dict[type, type] = {collections.deque: Deque, set: Set, frozenset: Set, Deque: Deque, Set: Set}
+_HELD: tuple[type[Held], ...] = (Deque, FrozenSet, Set)
+STAND_INS: dict[type, type] = {key: cls for cls in _HELD for key in (cls, cls.stands_for)}
 
 
 def is_class(value: object) -> bool:

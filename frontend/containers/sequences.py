@@ -12,7 +12,7 @@ from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.nests import lazy_of
 from adc.frontend.objects import growing, heap
-from adc.frontend.prelude.python_collections import Held, Set
+from adc.frontend.prelude.python_collections import FrozenSet, Held
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
@@ -21,7 +21,7 @@ def inside(frame: Frame, v: AbstractValue, ordered: bool = True) -> AbstractValu
     """The list in what is made of one. ``ordered``: the order of the items matters, which a set says nothing of."""
     if not isinstance(v, Ref) or v.kind != "object" or not issubclass(v.cls, Held):
         return v
-    if ordered and v.cls is Set and frame.source.placed is None:
+    if ordered and issubclass(v.cls, FrozenSet) and frame.source.placed is None:
         raise refuse(
             current_loc(),
             "the order of what is in a set is not known",

@@ -56,6 +56,7 @@ from adc.frontend.numeric.convert import (
     promote_types,
 )
 from adc.frontend.objects import growing, heap
+from adc.frontend.prelude.python_collections import Held
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc, insert_at
@@ -296,7 +297,7 @@ def python_type(v: AbstractValue) -> type:
     if isinstance(v, Static):
         return type(v.value)
     if isinstance(v, Ref):
-        return v.cls
+        return v.cls.stands_for if issubclass(v.cls, Held) else v.cls
     if isinstance(v, Compound):
         return v.form.cls
     if isinstance(v, Scalar):

@@ -6,13 +6,15 @@ Whether something is in a set is found by looking at all its items.
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from typing import Any, ClassVar
 
 
 class Held:
-    """What has its items in a list."""
+    """What has its items in a list. ``stands_for``: the class that programs know it by."""
 
     items: Any
+    stands_for: ClassVar[type]
 
     def __len__(self) -> Any:
         return len(self.items)
@@ -23,6 +25,8 @@ class Held:
 
 class Deque(Held):
     """``room`` has as many items as it holds at most, if it is known how many that are."""
+
+    stands_for = deque
 
     def __init__(self, items: Any, maxlen: Any = None, room: Any = None) -> None:
         self.items = items
@@ -50,11 +54,11 @@ class Deque(Held):
             self.items.pop()
 
     def extend(self, more: Any) -> None:
-        for x in more:
+        for x in self.items[:] if more is self else more:
             self.append(x)
 
     def extendleft(self, more: Any) -> None:
-        for x in more:
+        for x in self.items[:] if more is self else more:
             self.appendleft(x)
 
     def pop(self) -> Any:
@@ -96,14 +100,115 @@ class Deque(Held):
     def __setitem__(self, k: Any, x: Any) -> None:
         self.items[k] = x
 
+    def __iadd__(self, more: Any) -> Any:
+        self.extend(more)
+        return self
+
     def __eq__(self, other: Any) -> Any:
-        return isinstance(other, Deque) and self.items == other.items
+        return isinstance(other, deque) and self.items == other.items
 
 
-class Set(Held):
+def _add_all(items: Any, more: Any) -> None:
+    for x in more:
+        if x not in items:
+            items.append(x)
+
+
+class FrozenSet(Held):
+    """What sets have that does not change them."""
+
+    stands_for = frozenset
+
     def __init__(self, items: Any) -> None:
         self.items = []
-        self.update(items)
+        _add_all(self.items, items)
+
+    def copy(self) -> Any:
+        return type(self)(self.items)
+
+    def union(self, *several: Any) -> Any:
+        items = list(self.items)
+        for more in several:
+            _add_all(items, more)
+        return type(self)(items)
+
+    def intersection(self, *several: Any) -> Any:
+        items = list(self.items)
+        for other in several:
+            there, kept = set(other), []
+            for x in items:
+                if x in there:
+                    kept.append(x)
+            items = kept
+        return type(self)(items)
+
+    def difference(self, *several: Any) -> Any:
+        items = list(self.items)
+        for other in several:
+            there, kept = set(other), []
+            for x in items:
+                if x not in there:
+                    kept.append(x)
+            items = kept
+        return type(self)(items)
+
+    def symmetric_difference(self, other: Any) -> Any:
+        there = set(other)
+        return self.difference(there).union(there.difference(self))
+
+    def issubset(self, other: Any) -> Any:
+        there: Any = set(other)
+        return all(x in there.items for x in self.items)
+
+    def issuperset(self, other: Any) -> Any:
+        return set(other).issubset(self)
+
+    def isdisjoint(self, other: Any) -> Any:
+        return len(self.intersection(other)) == 0
+
+    def __or__(self, other: Any) -> Any:
+        _takes_sets(other)
+        return self.union(other)
+
+    def __and__(self, other: Any) -> Any:
+        _takes_sets(other)
+        return self.intersection(other)
+
+    def __sub__(self, other: Any) -> Any:
+        _takes_sets(other)
+        return self.difference(other)
+
+    def __xor__(self, other: Any) -> Any:
+        _takes_sets(other)
+        return self.symmetric_difference(other)
+
+    def __le__(self, other: Any) -> Any:
+        _takes_sets(other)
+        return self.issubset(other)
+
+    def __lt__(self, other: Any) -> Any:
+        _takes_sets(other)
+        return self.issubset(other) and len(self) < len(other)
+
+    def __ge__(self, other: Any) -> Any:
+        _takes_sets(other)
+        return self.issuperset(other)
+
+    def __gt__(self, other: Any) -> Any:
+        _takes_sets(other)
+        return self.issuperset(other) and len(self) > len(other)
+
+    def __eq__(self, other: Any) -> Any:
+        return isinstance(other, (set, frozenset)) and len(self) == len(other) and self.issubset(other)
+
+
+def _takes_sets(other: Any) -> None:
+    if not isinstance(other, (set, frozenset)):
+        raise TypeError("operators of sets take sets")
+
+
+class Set(FrozenSet):
+    stands_for = set
 
     def add(self, x: Any) -> None:
         if x not in self.items:
@@ -111,8 +216,7 @@ class Set(Held):
 
     def update(self, *several: Any) -> None:
         for more in several:
-            for x in more:
-                self.add(x)
+            _add_all(self.items, more)
 
     def discard(self, x: Any) -> None:
         if x in self.items:
@@ -126,68 +230,35 @@ class Set(Held):
     def clear(self) -> None:
         self.items.clear()
 
-    def copy(self) -> Any:
-        return Set(self.items)
+    def intersection_update(self, *several: Any) -> None:
+        self._become(self.intersection(*several))
 
-    def union(self, *several: Any) -> Any:
-        made = Set(self.items)
-        made.update(*several)
-        return made
+    def difference_update(self, *several: Any) -> None:
+        self._become(self.difference(*several))
 
-    def intersection(self, other: Any) -> Any:
-        made = Set([])
-        for x in other:
-            if x in self.items:
-                made.add(x)
-        return made
+    def symmetric_difference_update(self, other: Any) -> None:
+        self._become(self.symmetric_difference(other))
 
-    def difference(self, other: Any) -> Any:
-        there, made = Set(other), Set([])
-        for x in self.items:
-            if x not in there.items:
-                made.add(x)
-        return made
+    def _become(self, other: Any) -> None:
+        self.items.clear()
+        self.items.extend(other.items)
 
-    def symmetric_difference(self, other: Any) -> Any:
-        there = Set(other)
-        return self.difference(there).union(there.difference(self))
+    def __ior__(self, other: Any) -> Any:
+        _takes_sets(other)
+        self.update(other)
+        return self
 
-    def issubset(self, other: Any) -> Any:
-        there = Set(other)
-        return all(x in there.items for x in self.items)
+    def __iand__(self, other: Any) -> Any:
+        self._become(self & other)
+        return self
 
-    def issuperset(self, other: Any) -> Any:
-        return Set(other).issubset(self)
+    def __isub__(self, other: Any) -> Any:
+        self._become(self - other)
+        return self
 
-    def isdisjoint(self, other: Any) -> Any:
-        return len(self.intersection(other)) == 0
-
-    def __or__(self, other: Any) -> Any:
-        return self.union(other)
-
-    def __and__(self, other: Any) -> Any:
-        return self.intersection(other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self.difference(other)
-
-    def __xor__(self, other: Any) -> Any:
-        return self.symmetric_difference(other)
-
-    def __le__(self, other: Any) -> Any:
-        return self.issubset(other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self.issubset(other) and len(self) < len(other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self.issuperset(other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self.issuperset(other) and len(self) > len(other)
-
-    def __eq__(self, other: Any) -> Any:
-        return isinstance(other, Set) and len(self) == len(other) and self.issubset(other)
+    def __ixor__(self, other: Any) -> Any:
+        self._become(self ^ other)
+        return self
 
 
-Deque.__name__, Set.__name__ = "deque", "set"  # as messages call them
+Deque.__name__, Set.__name__, FrozenSet.__name__ = "deque", "set", "frozenset"  # as messages call them

@@ -87,8 +87,41 @@ def of_texts(x, n):
     return y + (names == {"c", "a"}) + 2 * (names > {"a"}) + 4 * names.isdisjoint({"a"}) + 8 * (names & {"q"} == set())
 
 
+def in_place(x, n):
+    first, names = {0, 1, 2, 3}, {0, 1, 2, 3}
+    same, seen, others = first, set(), names
+    same -= {0}
+    same &= {1, 2}
+    same |= {7}
+    others ^= {0, 9}
+    for k in range(n):
+        kept = seen
+        kept |= {k % 3}
+    kept -= {2}
+    frozen = fixed = frozenset([1])
+    fixed |= {2, 3}
+    q = deque([x, 2.0])
+    r = q
+    r += [3.0]
+    r.extend(r)
+    r.extendleft(r)
+    total = x * len(first) + 10 * len(names) + 100 * len(seen) + 1000 * len(frozen) + 10000 * len(fixed) + len(q)
+    return total + sum(v * k for k, v in enumerate(q))
+
+
+def kinds(x, n):
+    s, fixed, q = {n}, frozenset([1, 2]), deque([x])
+    asked = [isinstance(s, set), isinstance(s, frozenset), isinstance(q, deque), type(fixed | s) is frozenset, s == q]
+    asked += [isinstance(fixed, frozenset), isinstance(s | fixed, set), fixed == {2, 1}, type(q) is list]
+    s.symmetric_difference_update([1, 1, 4])
+    s.intersection_update([1, 4], [4, 5])
+    s.difference_update([7], [8])
+    several = len(fixed.union([3], [4])) + len(fixed.intersection([1, 5], [1])) + len(fixed.difference([1], [2]))
+    return x * sum(2**k for k, yes in enumerate(asked) if yes) + len(s) + 10 * several
+
+
 @pytest.mark.parametrize(
-    "function", [delay_line, work_queue, window, run_time_length, emptied, known, run_time, of_texts]
+    "function", [delay_line, work_queue, window, run_time_length, emptied, known, run_time, of_texts, in_place, kinds]
 )
 def test_as_in_python(function):
     compiled = jit_grad(function)
@@ -111,6 +144,12 @@ def added(x):
     return x * sum({1.0, 2.0})
 
 
+def of_frozen(x):
+    s = frozenset([1])
+    s.add(2)
+    return x * len(s)
+
+
 def returned(x):
     return {x, 2 * x}
 
@@ -124,6 +163,7 @@ def returned_deep(x):
     [
         (unordered, "order of what is in a set"),
         (added, "order of what is in a set"),
+        (of_frozen, "frozenset has no 'add'"),
         (returned, "cannot return a set"),
         (returned_deep, "cannot return a deque"),
     ],
@@ -131,3 +171,12 @@ def returned_deep(x):
 def test_refused(function, said):
     with pytest.raises(CompileError, match=said):
         jit_grad(function)(2.0)
+
+
+def test_operators_take_sets():
+    @jit_grad
+    def joined(x):
+        return x * len({1} | [2])
+
+    with pytest.raises(TypeError):
+        joined(2.0)
