@@ -44,6 +44,16 @@ def handled(frame: Frame, cls: type[Exception]) -> bool:
     return issubclass(cls, frame.catching)
 
 
+def together(*several: tuple[type[Exception], ...]) -> tuple[type[Exception], ...]:
+    """Classes that are handled by one of several; each once, so that a function that calls itself in a ``try`` is
+    called under finitely many."""
+    found: tuple[type[Exception], ...] = ()
+    for cls in (cls for classes in several for cls in classes):
+        if not issubclass(cls, found):
+            found += (cls,)
+    return found
+
+
 def watch(frame: Frame) -> Watch | None:
     """Who is told of checks in this frame; nobody in what stands for library functions, which raise what they say."""
     if not frame.catching or frame.source.placed is not None:

@@ -26,7 +26,7 @@ class Held:
 class Deque(Held):
     """``room`` has as many items as it holds at most, if it is known how many that are."""
 
-    stands_for = deque
+    stands_for: ClassVar[type] = deque
 
     def __init__(self, items: Any, maxlen: Any = None, room: Any = None) -> None:
         self.items = items
@@ -105,7 +105,7 @@ class Deque(Held):
         return self
 
     def __eq__(self, other: Any) -> Any:
-        return isinstance(other, deque) and self.items == other.items
+        return isinstance(other, deque) and self.items == list(other)
 
 
 def _add_all(items: Any, more: Any) -> None:
@@ -117,7 +117,7 @@ def _add_all(items: Any, more: Any) -> None:
 class FrozenSet(Held):
     """What sets have that does not change them."""
 
-    stands_for = frozenset
+    stands_for: ClassVar[type] = frozenset
 
     def __init__(self, items: Any) -> None:
         self.items = []
@@ -153,7 +153,7 @@ class FrozenSet(Held):
         return type(self)(items)
 
     def symmetric_difference(self, other: Any) -> Any:
-        there = set(other)
+        there: Any = set(other)
         return self.difference(there).union(there.difference(self))
 
     def issubset(self, other: Any) -> Any:
@@ -161,7 +161,8 @@ class FrozenSet(Held):
         return all(x in there.items for x in self.items)
 
     def issuperset(self, other: Any) -> Any:
-        return set(other).issubset(self)
+        there: Any = set(other)
+        return there.issubset(self)
 
     def isdisjoint(self, other: Any) -> Any:
         return len(self.intersection(other)) == 0
@@ -208,7 +209,7 @@ def _takes_sets(other: Any) -> None:
 
 
 class Set(FrozenSet):
-    stands_for = set
+    stands_for: ClassVar[type] = set
 
     def add(self, x: Any) -> None:
         if x not in self.items:

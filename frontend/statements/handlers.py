@@ -91,7 +91,7 @@ def _handled(frame: Frame, statement: ast.Try, place: Place) -> None:
     handlers = [_classes(frame, handler) for handler in statement.handlers]
     around, trying = frame.catching, frame.env.get(TRYING)
     inside = place.live | frame.liveness.reads[statement]
-    frame.catching = (*around, *(cls for classes in handlers for cls in classes))
+    frame.catching = thrown.together(around, *handlers)
     frame.env[TRYING] = NONE
     with traps.watched(thrown.watch(frame)):
         run(frame, statement.body, Place(inside, False, place.execute))

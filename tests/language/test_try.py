@@ -191,6 +191,17 @@ def singular(x, n):
     return total
 
 
+def handling_itself(x, n):
+    if n > 4:
+        raise ValueError("too deep")
+    try:
+        if n == 2:
+            return x * x
+        return 2 * handling_itself(x + 1, n + 1)
+    except ValueError:
+        return 3 * x
+
+
 CASES = [
     (called, (0, 3, 4)),
     (all_parts, (0, 2, 6)),
@@ -204,6 +215,7 @@ CASES = [
     (objects, (2, 8)),
     (under_conditions, (0, 2, 4)),
     (recursive, (0, 1, 4)),
+    (handling_itself, (0, 2, 3)),
     (asserted, (0, 4)),
     (early, (1, 9)),
     (singular, (1, 0)),
