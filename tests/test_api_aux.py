@@ -127,7 +127,7 @@ def test_mistakes() -> None:
             adc.grad(function, has_aux=True)(1.5)
     with pytest.raises(adc.AdcError, match="hands on an argument that it changes"):
         adc.grad(hands_on_what_it_changes, has_aux=True)({"w": 1.0, "n": 1})
-    with pytest.raises(adc.AdcError, match="a pair of a float and other results, with has_aux=True"):
+    with pytest.raises(adc.AdcError, match="a float and other results, with has_aux=True"):
         adc.grad(weighted)(A, B, W)
     with pytest.raises(adc.AdcError, match="has_aux is for first derivatives"):
         adc.grad(adc.grad(weighted, has_aux=True))

@@ -67,6 +67,8 @@ class ForwardSweep:
 
     def _zero(self, value: Value) -> Value:
         t = self.algebra.of(value.type)
+        if value.op is not None and value.op.opdef is ops.undef and isinstance(t, MemRefType):
+            return ops.undef(type=t)  # what grows from it is the only owner of its memory
         return zeroed(value, t=t) if isinstance(t, MemRefType) else const(0.0, t)
 
     def _dot(self, hint: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+import adc
 from adc.ir import ops
 from adc.ir.interpreter import InterpreterError, Statistics, run
 from adc.ir.parser import parse_module
@@ -367,3 +368,21 @@ def test_what_is_freed_of_a_memref_of_memrefs_is_freed_once(hand, free, freed):
     found = [op.operands[0].hint for op in module.funcs["f"].walk() if op.opdef is ops.dealloc]
     assert sorted(found) == sorted(freed)
     assert run(module, "f", [3]) == [1.0]
+
+
+def test_what_grows_in_a_tangent_is_freed_once() -> None:
+    """The tangent of a ``while`` loop's tape of numbers that have none: freed twice, it was given out twice."""
+
+    def f(x, keep):
+        n, s = 0, 0.0
+        while n < 2:
+            y = 1.0 / x
+            z = y * y
+            for i in range(len(x)):
+                if keep[i]:
+                    s += z[i] / (1.0 + n)
+            n += 1
+        return s
+
+    x = np.array([0.5, 1.5, 2.0])
+    np.testing.assert_allclose(adc.hessian(f)(x, np.ones(3, bool)), np.diag(9.0 / x**4), rtol=1e-12, atol=1e-12)
