@@ -64,25 +64,26 @@ def parallel_extreme(
 
 def choose(condition: Value, then: Callable[[], object], otherwise: Callable[[], object], **attrs: str) -> None:
     """Append a branch without results."""
+
+    def nothing(part: Callable[[], object]) -> Sequence[Value]:
+        part()
+        return ()
+
+    chosen(condition, lambda: nothing(then), lambda: nothing(otherwise), **attrs)
+
+
+def chosen(
+    condition: Value, then: Callable[[], Sequence[Value]], otherwise: Callable[[], Sequence[Value]], **attrs: str
+) -> Sequence[Value]:
+    """Append a branch that gives what its parts give."""
     blocks = []
     for part in (then, otherwise):
         block = Block()
         with insert_at(block):
-            part()
-            build(ops.yield_, ())
+            build(ops.yield_, part())
         blocks.append(block)
-    build(ops.if_, [condition], dict(attrs), [], blocks)
-
-
-def either(condition: Value, a: Value, b: Value) -> Value:
-    """Append a branch that gives ``a`` if the condition holds, or ``b``: arrays, of which nothing is copied."""
-    blocks = []
-    for value in (a, b):
-        block = Block()
-        with insert_at(block):
-            build(ops.yield_, [value])
-        blocks.append(block)
-    return build(ops.if_, [condition], {}, [a.type], blocks).result
+    types = [v.type for v in blocks[0].terminator.operands]
+    return build(ops.if_, [condition], dict(attrs), types, blocks).results
 
 
 def window(memref: Value, offsets: Sequence[Value], sizes: Sequence[Value], dropped: tuple[int, ...] = ()) -> Value:

@@ -100,19 +100,12 @@ def _named(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
 def _global_names(code: types.CodeType) -> tuple[tuple[str, str], ...]:
     """The globals that code reads, each with the attribute that it takes of it, or nothing."""
     found: dict[tuple[str, str], None] = {}
-    for each in _codes(code):
+    for each in texts.within(code):
         steps = [step for step in dis.get_instructions(each) if step.opname != "EXTENDED_ARG"]
         for step, after in itertools.pairwise(steps):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 found[step.argval, after.argval if after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""] = None
     return tuple(found)
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _codes(inner)
 
 
 @functools.lru_cache(1024)

@@ -146,9 +146,8 @@ def _raised_by(frame: Frame, op: Op) -> AbstractValue | None:
     cls = _class_of(op)
     if cls is None or not handled(frame, cls):
         return None
-    if frame.source.placed is not None and not isinstance(op.attrs.get("message"), tuple):
-        return None if cls is IndexError else _thrown(op, cls)
-    return _thrown(op, cls)
+    own = cls is IndexError and not isinstance(op.attrs.get("message"), tuple)  # a subscript of adc's library
+    return None if own and frame.source.placed is not None else _thrown(op, cls)
 
 
 def _thrown(op: Op, cls: type[Exception]) -> AbstractValue:

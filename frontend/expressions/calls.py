@@ -13,17 +13,7 @@ from adc.frontend.containers import records, sequences
 from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import (
-    NONE,
-    AbstractValue,
-    Choice,
-    Generator,
-    Method,
-    Ref,
-    Static,
-    is_dict,
-    is_list,
-)
+from adc.frontend.data.values import NONE, AbstractValue, Choice, Generator, Method, Ref, Static, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.expressions import combined, comprehensions, starred
 from adc.frontend.expressions.access import evaluate_owner
@@ -139,8 +129,10 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
     through_later: dict[int, ast.expr] = {}  # arguments that are generators, which all the others come before
     for k, item in enumerate(node.args):
         if isinstance(item, ast.Starred):
-            several_of = isinstance(item.value, ast.GeneratorExp) and not over_generator(frame, item.value)
-            given = (comprehensions.list_of if several_of else evaluate_kept)(frame, item.value)  # type: ignore[arg-type]
+            if isinstance(item.value, ast.GeneratorExp) and not over_generator(frame, item.value):
+                given = comprehensions.list_of(frame, item.value)
+            else:
+                given = evaluate_kept(frame, item.value)
             items = sequences.known_items(frame, given)
             if items is None and not several:
                 with frame.at(item):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from adc.frontend import traps
@@ -38,14 +40,8 @@ def _whole(frame: Frame, statement: ast.Try, execute: Execute) -> None:
         return
     inside = live | frame.liveness.reads[statement]
     place = Place(inside, False, execute)
-    around, trying = frame.catching, frame.env.get(TRYING)
-    if any(map(_seen, statement.finalbody)):
-        frame.catching = (Exception,)
-        frame.env[TRYING] = NONE
-    with traps.watched(thrown.watch(frame)):
+    with _catching(frame, (Exception,) if any(map(_seen, statement.finalbody)) else None):
         _handled(frame, statement, place)
-    frame.catching = around
-    _restore(frame, trying)
     if NEVER in frame.env:
         return
     pending = {name: frame.env.pop(name) for name in JUMPS if name in frame.env}
@@ -65,7 +61,15 @@ def _whole(frame: Frame, statement: ast.Try, execute: Execute) -> None:
         thrown.again(frame, raised)
 
 
-def _restore(frame: Frame, trying: AbstractValue | None) -> None:
+@contextmanager
+def _catching(frame: Frame, classes: Classes | None) -> Iterator[None]:
+    """Have exceptions of these classes leave what is traced inside, and no others; those that do outside, if None."""
+    around, trying = frame.catching, frame.env.get(TRYING)
+    if classes is not None:
+        frame.catching, frame.env[TRYING] = classes, NONE
+    with traps.watched(thrown.watch(frame)):
+        yield
+    frame.catching = around
     frame.env.pop(TRYING, None)
     if trying is not None:
         frame.env[TRYING] = trying
@@ -89,14 +93,9 @@ def _handled(frame: Frame, statement: ast.Try, place: Place) -> None:
         run(frame, statement.body, place)
         return
     handlers = [_classes(frame, handler) for handler in statement.handlers]
-    around, trying = frame.catching, frame.env.get(TRYING)
     inside = place.live | frame.liveness.reads[statement]
-    frame.catching = thrown.together(around, *handlers)
-    frame.env[TRYING] = NONE
-    with traps.watched(thrown.watch(frame)):
+    with _catching(frame, thrown.together(frame.catching, *handlers)):
         run(frame, statement.body, Place(inside, False, place.execute))
-    frame.catching = around
-    _restore(frame, trying)
 
     def rest() -> None:
         has_left = left(frame.env)

@@ -148,14 +148,15 @@ def _compiled(text: str, flags: int, pytest_config: tuple[object] | None) -> tup
         whole = compile(text if tree is None else tree, "<text>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return ()
-    return tuple(_within(whole))
+    return tuple(within(whole))
 
 
-def _within(code: types.CodeType) -> Iterator[types.CodeType]:
+def within(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Code, and that of functions, classes and comprehensions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _within(constant)
+            yield from within(constant)
 
 
 _VERSIONS = 16  # of one file

@@ -4,7 +4,7 @@ is slow."""
 from __future__ import annotations
 
 from adc.ir import ops
-from adc.ir.core import Op
+from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef, Trait
 
 PURE = ops.having(Trait.PURE)
@@ -28,6 +28,11 @@ TARGET = ops.having(target=1)
 ELEMENT_WRITES = TARGET & ELEMENT.keys()
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS
 """Without regions, and neither reading nor writing memory nor ending the run."""
+
+
+def accessed(op: Op) -> tuple[Value, ...]:
+    """The array of which an operation reads or changes an element, and the subscripts."""
+    return op.operands[ELEMENT[op.opdef] :]
 
 
 def is_elementwise(user: Op, position: int) -> bool:

@@ -19,7 +19,7 @@ from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import Form, Forms, Symbol
 from adc.passes.analysis.cold import walk_warm, warm_regions
 from adc.passes.analysis.costs import has_known_length
-from adc.passes.analysis.kinds import COUNTED, ELEMENT, PURE, TRAPS, WRITES
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, PURE, TRAPS, WRITES, accessed
 from adc.passes.simd.align_loops import is_quick
 
 Span = tuple[Form, Form]  # lower and upper bound of a loop
@@ -252,7 +252,7 @@ def _reads_neighbours(outer: Op, found: Sequence[Op], forms: Forms) -> bool:
     for op in found:
         if op.opdef not in ELEMENT:
             continue
-        memref, *subscripts = op.operands[ELEMENT[op.opdef] :]
+        memref, *subscripts = accessed(op)
         if inside(memref, outer):
             continue
         for d, v in enumerate(subscripts):
@@ -314,7 +314,7 @@ def _long(spans: Iterable[Span]) -> int:
 
 def _note(op: Op, outer: Op, counters: dict[Symbol, int], forms: Forms, arrays: dict[object, _Array]) -> None:
     """Sort an access by what it has in common with others. One that follows no loops, as if loaded, is left out."""
-    memref, *subscripts = op.operands[ELEMENT[op.opdef] :]
+    memref, *subscripts = accessed(op)
     if inside(memref, outer):
         return
     key: list[object] = [memref]

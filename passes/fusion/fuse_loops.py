@@ -22,7 +22,7 @@ from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.cold import COLD, walk_likely, warm_regions
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Effects, Memory, Summaries
-from adc.passes.analysis.kinds import ELEMENT, SILENT
+from adc.passes.analysis.kinds import ELEMENT, SILENT, accessed
 from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.joining import joined_branches, joined_loops, with_following
 
@@ -195,7 +195,7 @@ class _Fusion:
         found: dict[Value, bool] = {}
         for inner in (op, *(o for region in op.regions for o in region.walk())):
             if inner.opdef in ELEMENT:
-                base = inner.operands[ELEMENT[inner.opdef]]
+                base = accessed(inner)[0]
                 if inside(base, op):
                     return None
                 found[base] = found.get(base, False) or inner.opdef is not ops.load

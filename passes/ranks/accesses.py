@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from adc.ir import ops
-from adc.ir.core import Op, Value
+from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.passes.analysis.affine import Form, Forms
-from adc.passes.analysis.kinds import COUNTED, ELEMENT, ELEMENT_WRITES
+from adc.passes.analysis.kinds import COUNTED, ELEMENT_WRITES, PURE, accessed
 from adc.passes.ranks.layouts import Layouts, subscripts, underneath
 
 ONE = Form.number(1)
@@ -32,10 +33,31 @@ class Access:
 
 
 def access(forms: Forms, op: Op) -> Access:
-    position = ELEMENT[op.opdef]
-    array, views = underneath(op.operands[position])
-    at = subscripts(forms, views, op.operands[position + 1 :])
+    memref, *places = accessed(op)
+    array, views = underneath(memref)
+    at = subscripts(forms, views, places)
     return Access(op, array, None if at is None else tuple(at))
+
+
+def goes_to_stores(op: Op, accepts: Callable[[Op], bool], block: Block | None = None) -> bool:
+    """Whether what an operation gives goes, through what only computes, in ``block`` if there is one, to nothing but
+    stores of which all are accepted."""
+    todo, seen = [op], {op}
+    while todo:
+        for user, _ in todo.pop().result.uses:
+            if user in seen:
+                continue
+            seen.add(user)
+            if block is not None and user.parent is not block:
+                return False
+            if user.opdef is ops.store:
+                if not accepts(user):
+                    return False
+            elif user.opdef in PURE and len(user.results) == 1 and not user.regions:
+                todo.append(user)
+            else:
+                return False
+    return True
 
 
 Apart = tuple[Form, Form]

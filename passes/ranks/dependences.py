@@ -13,11 +13,11 @@ from math import prod
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
-from adc.ir.core import Op, Value
+from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.passes.analysis.affine import Form
-from adc.passes.analysis.kinds import COUNTED, PURE
-from adc.passes.ranks.accesses import MOST_ALTERNATIVES, MOST_CHOICES, Access, Accesses, Apart, Moved
+from adc.passes.analysis.kinds import COUNTED
+from adc.passes.ranks.accesses import MOST_ALTERNATIVES, MOST_CHOICES, Access, Accesses, Apart, Moved, goes_to_stores
 
 MOST_VISITS = 6
 """From so many iterations a value may come, before it may be any."""
@@ -49,7 +49,7 @@ class Dependences:
             then = {loop: form for loop, form in then.items() if inside(value, loop)}
             seen = self._seen.setdefault(value, set())
             if len(seen) >= MOST_VISITS:
-                then = dict.fromkeys(self._loops_around(value), self._any)
+                then = dict.fromkeys(self._loops_around(value.block), self._any)
             key = frozenset(then.items())
             if key not in seen:
                 seen.add(key)
@@ -58,16 +58,6 @@ class Dependences:
 
     def _come(self, values: Iterable[Value], then: Then) -> None:
         self._todo += [(v, then) for v in values if inside(v, self.nest.op)]
-
-    def _loops_around(self, value: Value) -> list[Op]:
-        """The loops of the nest that a value is in, the outermost first."""
-        found = []
-        for op in enclosing(value.block):
-            if op.opdef is not ops.if_:
-                found.append(op)
-            if op is self.nest.op:
-                break
-        return found[::-1]
 
     def _visit(self, value: Value, then: Then) -> None:
         op = value.op
@@ -120,19 +110,14 @@ class Dependences:
     def _is_of_update(self, load: Access) -> bool:
         """Whether what is loaded goes only into the same element: from where an element has its value has been asked
         before what that was is looked at."""
-        todo, loops = [load.op], self._loops_around_op(load.op)
-        while todo:
-            for user, _ in todo.pop().result.uses:
-                if user.opdef is ops.store:
-                    (store,) = (w for w in self.nest.writes if w.op is user)
-                    same = store.array is load.array and store.at is not None and store.at == load.at
-                    if not same or self._loops_around_op(user) != loops:
-                        return False
-                elif user.opdef in PURE and len(user.results) == 1:
-                    todo.append(user)
-                else:
-                    return False
-        return True
+        loops = self._loops_around(load.op.parent)
+
+        def same(user: Op) -> bool:
+            (store,) = (w for w in self.nest.writes if w.op is user)
+            element = store.array is load.array and store.at is not None and store.at == load.at
+            return element and self._loops_around(user.parent) == loops
+
+        return goes_to_stores(load.op, same)
 
     def _stored(self, store: Access, load: Access, then: Then) -> Iterator[Then]:
         """What the counters around a store were when it stored what a load of the nest's own memory gives."""
@@ -176,10 +161,10 @@ class Dependences:
 
     def _when(self, store: Access, load: Access, counters: Then, then: Then) -> Then:
         """What the counters around a store were, of which its subscripts say what these ``counters`` were."""
-        known = set(self._loops_around(load.array))
+        known = set(self._loops_around(load.array.block))
         found: dict[Op, Form] = {}
         before = self._is_before(store, load)
-        for loop in self._loops_around_op(store.op):
+        for loop in self._loops_around(store.op.parent):
             around_both = loop in enclosing(load.op.parent)
             if loop in counters and loop not in known:
                 found[loop] = counters[loop]
@@ -201,7 +186,7 @@ class Dependences:
 
     def _stores_the_same(self, store: Access, loop: Op) -> bool:
         """Whether a store is to the same elements in each iteration of a loop: so none has what an earlier one left."""
-        inner = [each for each in self._loops_around_op(store.op) if loop in enclosing(each.parent)]
+        inner = [each for each in self._loops_around(store.op.parent) if loop in enclosing(each.parent)]
         forms = [*(store.at or ()), *(self.nest.forms.of(v) for each in inner for v in each.operands[:3])]
         symbols = [symbol for form in forms for symbol in form.symbols()]
         return store.at is not None and all(not inside(s.value, loop) or s.loop in inner for s in symbols)
@@ -217,8 +202,9 @@ class Dependences:
                 return None
         return found
 
-    def _loops_around_op(self, op: Op) -> list[Op]:
-        return [loop for loop in enclosing(op.parent) if loop.opdef is not ops.if_ and self._holds(loop)]
+    def _loops_around(self, block: Block | None) -> list[Op]:
+        """The loops of the nest around a block, the innermost first."""
+        return [loop for loop in enclosing(block) if loop.opdef is not ops.if_ and self._holds(loop)]
 
     def _holds(self, loop: Op) -> bool:
         return loop is self.nest.op or self.nest.op in enclosing(loop.parent)

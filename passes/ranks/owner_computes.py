@@ -24,9 +24,9 @@ from adc.ir.partitions import NONE
 from adc.ir.types import i1
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries
-from adc.passes.analysis.kinds import COUNTED, PURE
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.messages import Messages
-from adc.passes.ranks.accesses import Access, Apart
+from adc.passes.ranks.accesses import Access, Apart, goes_to_stores
 from adc.passes.ranks.exchanges import built, changed, end_of_block, fetch, wrote
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
 from adc.passes.ranks.regions import Box, Nest
@@ -244,23 +244,12 @@ class _Function:
     def _is_own(self, op: Op) -> bool:
         """Whether what is loaded goes to nothing but the same element."""
         here = Nest(op, self.layouts).loads[0]
-        todo, seen = [op], {op}
-        while todo:
-            for user, _ in todo.pop().result.uses:
-                if user in seen:
-                    continue
-                seen.add(user)
-                if user.parent is not op.parent or user.regions:
-                    return False
-                if user.opdef is ops.store:
-                    store = Nest(user, self.layouts).stores[0]
-                    if store.array is not here.array or store.at is None or store.at != here.at:
-                        return False
-                elif user.opdef in PURE and len(user.results) == 1:
-                    todo.append(user)
-                else:
-                    return False
-        return True
+
+        def same(user: Op) -> bool:
+            store = Nest(user, self.layouts).stores[0]
+            return store.array is here.array and store.at is not None and store.at == here.at
+
+        return goes_to_stores(op, same, op.parent)
 
     # Code -------------------------------------------------------------------------------------------------------------
 

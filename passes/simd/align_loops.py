@@ -27,7 +27,7 @@ from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import nest_around
 from adc.passes.analysis.cold import warm_regions
-from adc.passes.analysis.kinds import ELEMENT, PURE
+from adc.passes.analysis.kinds import ELEMENT, PURE, accessed
 from adc.passes.analysis.machine import machine
 from adc.passes.rewrite import put_before
 
@@ -102,7 +102,7 @@ def _accesses(loop: Op) -> Iterator[_Access]:
     for op in loop.regions[0].ops:
         if op.opdef not in ELEMENT:
             continue
-        memref, *subscripts = op.operands[ELEMENT[op.opdef] :]
+        memref, *subscripts = accessed(op)
         t = memref.type
         assert isinstance(t, MemRefType)
         if t.strides is not None or not subscripts or not t.element.is_float or inside(memref, loop):

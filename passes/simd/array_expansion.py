@@ -18,7 +18,7 @@ from adc.ir.loop_attrs import SMALL_ARRAYS
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType
-from adc.passes.analysis.kinds import ELEMENT, is_elementwise
+from adc.passes.analysis.kinds import ELEMENT, accessed, is_elementwise
 
 MOST_ELEMENTS = 512
 """Of an array that there is for each lane."""
@@ -57,5 +57,5 @@ def expanded(alloc: Op, uniform: Mapping, width: int) -> Value:
 def accesses_of(arrays: Container[Value] | Sequence[Value], op: Op) -> Iterator[Op]:
     """Where ``op``, or what is in it, accesses elements of ``arrays``."""
     for inner in (op, *(o for region in op.regions for o in region.walk())):
-        if inner.opdef in ELEMENT and inner.operands[ELEMENT[inner.opdef]] in arrays:
+        if inner.opdef in ELEMENT and accessed(inner)[0] in arrays:
             yield inner

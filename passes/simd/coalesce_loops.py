@@ -24,7 +24,7 @@ from adc.ir.nesting import inside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.extents import Extents, shadowed
-from adc.passes.analysis.kinds import COUNTED, ELEMENT
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, accessed
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
 _KNOWN = frozenset({"threads", REVERSE, ONE_BY_ONE, UNORDERED})
@@ -113,6 +113,17 @@ def _sums(loop: Op) -> _Sums | None:
     return _Sums(tuple(k for k, _ in found), tuple(v for _, v in found), len(found))
 
 
+def dimensions(counter: Value) -> dict[Op, int] | None:
+    """The accesses that have a counter as one subscript, and along which dimension; None if it is used otherwise."""
+    found: dict[Op, int] = {}
+    for user, position in counter.uses:
+        array = ELEMENT.get(user.opdef)
+        if array is None or position <= array or user in found:
+            return None
+        found[user] = position - array - 1
+    return found
+
+
 @dataclass(eq=False)
 class _Nest:
     loops: Sequence[Op]
@@ -121,20 +132,13 @@ class _Nest:
 
     def runs(self) -> Iterator[_Run]:
         """Loops next to each other that all accesses go through as one."""
-        counters = {loop.regions[0].args[0]: depth for depth, loop in enumerate(self.loops)}
-        joined = [True] * len(self.loops)  # with the loop around; the first is with none
-        for counter, depth in counters.items():
-            for user, position in counter.uses:
-                array = ELEMENT.get(user.opdef)
-                if array is None or position <= array or depth in self.along.setdefault(user, {}):
-                    joined[depth] = False
-                    if depth + 1 < len(joined):
-                        joined[depth + 1] = False
-                else:
-                    self.along[user][depth] = position - array - 1
+        plain = [dimensions(loop.regions[0].args[0]) for loop in self.loops]
+        for depth, found in enumerate(plain):
+            for access, dimension in (found or {}).items():
+                self.along.setdefault(access, {})[depth] = dimension
         start = 0
         for depth in range(1, len(self.loops) + 1):
-            if depth == len(self.loops) or not (joined[depth] and self._goes_on(depth)):
+            if depth == len(self.loops) or None in plain[depth - 1 : depth + 1] or not self._goes_on(depth):
                 if depth - start > 1:
                     taken = {access: along[start] for access, along in self.along.items() if start in along}
                     yield _Run(self.loops[start:depth], taken)
@@ -148,7 +152,7 @@ class _Nest:
             row, element = along.get(depth - 1), along.get(depth)
             if row is None and element is None:
                 continue
-            memref = access.operands[ELEMENT[access.opdef]]
+            memref = accessed(access)[0]
             t = memref.type
             assert isinstance(t, MemRefType)
             if row is None or element != row + 1 or t.strides is not None or isinstance(t.element, MemRefType):
@@ -175,7 +179,7 @@ def _coalesce(run: _Run) -> None:
         for loop in run.loops[1:]:
             first, stop = (ops.muli(v, loop.operands[1]) for v in (first, stop))
         for access, dimension in run.accesses.items():
-            key = access.operands[ELEMENT[access.opdef]], dimension
+            key = accessed(access)[0], dimension
             if key not in rows:
                 rows[key] = as_row(*key, depth)
         limits = [first, stop, const_index(1)]
@@ -184,7 +188,7 @@ def _coalesce(run: _Run) -> None:
     for old, new in zip(args[1:], block.args[1:], strict=True):
         old.replace_uses(new)
     for access, dimension in run.accesses.items():
-        memref = rows[access.operands[ELEMENT[access.opdef]], dimension]
+        memref = rows[accessed(access)[0], dimension]
         access_row(access, memref, dimension, depth, block.args[0])
     block.set_ops(list(inner.regions[0].ops))
     inner.regions[0].set_ops([])

@@ -21,7 +21,7 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.form_conditions import Emitter
-from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.analysis.kinds import ELEMENT, accessed
 from adc.passes.analysis.machine import machine
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
@@ -110,7 +110,7 @@ class _Group:
             return clears or is_cold(op.parent)
         if around.attrs.get(BY_LANES):
             lane = around.regions[0].args[0]
-            factor, rest = self.forms.of(op.operands[ELEMENT[op.opdef] + 1]).split(self.forms.symbol(lane))
+            factor, rest = self.forms.of(accessed(op)[1]).split(self.forms.symbol(lane))
             if factor == Form.number(1) and all(c % self.width == 0 for c in rest.terms.values()):
                 self.blocks[op] = Form({m: c // self.width for m, c in rest.terms.items()}), lane
         return True

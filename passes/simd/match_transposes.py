@@ -22,8 +22,8 @@ from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.cold import walk_warm
-from adc.passes.analysis.kinds import TERMINATORS
-from adc.passes.building import parallel_loop, strip
+from adc.passes.analysis.kinds import TERMINATORS, accessed
+from adc.passes.building import parallel_loop, strip, window
 from adc.passes.rewrite import put_instead
 
 FEW = 8  # iterations of a loop that is not worth a tile
@@ -83,11 +83,11 @@ def _match(nest: Op) -> _Transpose | None:
         return None
     if any(inside(memref, nest) for memref in (load.operands[0], store.operands[1])):
         return None
-    fastest = [_fastest(memref, at, loops, nest) for memref, at in (_place(load), _place(store))]
+    fastest = [_fastest(memref, at, loops, nest) for memref, *at in map(accessed, accesses)]
     rows, columns = fastest
     if rows is None or columns is None or rows is columns:
         return None
-    if any(not {rows, columns} <= {_mover(v, loops, nest) for v in _place(access)[1]} for access in accesses):
+    if any(not {rows, columns} <= {_mover(v, loops, nest) for v in accessed(access)[1:]} for access in accesses):
         return None  # what is loaded is repeated along one of them
     if any((n := _iterations(loop)) is not None and n < FEW for loop in (rows, columns)):
         return None
@@ -100,11 +100,6 @@ def _inner(loop: Op) -> Op | None:
         return None
     found = [op for op in loop.regions[0].ops if op.opdef not in _BESIDE]
     return found[0] if len(found) == 1 and found[0].opdef is ops.parallel else None
-
-
-def _place(access: Op) -> tuple[Value, Sequence[Value]]:
-    memref, *at = access.operands if access.opdef is ops.load else access.operands[1:]
-    return memref, at
 
 
 def _iterations(loop: Op) -> int | None:
@@ -195,13 +190,10 @@ def _copy(one: _Transpose, starts: dict[Op, Value], counts: dict[Op, Value], map
 
 def _window(access: Op, one: _Transpose, counts: dict[Op, Value], mapping: Mapping) -> Value:
     """The part of an array that an access goes through, as a matrix of rows of the target."""
-    memref, at = _place(access)
+    memref, *at = accessed(access)
     moved = [_mover(v, one.loops, one.loops[0]) for v in at]
     sizes = [counts[m] if isinstance(m, Op) and m in counts else const_index(1) for m in moved]
     dropped = tuple(k for k, m in enumerate(moved) if m not in counts)
-    steps = (1,) * len(at)
-    offsets = [mapping.get(v, v) for v in at]
-    operands = [memref, *offsets, *sizes, *map(const_index, steps)]
-    view = build(ops.subview, operands, {"static_steps": steps, "dropped": dropped}).result
+    view = window(memref, [mapping.get(v) or v for v in at], sizes, dropped)
     first = next(m for m in moved if m in counts)
     return view if first is one.rows else ops.transpose(view, permutation=(1, 0))

@@ -4,8 +4,8 @@ In ``for each i: for each j: b[i, j] = f(a[i, j], c[j])`` the inner loop fills n
 ``coalesce-loops`` cannot join the two: all rows are combined with the same ``c``. So ``c`` is written into a buffer
 several times, one behind the other, and the nest goes through as many rows at a time: ``for each period p: for each k:
 b[p + k] = f(a[p + k], several_c[k])``. Where the reverse sweep adds to elements of a row, ``d[j] += a[i, j]``, it adds
-to a buffer of as many rows, whose columns are added to ``d`` at the end. Rows that are long enough are in the buffer
-once: so there is one nest for rows of any length.
+to a buffer of as many rows, which are added to ``d`` at the end. Rows that are long enough, or few, are accessed as
+they are, by the same nest.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extents import Extents, shadowed
-from adc.passes.analysis.kinds import ELEMENT, ELEMENT_WRITES, PURE, TERMINATORS
+from adc.passes.analysis.kinds import ELEMENT, ELEMENT_WRITES, PURE, TERMINATORS, accessed
 from adc.passes.analysis.machine import machine
-from adc.passes.building import either, loop_of, parallel_loop, strip, window
+from adc.passes.building import chosen, loop_of, parallel_loop, strip, window
 from adc.passes.rewrite import put_instead, replace_op
-from adc.passes.simd.coalesce_loops import access_row, alone_in, as_row, is_plain
+from adc.passes.simd.coalesce_loops import access_row, alone_in, as_row, dimensions, is_plain
 
 _DONE = PURE | TERMINATORS | {ops.if_}
 
@@ -87,20 +87,16 @@ class _Nest:
 
     def has_rows(self, memory: Memory) -> bool:
         """Whether there are such rows, and nothing but elements of them and of rows that follow each other."""
-        i, j = self.outer.regions[0].args[0], self.counter
-        found: dict[Op, list[int | None]] = {}
-        for which, counter in enumerate((i, j)):
-            for user, position in counter.uses:
-                array = ELEMENT.get(user.opdef)
-                if array is None or position <= array or found.setdefault(user, [None, None])[which] is not None:
-                    return False
-                found[user][which] = position - array - 1
+        rows, elements = dimensions(self.outer.regions[0].args[0]), dimensions(self.counter)
+        if rows is None or elements is None or not rows.keys() <= elements.keys():
+            return False
         width = self.extents.all_equal_at(self.inner.operands[1], self.outer)
-        for access, (row, element) in found.items():
-            memref, *at = access.operands[ELEMENT[access.opdef] :]
+        for access, element in elements.items():
+            row = rows.get(access)
+            memref, *at = accessed(access)
             t = memref.type
             assert isinstance(t, MemRefType)
-            if isinstance(t.element, MemRefType) or inside(memref, self.outer) or element is None:
+            if isinstance(t.element, MemRefType) or inside(memref, self.outer):
                 return False
             if self.extents.shape(memref)[element] not in width:
                 return False
@@ -108,7 +104,8 @@ class _Nest:
                 if (element != t.rank - 1) if t.strides is None else t.strides[element] != 1:
                     return False
                 # What some iterations may access all can: the row has as many elements as there are iterations.
-                if any(v is not j and inside(v, self.outer) for v in at) or access.parent is not self.inner.regions[0]:
+                always = access.parent is self.inner.regions[0]
+                if not always or any(v is not self.counter and inside(v, self.outer) for v in at):
                     return False
                 self.same[access] = element
             elif element != row + 1 or t.strides is not None:
@@ -124,20 +121,16 @@ class _Nest:
         for store, row in self.along.items():
             if store.opdef in ELEMENT_WRITES:
                 for other, of_other in self.along.items():
-                    a, b = _array(store), _array(other)
+                    a, b = accessed(store)[0], accessed(other)[0]
                     if row != of_other if a is b else memory.may_overlap(a, b):
                         return False
         return True
-
-    def row(self, access: Op) -> tuple[Value, ...]:
-        """What the same row is accessed by: an array and subscripts, among them the counter."""
-        return access.operands[ELEMENT[access.opdef] :]
 
     def _may_copy(self, memory: Memory) -> bool:
         """Whether the rows that are read stay as they are, and the others are added to in any order."""
         by_array: dict[Value, list[Op]] = {}
         for access in self.same:
-            by_array.setdefault(access.operands[ELEMENT[access.opdef]], []).append(access)
+            by_array.setdefault(accessed(access)[0], []).append(access)
         for memref, accesses in by_array.items():
             if all(op.opdef is ops.load for op in accesses):
                 if memory.may_write(self.outer, memref):
@@ -152,13 +145,13 @@ class _Nest:
         """Whether all are to one row of an array that nothing else in the nest accesses, and add to its elements."""
         block, own = self.inner.regions[0], set(accesses)
         order = [op for op in block.ops if op in own]
-        if len({tuple(op.operands[ELEMENT[op.opdef] + 1 :]) for op in accesses}) != 1 or len(order) % 2:
+        if len({tuple(accessed(op)[1:]) for op in accesses}) != 1 or len(order) % 2:
             return False
         if not all(_adds(load, store) for load, store in zip(order[::2], order[1::2], strict=True)):
             return False
         memref = order[0].operands[0]
         others = (op for op in block.walk() if op.opdef in ELEMENT and op not in own)
-        return not any(memory.may_overlap(memref, op.operands[ELEMENT[op.opdef]]) for op in others)
+        return not any(memory.may_overlap(memref, accessed(op)[0]) for op in others)
 
 
 def _adds(load: Op, store: Op) -> bool:
@@ -183,9 +176,9 @@ def _repeat(nest: _Nest, least: int, long: int) -> None:
     with insert_at(Block(), outer.loc) as made:
         lower, upper = outer.operands[:2]
         size, number, copies = _cut(ops.subi(upper, lower), width, least, long)
-        of_row = {nest.row(access): access for access in nest.same}
+        of_row = {accessed(access): access for access in nest.same}
         several = {row: _several(nest, access, copies, least + long) for row, access in of_row.items()}
-        rows = {_array(access): as_row(_array(access), first, 2) for access, first in nest.along.items()}
+        rows = {accessed(access)[0]: as_row(accessed(access)[0], first, 2) for access, first in nest.along.items()}
         limits = [const_index(0), number, const_index(1)]
     args = outer.regions[0].args
     periods, elements = Block([v.type for v in args], [v.hint for v in args]), Block([index], [nest.counter.hint])
@@ -200,9 +193,9 @@ def _repeat(nest: _Nest, least: int, long: int) -> None:
     with insert_at(elements, inner.loc):
         at = ops.addi(start, elements.args[0])
     for access, dimension in nest.along.items():
-        access_row(access, rows[_array(access)], dimension, 2, at)
+        access_row(access, rows[accessed(access)[0]], dimension, 2, at)
     for access in nest.same:
-        row = nest.row(access)
+        row = accessed(access)
         access_row(access, several[row], 0, len(row) - 1, elements.args[0])
     elements.set_ops([*elements.ops, *inner.regions[0].ops])
     inner.regions[0].set_ops([])
@@ -222,24 +215,19 @@ def _repeat(nest: _Nest, least: int, long: int) -> None:
 def _cut(count: Value, width: Value, least: int, long: int) -> Sequence[Value]:
     """Append how many rows a period has, of ``count``, how many periods there are, and how often rows are repeated: not
     at all if a period is one row, which is itself used then. Divisions take as long as a nest over few elements."""
-    several, alone = Block(), Block()
-    with insert_at(several):
+
+    def several() -> Sequence[Value]:
         size = ops.ceildivsi(const_index(least), ops.maxsi(width, const_index(1)))
-        build(ops.yield_, [size, ops.ceildivsi(count, size), size])
-    with insert_at(alone):
-        build(ops.yield_, [const_index(1), count, const_index(0)])
+        return size, ops.ceildivsi(count, size), size
+
     many = ops.cmpi(ops.muli(count, width), const_index(least * WORTH), predicate="sge")
     pays = ops.andi(ops.cmpi(width, const_index(long), predicate="slt"), many)
-    return build(ops.if_, [pays], {}, [index, index, index], [several, alone]).results
-
-
-def _array(access: Op) -> Value:
-    return access.operands[ELEMENT[access.opdef]]
+    return chosen(pays, several, lambda: (const_index(1), count, const_index(0)))
 
 
 def _several(nest: _Nest, access: Op, times: Value, room: int) -> Value:
     """Append a buffer with the row ``times`` times, or if it is added to with as many zeros. None is the row itself."""
-    memref, *at = nest.row(access)
+    memref, *at = accessed(access)
     t = memref.type
     assert isinstance(t, MemRefType)
     width, counter = nest.inner.operands[1], nest.counter
@@ -259,7 +247,8 @@ def _several(nest: _Nest, access: Op, times: Value, room: int) -> Value:
 
     parallel_loop(zero, times, fill_row)
     length = ops.muli(times, width)
-    return either(ops.cmpi(times, zero, predicate="sgt"), window(buffer, [zero], [length]), row)
+    repeated, here = ops.cmpi(times, zero, predicate="sgt"), window(buffer, [zero], [length])
+    return chosen(repeated, lambda: (here,), lambda: (row,))[0]
 
 
 def _add_up(nest: _Nest, memref: Value, at: Sequence[Value], buffer: Value, times: Value) -> None:

@@ -25,6 +25,7 @@ from adc.ir.types import index
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.machine import machine
+from adc.passes.building import chosen
 from adc.passes.rewrite import put_instead
 from adc.passes.simd.scalar_expansion import Expansion
 from adc.passes.simd.side_by_side import Lanes, choose, outermost
@@ -126,18 +127,12 @@ def _either(loop: Op, blocks: Value, full: _Body, rests: _Blocks) -> _Body:
     """What appends one of the full ``blocks``, or, as the next one, all the rest."""
     kinds = loop.regions[0].terminator.attrs["kinds"]
 
-    def rest(_: Value) -> Sequence[Value]:
+    def rest() -> Sequence[Value]:
         neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(kinds, loop.results, strict=True)]
         return rests.append(loop, neutral, {k: v for k, v in loop.attrs.items() if k not in ("threads", PRIVATE)})
 
     def append(number: Value) -> Sequence[Value]:
-        bodies = []
-        for way in (full, rest):
-            body = Block()
-            with insert_at(body):
-                build(ops.yield_, way(number))
-            bodies.append(body)
         is_full = ops.cmpi(number, blocks, predicate="slt")
-        return build(ops.if_, [is_full], {}, [r.type for r in loop.results], bodies).results
+        return chosen(is_full, lambda: full(number), rest)
 
     return append

@@ -23,7 +23,7 @@ from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.integers import Integers
-from adc.passes.analysis.kinds import COUNTED, ELEMENT, TARGET
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, TARGET, accessed
 from adc.passes.analysis.nests import (
     Box,
     copy_outside,
@@ -118,7 +118,7 @@ class _FirstWrites:
             return False
         if op.opdef is not ops.copy and op.opdef not in ELEMENT:
             return True
-        arrays = op.operands if op.opdef is ops.copy else [op.operands[ELEMENT[op.opdef]]]
+        arrays = op.operands if op.opdef is ops.copy else [accessed(op)[0]]
         return any(self._memory.may_overlap(array, memref) for array in arrays)
 
     def _is_whole(self, memref: Value) -> bool:
@@ -136,7 +136,7 @@ class _FirstWrites:
         if not accesses:
             return False
         first = accesses[0]
-        subscripts = first.operands[ELEMENT[first.opdef] + 1 :]
+        subscripts = accessed(first)[1:]
         if not subscripts:  # one element, which a loop goes through more than once
             return False
         body = loop_body_of(first)
@@ -159,7 +159,7 @@ class _FirstWrites:
                 return False
         for access in accesses:
             place = place_in(body, access)
-            if place is None or access.operands[ELEMENT[access.opdef] + 1 :] != subscripts:
+            if place is None or accessed(access)[1:] != subscripts:
                 return False
         if first.opdef is ops.store and first.parent is body:
             self._fill_around(loop, memref, initial, box)

@@ -14,7 +14,7 @@ from adc.ir import ops
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.nesting import place_in
 from adc.passes.analysis.integers import Integers
-from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.analysis.kinds import accessed
 from adc.passes.analysis.lifetimes import users_of
 from adc.passes.analysis.nests import is_visible, loop_body_of, loops_between, match_counters
 from adc.passes.rewrite import put_instead
@@ -83,7 +83,7 @@ def _by_element(nest: Op, of_old: list[Op], of_new: list[Op]) -> bool:
     if match_counters(loops, subscripts, Integers()) is None:
         return False
     places = {op: place_in(block, op) for op in accesses}
-    if any(p is None or op.operands[ELEMENT[op.opdef] + 1 :] != subscripts for op, p in places.items()):
+    if any(p is None or accessed(op)[1:] != subscripts for op, p in places.items()):
         return False
     reads, writes = ([block.ops.index(p) for op in some if (p := places[op])] for some in (of_old, stores))
     return max(reads) < min(writes)
