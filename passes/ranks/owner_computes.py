@@ -143,27 +143,53 @@ class _Function:
         for op in block.ops:
             try:
                 if op.regions and op.opdef is not ops.parallel and not self._is_nest(op):
-                    for region in op.regions:
-                        self._plan(region, certain=certain and op.opdef is not ops.if_)
+                    self._plan_regions(op, certain=certain)
                 elif self.layouts.touches(op):
-                    self._plan_op(op)
+                    try:
+                        self._plan_op(op)
+                    except CompileTypeError:
+                        if not op.regions or not self._may_be_steps(op):
+                            raise
+                        del self._steps[op]
+                        self._plan_regions(op, certain=certain)
             except CompileTypeError as error:
                 if certain:
                     raise
                 self._steps[op] = _Step(refused=error)
 
+    def _plan_regions(self, op: Op, *, certain: bool) -> None:
+        for region in op.regions:
+            self._plan(region, certain=certain and op.opdef is not ops.if_)
+
     def _is_nest(self, op: Op) -> bool:
-        """Whether a loop runs over elements of arrays that are shared out."""
+        """Whether a loop runs over elements of arrays that are shared out, and hands none of them on."""
         if op.opdef not in COUNTED:
             return False
-        nest, counter = Nest(op, self.layouts), op.regions[0].args[0]
-        for each in (*nest.loads, *nest.stores):
-            if inside(each.array, op) or each.at is None:
-                continue
-            for axis, form in zip(self.layouts.of(each.array), each.at, strict=True):
-                if axis != NONE and any(symbol.value is counter for symbol in form.symbols()):
-                    return True
-        return False
+        nest = Nest(op, self.layouts)
+        if any(self._is_handed_on(each, op) for each in (*nest.loads, *nest.writes)):
+            return False
+        return any(self._moves(op, each) for each in (*nest.loads, *nest.stores))
+
+    def _may_be_steps(self, op: Op) -> bool:
+        """Whether a loop stores elements that are shared out and that its counter does not move: then it may as well be
+        one over steps, with a series of numbers that happens to have about the grid's extent."""
+        stores = Nest(op, self.layouts).stores
+        return op.opdef is ops.for_ and any(self.layouts.is_shared(s.array) and not self._moves(op, s) for s in stores)
+
+    def _moves(self, loop: Op, each: Access) -> bool:
+        """Whether the counter of a loop moves a subscript along an axis that is shared out."""
+        if inside(each.array, loop) or each.at is None:
+            return False
+        counter = loop.regions[0].args[0]
+        pairs = zip(self.layouts.of(each.array), each.at, strict=True)
+        return any(axis != NONE and any(s.value is counter for s in form.symbols()) for axis, form in pairs)
+
+    def _is_handed_on(self, each: Access, op: Op) -> bool:
+        """Whether an array that is shared out has another name inside of an operation."""
+        if not inside(each.array, op):
+            return False
+        outside = any(not inside(root, op) for root in self.layouts.roots(each.array))
+        return outside and self.layouts.may_share(each.array)
 
     def _plan_op(self, op: Op) -> None:
         if op.opdef in _HARMLESS or is_same(op):
@@ -173,6 +199,13 @@ class _Function:
                 raise kinds.NOT_DISTRIBUTED("this needs whole arrays, and they are shared out among ranks", inner.loc)
         step = self._steps[op] = _Step()
         nest = Nest(op, self.layouts)
+        for each in nest.writes:
+            if self._is_handed_on(each, op):
+                raise kinds.NOT_DISTRIBUTED(
+                    "it cannot be told which array this writes to, of those that are shared out",
+                    each.op.loc,
+                    help="choose the array in front of the loop",
+                )
         if op.opdef is ops.load and self._is_own(op):
             return
         pairs: list[tuple[Access | None, Access]] = []
