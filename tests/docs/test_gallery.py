@@ -49,6 +49,10 @@ PROGRAMS = {
     "meta_gradients": Small(lambda p: p["after"] < 0.8 * p["before"], {"STEPS": 6, "TASKS": 6, "ROUNDS": 40}),
     "network": Small(lambda p: p["losses"][-1] < 0.9 * p["losses"][0], {"POINTS": 60, "WIDTH": 8, "EPOCHS": 40}),
     "ode_fit": Small(lambda p: near(p["found"].x, p["truth"], 0.15), {"EVERY": 25, "H": 0.04}),
+    "optimisers": Small(
+        lambda p: all(curve[-1] < 0.05 * curve[0] for curve in p["curves"].values()),
+        {"HOURS": 30, "STEPS": 100},
+    ),
     "pendulum": Small(lambda p: abs(np.cos(p["angle"]) + 1.0) < 0.1, {"TIMES": 80, "H": 0.015}),
     "three_bodies": Small(lambda p: p["result"].fun < 1e-8, {"STEPS": 120, "ITERATIONS": 40}),
     "topology": Small(lambda p: p["mean_temperature"](p["density"], 3.0) < 0.5 * p["first"], {"N": 12, "ROUNDS": 8}),
