@@ -51,9 +51,10 @@ def _told(part: Any) -> bytes:
     return hashlib.blake2b(repr(_facts(part)).encode(), digest_size=BYTES).digest()
 
 
-def version(fn: Any) -> object:
-    """What a function is made of, and the functions, numbers and arrays that it and these name: those of modules, and
-    what they captured."""
+def version(fn: Any, inside: tuple[int, ...] = ()) -> object:
+    """What a function is made of, and the functions, numbers, arrays and objects that it and these name: those of
+    modules, and what they captured. ``inside``: what is being told already."""
+    inside = (*inside, id(fn))
     todo: list[Any] = [fn]
     seen: dict[int, Any] = {}
     found: list[object] = []
@@ -64,16 +65,18 @@ def version(fn: Any) -> object:
         seen[id(fn)] = fn
         if isinstance(fn, functools.partial):
             given = [*fn.args, *fn.keywords.values()]
-            found.append(_facts((fn.args, fn.keywords)))
+            found.append(_facts((fn.args, fn.keywords), inside))
             todo += [fn.func, *filter(callable, given)]
         elif isinstance(fn, types.MethodType):
+            found.append(_facts(fn.__self__, inside))
             todo.append(fn.__func__)
         elif not isinstance(fn, types.FunctionType):
+            found.append(_facts_of_object(fn, inside))
             todo += [fn.__wrapped__] if hasattr(fn, "__wrapped__") else []
         elif not is_of_library(fn):
             named = dict(_named(fn))
-            defaults = _facts((fn.__defaults__, fn.__kwdefaults__))
-            captured = [(k, _facts(v)) for k, v in named.items() if not callable(v)]
+            defaults = _facts((fn.__defaults__, fn.__kwdefaults__), inside)
+            captured = [(k, _facts(v, inside)) for k, v in named.items() if not callable(v)]
             found.append((fn.__qualname__, _facts_of_code(fn.__code__), defaults, captured))
             todo += [v for v in named.values() if callable(v)]
     return np.__version__, sys.version_info[:2], found
@@ -83,28 +86,34 @@ _NUMBERS = (bool, int, float, complex, str)
 
 
 def _named(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    for name, attribute in _global_names(fn.__code__):
-        if name in fn.__globals__:
+    """What code reads by name: of a module or an object, the attributes that it takes, where it has these itself."""
+    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+    for name, attribute in _read(fn.__code__):
+        if name in cells:
+            try:
+                value = cells[name].cell_contents
+            except ValueError:  # has no value yet
+                continue
+        elif name in fn.__globals__:
             value = fn.__globals__[name]
-            yield name, value
-            if isinstance(value, types.ModuleType) and attribute in vars(value):
-                yield f"{name}.{attribute}", vars(value)[attribute]
-    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # has no value yet
+        else:
             continue
+        if attribute in getattr(value, "__dict__", {}) and not isinstance(value, type):
+            yield f"{name}.{attribute}", vars(value)[attribute]
+        else:
+            yield name, value
 
 
 @functools.lru_cache(1024)
-def _global_names(code: types.CodeType) -> tuple[tuple[str, str], ...]:
-    """The globals that code reads, each with the attribute that it takes of it, or nothing."""
+def _read(code: types.CodeType) -> tuple[tuple[str, str], ...]:
+    """The globals and captured variables that code reads, each with the attribute that it takes of it, or nothing."""
     found: dict[tuple[str, str], None] = {}
     for each in texts.within(code):
         steps = [step for step in dis.get_instructions(each) if step.opname != "EXTENDED_ARG"]
         for step, after in itertools.pairwise(steps):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
                 found[step.argval, after.argval if after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""] = None
+    found.update(dict.fromkeys((name, "") for name in code.co_freevars if not any(name == known for known, _ in found)))
     return tuple(found)
 
 
@@ -113,19 +122,31 @@ def _facts_of_code(code: types.CodeType) -> str:
     return hashlib.sha256(repr(texts.facts(code)).encode()).hexdigest()
 
 
-def _facts(x: Any) -> object:
-    """What tells one value from others. Of objects of unknown kinds that is their type."""
+def _facts(x: Any, inside: tuple[int, ...] = ()) -> object:
+    """What tells one value from others. ``inside``: what is being told already, which may contain itself."""
     if isinstance(x, np.ndarray):
         return x.shape, str(x.dtype), _sum(x) if x.dtype.kind in "biufc" else None
-    if isinstance(x, Mapping):
-        return type(x).__name__, [(_facts(key), _facts(value)) for key, value in x.items()]
-    if isinstance(x, Sequence) and not isinstance(x, str | bytes):
-        return type(x).__name__, [_facts(item) for item in x]
-    if is_dataclass(x) and not isinstance(x, type):
-        return type(x).__name__, [_facts(getattr(x, each.name)) for each in fields(x)]
     if x is None or isinstance(x, (*_NUMBERS, bytes, np.generic, np.dtype)):
         return type(x).__name__, repr(x)
-    return type(x).__name__
+    if id(x) in inside:
+        return type(x).__name__, inside[::-1].index(id(x))
+    inside = (*inside, id(x))
+    if isinstance(x, Mapping):
+        return type(x).__name__, [(_facts(key, inside), _facts(value, inside)) for key, value in x.items()]
+    if isinstance(x, Sequence):
+        return type(x).__name__, [_facts(item, inside) for item in x]
+    if is_dataclass(x) and not isinstance(x, type):
+        return type(x).__name__, [_facts(getattr(x, each.name), inside) for each in fields(x)]
+    if isinstance(x, types.FunctionType | types.MethodType | functools.partial) or hasattr(x, "__wrapped__"):
+        return version(x, inside[:-1])
+    return _facts_of_object(x, inside)
+
+
+def _facts_of_object(x: Any, inside: tuple[int, ...]) -> object:
+    """The type of an object, and, where that is one of the user's, its attributes."""
+    plain = isinstance(x, types.SimpleNamespace) or not is_of_library(type(x))
+    attributes = getattr(x, "__dict__", {}) if plain and not isinstance(x, type | types.ModuleType) else {}
+    return type(x).__name__, [(name, _facts(value, inside)) for name, value in sorted(attributes.items())]
 
 
 def _sum(x: Any) -> int:
