@@ -25,11 +25,11 @@ TOLERANCE = 1e-9
 REFUSED = ("each rank would need", "the same loop computes", "cannot be told", "too small to be shared", "whole arrays")
 
 
-def layouts(count: int, rank: int) -> list[tuple[int, ...]]:
-    """Along one axis, and along two if there are so many."""
-    rest = [1] * (rank - 1)
+def layouts(count: int, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Along one axis, and along two if there are so many, and the second has more than one element."""
+    rest = [1] * (len(shape) - 1)
     found = [(count, *rest)]
-    if rank > 1 and count % 2 == 0:
+    if len(shape) > 1 and count % 2 == 0 and shape[1] > 1:
         found.append((2, count // 2, *rest[1:]))
     return found
 
@@ -78,7 +78,7 @@ def _check(text: str, leaves: list[Any], wrt: tuple[int, ...], shape: tuple[int,
         _follows(one[1], gradient, "the gradient on one rank")
         same = bits(one) == bits((value, gradient))
         for count in counts:
-            for ranks in layouts(count, len(shape)):
+            for ranks in layouts(count, shape):
                 try:
                     found = _on(count, ranks, function, leaves, shape)
                 except errors.CompileTypeError as error:
