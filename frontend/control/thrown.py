@@ -125,6 +125,8 @@ def again(frame: Frame, raised: AbstractValue) -> None:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 _OWN = {"ShapeError": ValueError, "BoundsError": IndexError}
+_LIMITS = ("64 bits", "too large to convert", "would be a float")
+"""What adc's integers cannot hold, and Python's can: no handler of the program takes these."""
 
 
 def _class_of(op: Op) -> type[Exception] | None:
@@ -134,8 +136,8 @@ def _class_of(op: Op) -> type[Exception] | None:
     if op.opdef is not ops.assert_ or op.attrs["message"] == KEPT:
         return None
     error, message = str(op.attrs["error"]), op.attrs["message"]
-    if error == "OverflowError" and isinstance(message, str) and "64 bits" in message:
-        return None  # of adc's integers, not of Python's
+    if isinstance(message, str) and any(limit in message for limit in _LIMITS):
+        return None
     return _OWN.get(error) or class_of(error)
 
 

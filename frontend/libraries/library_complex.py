@@ -25,11 +25,11 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.forms import COMPLEX
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
 from adc.frontend.libraries.rules import Rule, apply, positional, strong
 from adc.frontend.numeric import complex_functions, complexes
 from adc.frontend.numeric.complex_functions import PAIRS, parts
 from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, cast, complex_like, complex_of, convert, kind
+from adc.frontend.numeric.float_tests import is_finite, is_inf, is_nan
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const

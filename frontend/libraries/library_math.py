@@ -10,26 +10,14 @@ from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple, is_st
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
-from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.float_tests import is_finite, is_inf, is_nan
 from adc.frontend.numeric.handled import check_divisor, in_domain
+from adc.frontend.numeric.powers import float_power
 from adc.frontend.prelude import python_math
 from adc.ir import ops
-from adc.ir.arith import const
 from adc.ir.core import Value
 from adc.ir.types import f64, i64
-
-
-def is_nan(x: Value) -> Value:
-    return ops.cmpf(x, x, predicate="uno")
-
-
-def is_inf(x: Value) -> Value:
-    return ops.cmpf(ops.absf(x), const(math.inf, x.type), predicate="oeq")
-
-
-def is_finite(x: Value) -> Value:
-    return ops.cmpf(ops.absf(x), const(math.inf, x.type), predicate="olt")
 
 
 def _to_integer(function: Callable[[float], int], emit: Callable[[Value], Value]) -> Callable[..., AbstractValue]:
@@ -74,8 +62,9 @@ def _pow(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
     known = fold(math.pow, [x, y])
     if known is not None:
         return known
-    power = y if isinstance(y, Static) else Scalar(convert(as_scalar(y), f64), f64)
-    return scalars.binary("**", Scalar(convert(as_scalar(x), f64), f64), power)
+    base, exponent = (convert(as_scalar(a), f64) for a in (x, y))
+    result = float_power(base, exponent, y.value if is_static_number(y) else None)  # type: ignore[attr-defined]
+    return Scalar(in_domain("pow", [base, exponent], result), f64)
 
 
 def _fma(x: Value, y: Value, z: Value) -> Value:
@@ -96,11 +85,26 @@ def _in_python(own: Callable[..., Any]) -> Rule:
     return rule
 
 
+def _hypot(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    if len(args) == 2:
+        return on_python_floats("hypot", math.hypot, ops.hypot, 2)(frame, args, kwargs)
+    return _in_python(python_math.hypot)(frame, args, kwargs)
+
+
+def _ldexp(frame: Frame, x: AbstractValue, i: AbstractValue) -> AbstractValue:
+    result = _in_python(python_math.ldexp)(frame, [x, i], {})
+    if isinstance(result, Static):
+        return result
+    return Scalar(in_domain("ldexp", [convert(as_scalar(x), f64)], as_scalar(result).value), f64)
+
+
 TABLE: dict[Any, Rule] = {
     **{getattr(math, own.__name__): _in_python(own) for own in python_math.FUNCTIONS},
     **{getattr(math, kind.math): _of(kind) for kind in FUNCTIONS if kind.math and hasattr(math, kind.math)},
+    math.hypot: _hypot,
     math.log: positional("math.log", range(1, 3), _log),
     math.pow: positional("math.pow", 2, _pow),
+    math.ldexp: positional("math.ldexp", 2, _ldexp),
     math.isnan: predicate("isnan", math.isnan, is_nan, weak=True),
     math.isinf: predicate("isinf", math.isinf, is_inf, weak=True),
     math.isfinite: predicate("isfinite", math.isfinite, is_finite, weak=True),

@@ -28,7 +28,6 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries import float_parts, integer_formulas
 from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.library_builtins import cast_rule
-from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
 from adc.frontend.libraries.rules import (
     Rule,
     apply,
@@ -49,6 +48,7 @@ from adc.frontend.numeric import bits, scalars
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.complex_functions import parts, reciprocal_pair
 from adc.frontend.numeric.convert import as_number, as_scalar, cast, complex_of, convert, kind, limits, nonzero
+from adc.frontend.numeric.float_tests import is_finite, is_inf, is_nan
 from adc.frontend.numeric.repetition import computed_once
 from adc.ir import kinds, ops
 from adc.ir.arith import const

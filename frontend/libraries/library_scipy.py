@@ -20,10 +20,10 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries import scipy_functions
 from adc.frontend.libraries.creation import need_array
 from adc.frontend.libraries.elementary import FUNCTIONS
-from adc.frontend.libraries.library_math import is_finite
 from adc.frontend.libraries.rules import OnScalars, Rule, apply, float_dtype, fold, positional, take
 from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_scalar, convert
+from adc.frontend.numeric.float_tests import is_finite
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc

@@ -79,7 +79,7 @@ def quotient(p: Pair, q: Pair, *, python: bool = False) -> Pair:
     zero, one = const(0.0, c.type), const(1.0, c.type)
     first = ops.cmpf(ops.absf(c), ops.absf(d), predicate="oge")
     large, small = ops.select(first, c, d), ops.select(first, d, c)
-    none = ops.cmpf(large, zero, predicate="oeq")
+    none = ops.andi(ops.cmpf(large, zero, predicate="oeq"), ops.cmpf(small, small, predicate="oeq"))
     if python:
         trap_unless(ops.xori(none, const(True, i1)), "ZeroDivisionError", "complex division by zero")
     ratio = ops.divf(small, ops.select(none, one, large))

@@ -27,7 +27,8 @@ from adc.frontend.data.values import (
 from adc.frontend.elements import from_element, to_element
 from adc.frontend.errors import refuse
 from adc.frontend.forms import COMPLEX
-from adc.frontend.traps import trap_unless
+from adc.frontend.numeric.float_tests import is_finite
+from adc.frontend.traps import handled, trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import as_float, const, const_index, constant_of
 from adc.ir.builder import at_loc, build, current_loc
@@ -240,6 +241,8 @@ def _truncate(s: Scalar, dtype: Type) -> Value:
     fits = ops.andi(
         ops.cmpf(x, const(above, x.type), predicate="olt"), ops.cmpf(x, const(low, x.type), predicate=side)
     )
+    if handled(OverflowError):
+        trap_unless(is_finite(x), "OverflowError", "cannot convert float infinity to integer")
     trap_unless(fits, "OverflowError", "the float {} is too large to convert to an integer", x)
     if dtype != ui64:
         return ops.fptosi(x, type=index)

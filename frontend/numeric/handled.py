@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from functools import reduce
 
 from adc.frontend.numeric.bits import logical_not
+from adc.frontend.numeric.float_tests import is_finite, is_inf, is_nan
 from adc.frontend.traps import handled, trap_unless
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value
 
 BY_ZERO = "division by zero" if sys.version_info >= (3, 14) else "float division by zero"
-_OF_RANGE = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "hypot", "gamma", "lgamma", "ldexp"})
 
 
 def check_divisor(divisor: Value, message: str = BY_ZERO) -> None:
@@ -26,7 +25,7 @@ def check_divisor(divisor: Value, message: str = BY_ZERO) -> None:
 def check_power(base: Value, exponent: Value, result: Value) -> None:
     if handled(ZeroDivisionError):
         zero = const(0.0, base.type)
-        negative = ops.cmpf(exponent, zero, predicate="olt")
+        negative = ops.andi(ops.cmpf(exponent, zero, predicate="olt"), is_finite(exponent))
         fine = ops.ori(ops.cmpf(base, zero, predicate="une"), logical_not(negative))
         message = "zero to a negative power" if sys.version_info >= (3, 14) else _OF_ZERO
         trap_unless(fine, "ZeroDivisionError", (message,))
@@ -39,18 +38,37 @@ _OF_ZERO = "0.0 cannot be raised to a negative power"
 
 def in_domain(name: str, values: Sequence[Value], result: Value) -> Value:
     """The result of a function of ``math``, which raises where it is NaN or infinite and its arguments are not."""
+    if name in _NEVER:
+        return result
     if handled(ValueError):
-        fine = [ops.cmpf(result, result, predicate="oeq"), *(ops.cmpf(v, v, predicate="uno") for v in values)]
+        fine = [ops.cmpf(result, result, predicate="oeq"), *map(is_nan, values)]
         trap_unless(reduce(ops.ori, fine), "ValueError", ("math domain error",))
-    cls, said = (OverflowError, "math range error") if name in _OF_RANGE else (ValueError, "math domain error")
-    if handled(cls):
-        _finite(values, result, cls, said)
+    if handled(ValueError) and name not in _OF_RANGE:
+        elsewhere = [logical_not(_POLES[name](values[0]))] if name in _POLES else []
+        _finite(values, result, ValueError, "math domain error", elsewhere)
+    if handled(OverflowError) and (name in _OF_RANGE or name in _POLES):
+        poles = [_POLES[name](values[0])] if name in _POLES else []
+        _finite(values, result, OverflowError, "math range error", poles)
     return result
 
 
-def _finite(values: Sequence[Value], result: Value, cls: type[Exception], said: str) -> None:
-    """Raise if a result is infinite and no argument is infinite or NaN."""
-    infinite = const(math.inf, result.type)
-    fine = [logical_not(ops.cmpf(ops.absf(result), infinite, predicate="oeq"))]
-    fine += [logical_not(ops.cmpf(ops.absf(v), infinite, predicate="olt")) for v in values]
+def _at_zero(x: Value) -> Value:
+    return ops.cmpf(x, const(0.0, x.type), predicate="oeq")
+
+
+def _not_positive(x: Value) -> Value:
+    return ops.cmpf(x, const(0.0, x.type), predicate="ole")
+
+
+_NEVER = frozenset({"degrees", "radians"})
+_OF_RANGE = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "hypot", "ldexp"})
+_POLES = {"pow": _at_zero, "gamma": _not_positive, "lgamma": _not_positive}
+"""Of functions that are infinite at poles and beyond the largest float: whether an infinite result is a pole."""
+
+
+def _finite(
+    values: Sequence[Value], result: Value, cls: type[Exception], said: str, otherwise: Sequence[Value] = ()
+) -> None:
+    """Raise if a result is infinite, no argument is infinite or NaN, and nothing of ``otherwise`` holds."""
+    fine = [logical_not(is_inf(result)), *otherwise, *(logical_not(is_finite(v)) for v in values)]
     trap_unless(reduce(ops.ori, fine), cls.__name__, (said.replace("{", "{{"),))

@@ -9,7 +9,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.numeric.arithmetic import multiply
 from adc.frontend.numeric.convert import check_fits, convert, in_single, kind, promote, wrap
 from adc.frontend.numeric.handled import check_power
-from adc.frontend.traps import handled, trap_unless
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
@@ -35,15 +35,19 @@ def power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
                 )
             return power(Scalar(convert(x, f64), f64, True), y, exponent)
         return _int_power(x, y, dtype, weak, exponent)
-    whole = exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS
     p = convert(x, dtype)
-    if whole and kind(x.dtype) == 2:
-        result = in_single(lambda v: _small_power(v, int(exponent)), [p])
-    else:
-        result = in_single(ops.powf, [p, convert(y, dtype)])
-    if weak and (handled(ZeroDivisionError) or handled(OverflowError)):
-        check_power(p, convert(y, dtype), result)
+    q = convert(y, dtype)
+    result = float_power(p, q, exponent if kind(x.dtype) == 2 else None)
+    if weak:
+        check_power(p, q, result)
     return Scalar(result, dtype, weak)
+
+
+def float_power(x: Value, y: Value, exponent: Any) -> Value:
+    """``exponent`` is the value of ``y`` if it is known."""
+    if exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS:
+        return in_single(lambda v: _small_power(v, int(exponent)), [x])
+    return in_single(ops.powf, [x, y])
 
 
 def _small_power(x: Value, n: int) -> Value:

@@ -123,4 +123,28 @@ def nextafter(x: Any, y: Any) -> Any:
     return float(np.nextafter(float(x), float(y)))
 
 
-FUNCTIONS = (gcd, lcm, factorial, comb, perm, isqrt, isclose, prod, ldexp, frexp, modf, nextafter)
+def hypot(*coordinates: Any) -> Any:
+    found = 0.0
+    for coordinate in coordinates:
+        found = math.hypot(found, coordinate)
+    return found
+
+
+def dist(p: Any, q: Any, /) -> Any:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    found = 0.0
+    for k in range(len(p)):
+        found = math.hypot(found, p[k] - q[k])
+    return found
+
+
+def ulp(x: Any) -> Any:
+    size = abs(float(x))
+    after = float(np.nextafter(size, math.inf))
+    if math.isinf(after):  # the largest float, or an infinity
+        return size if math.isinf(size) else size - float(np.nextafter(size, 0.0))
+    return after - size
+
+
+FUNCTIONS = (gcd, lcm, factorial, comb, perm, isqrt, isclose, prod, ldexp, frexp, modf, nextafter, dist, ulp)
