@@ -50,6 +50,8 @@ class Tape:
         self._numbers: dict[Op, Value] = {}
         self._extents: dict[tuple[Op, Op], Value] = {}
         self._together: Counter[Block | None] = Counter()
+        self._sides: dict[Value, set[Block]] = {}  # of a branch's result that goes to the record: which sides give it
+        self._further: dict[Value, Value] = {}  # the same value as a result of the branch around
 
     def keep_all(self, values: Sequence[Value]) -> None:
         """Store all that the plan keeps."""
@@ -86,11 +88,15 @@ class Tape:
 
     def _handed_out(self, value: Value, block: Block, home: Block) -> Value:
         """The same as a result of the branches between ``block`` and ``home``, where it is undefined if they are not
-        taken; in a loop it is stored then as well, and zero."""
+        taken; in a loop it is stored then as well, and zero. What two sides hand to a record is one result."""
         outer = value
+        recorded = home is self.func.body and not self.direct and _is_free_to_share(value)
         while block is not home:
             branch = block.parent_op
             assert branch is not None and branch.opdef is ops.if_
+            shared = self._result_of_another_side(branch, block, outer) if recorded else None
+            if shared is not None:
+                return shared
             for region in branch.regions:
                 if region is block:
                     region.terminator.add_operand(outer)
@@ -98,10 +104,26 @@ class Tape:
                     with self.insertions.before(region.terminator):
                         other = ops.undef(type=outer.type) if home is self.func.body else const(0.0, outer.type)
                     region.terminator.add_operand(other)
-            outer = branch.add_result(outer.type, outer.hint)
+            inner, outer = outer, branch.add_result(outer.type, outer.hint)
+            if recorded:
+                self._sides[outer] = {block}
+                self._further[inner] = outer
             assert branch.parent is not None
             block = branch.parent
         return outer
+
+    def _result_of_another_side(self, branch: Op, side: Block, value: Value) -> Value | None:
+        """A result of ``branch`` that other sides gave and ``side`` left undefined now gives ``value`` there too: only
+        one side runs, so the reverse finds in it what its own side kept. Where it goes in the function's own block."""
+        for result in branch.results:
+            if result.type == value.type and side not in self._sides.get(result, (side,)):
+                side.terminator.set_operand(result.index, value)
+                self._sides[result].add(side)
+                self._further[value] = result
+                while result in self._further:
+                    result = self._further[result]
+                return result
+        return None
 
     def _is_kept_always(self, value: Value, block: Block, loop: Op) -> bool:
         """Whether ``value``, computed in ``block``, is kept in all iterations of ``loop``, the innermost around it."""
@@ -186,6 +208,14 @@ def _home(value: Value, anchor: Op | None) -> Block:
     block = anchor.parent if anchor is not None else value.block
     assert block is not None
     return block
+
+
+def _is_free_to_share(value: Value) -> bool:
+    """Whether it may be one result with what another side keeps. Memory that is not the tape's own is not: who frees
+    a buffer could not tell which of the two it is."""
+    if not isinstance(value.type, MemRefType):
+        return True
+    return value.op is not None and value.op.opdef is ops.alloc and TAPE in value.op.attrs
 
 
 def loops_above(block: Block) -> list[Op]:
