@@ -113,7 +113,8 @@ def _read(code: types.CodeType) -> tuple[tuple[str, str], ...]:
         for step, after in itertools.pairwise(steps):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
                 found[step.argval, after.argval if after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""] = None
-    found.update(dict.fromkeys((name, "") for name in code.co_freevars if not any(name == known for known, _ in found)))
+    known = {name for name, _ in found}
+    found.update(dict.fromkeys((name, "") for name in code.co_freevars if name not in known))
     return tuple(found)
 
 

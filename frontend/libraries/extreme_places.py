@@ -10,6 +10,7 @@ from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import layouts, views
 from adc.frontend.numeric.convert import INT64, as_scalar
+from adc.frontend.numeric.float_tests import is_nan
 from adc.frontend.numeric.nests import lazy_of
 from adc.ir import ops
 from adc.ir.arith import const, const_index
@@ -96,7 +97,7 @@ def _loop(count: Value, body: Term, kind: str, start_with: Value) -> Value:
 def _if_hit(x: Value, extreme: Value, number: Value) -> Value:
     """``number`` if ``x`` is the extreme or not a number, else something larger."""
     if x.type.is_float:
-        hit = ops.ori(ops.cmpf(x, extreme, predicate="oeq"), ops.cmpf(x, x, predicate="uno"))
+        hit = ops.ori(ops.cmpf(x, extreme, predicate="oeq"), is_nan(x))
     else:
         hit = ops.cmpi(x, extreme, predicate="eq")
     return ops.select(hit, number, const(INT64.max, index))

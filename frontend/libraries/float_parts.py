@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from adc.frontend.numeric.float_tests import is_finite, is_inf
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value
@@ -57,7 +58,7 @@ def _power_of_two(n: Value) -> Value:
 def frexp(x: Value, *, dtype: Type) -> tuple[Value, Value]:
     """Mantissa and exponent. Zeros, infinities and NaN are their own mantissa."""
     value = _double(x)
-    whole = ops.cmpf(ops.absf(value), const(math.inf, f64), predicate="olt")
+    whole = is_finite(value)
     tiny = ops.cmpf(ops.absf(value), const(2.0**_LEAST, f64), predicate="olt")
     normal = ops.select(tiny, ops.mulf(value, const(2.0**54, f64)), value)
     raised = ops.andi(ops.shrsi(_bits(normal), const(_MANTISSA, index)), const(2 * _BIAS + 1, index))
@@ -70,7 +71,7 @@ def frexp(x: Value, *, dtype: Type) -> tuple[Value, Value]:
 def modf(x: Value, *, dtype: Type) -> tuple[Value, Value]:
     """The fractional and the integral part, both with the sign of the number."""
     whole, zero = ops.trunc(x), const(0.0, x.type)
-    infinite = ops.cmpf(ops.absf(x), const(math.inf, x.type), predicate="oeq")
+    infinite = is_inf(x)
     rest = ops.select(infinite, zero, ops.subf(x, whole))
     return ops.copysign(rest, x), whole
 
@@ -89,7 +90,7 @@ def nextafter(x: Value, y: Value, *, dtype: Type) -> Value:
     found = ops.select(ops.cmpf(x, y, predicate="oeq"), y, found)
     # The difference is exact, and so is the sum, which has the derivative of ``x``; but for infinities and zeros.
     moved = ops.addf(x, ops.stop_gradient(ops.subf(found, x)))
-    infinite = ops.cmpf(ops.absf(x), const(math.inf, x.type), predicate="oeq")
+    infinite = is_inf(x)
     as_it_is = ops.ori(infinite, ops.cmpf(found, zero, predicate="oeq"))
     none = ops.cmpf(x, y, predicate="uno")
     return ops.select(none, ops.addf(x, y), ops.select(as_it_is, found, moved))
@@ -100,7 +101,7 @@ def spacing(x: Value, *, dtype: Type) -> Value:
     beside = _of_bits(ops.addi(_bits(x), const(1, index)), x.type)
     away = ops.subf(beside, x)
     away = ops.select(ops.cmpf(x, const(0.0, x.type), predicate="oeq"), _of_bits(const(1, index), x.type), away)
-    whole = ops.cmpf(ops.absf(x), const(math.inf, x.type), predicate="olt")
+    whole = is_finite(x)
     if x.type == f16:  # where NumPy goes upwards from negative numbers, too
         up = ops.subf(nextafter(x, const(math.inf, f16), dtype=dtype), x)
         away = ops.select(ops.cmpf(x, const(0.0, f16), predicate="olt"), up, away)

@@ -85,10 +85,11 @@ def _in_python(own: Callable[..., Any]) -> Rule:
     return rule
 
 
-def _hypot(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-    if len(args) == 2:
-        return on_python_floats("hypot", math.hypot, ops.hypot, 2)(frame, args, kwargs)
-    return _in_python(python_math.hypot)(frame, args, kwargs)
+def _of_any_number(of_two: Rule, of_others: Rule) -> Rule:
+    def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        return (of_two if len(args) == 2 else of_others)(frame, args, kwargs)
+
+    return rule
 
 
 def _ldexp(frame: Frame, x: AbstractValue, i: AbstractValue) -> AbstractValue:
@@ -101,7 +102,6 @@ def _ldexp(frame: Frame, x: AbstractValue, i: AbstractValue) -> AbstractValue:
 TABLE: dict[Any, Rule] = {
     **{getattr(math, own.__name__): _in_python(own) for own in python_math.FUNCTIONS},
     **{getattr(math, kind.math): _of(kind) for kind in FUNCTIONS if kind.math and hasattr(math, kind.math)},
-    math.hypot: _hypot,
     math.log: positional("math.log", range(1, 3), _log),
     math.pow: positional("math.pow", 2, _pow),
     math.ldexp: positional("math.ldexp", 2, _ldexp),
@@ -109,5 +109,6 @@ TABLE: dict[Any, Rule] = {
     math.isinf: predicate("isinf", math.isinf, is_inf, weak=True),
     math.isfinite: predicate("isfinite", math.isfinite, is_finite, weak=True),
 }
+TABLE[math.hypot] = _of_any_number(TABLE[math.hypot], _in_python(python_math.hypot))
 if hasattr(math, "fma"):
     TABLE[math.fma] = on_python_floats("fma", math.fma, _fma, 3)

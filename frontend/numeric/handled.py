@@ -43,12 +43,12 @@ def in_domain(name: str, values: Sequence[Value], result: Value) -> Value:
     if handled(ValueError):
         fine = [ops.cmpf(result, result, predicate="oeq"), *map(is_nan, values)]
         trap_unless(reduce(ops.ori, fine), "ValueError", ("math domain error",))
+    at_pole = _POLES.get(name)
     if handled(ValueError) and name not in _OF_RANGE:
-        elsewhere = [logical_not(_POLES[name](values[0]))] if name in _POLES else []
+        elsewhere = [] if at_pole is None else [logical_not(at_pole(values[0]))]
         _finite(values, result, ValueError, "math domain error", elsewhere)
-    if handled(OverflowError) and (name in _OF_RANGE or name in _POLES):
-        poles = [_POLES[name](values[0])] if name in _POLES else []
-        _finite(values, result, OverflowError, "math range error", poles)
+    if handled(OverflowError) and (name in _OF_RANGE or at_pole is not None):
+        _finite(values, result, OverflowError, "math range error", [] if at_pole is None else [at_pole(values[0])])
     return result
 
 
