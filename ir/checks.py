@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from adc.ir.core import Block, Op, Value
+from adc.ir.diagnostics import own_class
 from adc.ir.evaluate import normal
 from adc.ir.opdef import OpDef
 from adc.ir.raising import MOST, class_of, places
@@ -73,7 +74,7 @@ def error_kind(op: Op) -> None:
     """``adc.assert`` names an exception, and its message has a place for each value."""
     name, message = op.attrs["error"], op.attrs["message"]
     cls = class_of(name)
-    require(cls is not None or name in ("ShapeError", "BoundsError"), f"no such exception: {name}")
+    require(cls is not None or own_class(name) is not None, f"no such exception: {name}")
     own = isinstance(message, str)
     require(own or cls is not None, f"no such exception: {name}")
     try:

@@ -329,11 +329,13 @@ class InternalError(AdcError, RuntimeError):
 
 _OWN: dict[str, type[AdcError]] = {
     "BoundsError": BoundsError,
+    "ComputedValueError": ComputedValueError,
     "FileError": FileError,
     "FloatingPointError": NotFiniteError,
     "IndexError": BoundsError,
     "MemoryError": OutOfMemoryError,
     "OverflowError": RangeError,
+    "RangeError": RangeError,
     "ShapeError": ShapeError,
     "UnboundLocalError": UnsetError,
     "ValueError": ComputedValueError,
@@ -341,10 +343,16 @@ _OWN: dict[str, type[AdcError]] = {
 }
 
 
+def own_class(name: str) -> type[AdcError] | None:
+    """The class of adc's own that a check names, as ``ShapeError`` does; None if it names one of Python's."""
+    cls = _OWN.get(name)
+    return cls if cls is not None and cls.__name__ == name else None
+
+
 def runtime_error(kind: str, message: str, loc: Loc = UNKNOWN) -> Exception:
     """The exception for a check of adc's own in compiled code that failed.
 
-    ``kind`` is the name of a built-in exception, or ``ShapeError`` or ``BoundsError``; the exception is one of
+    ``kind`` is the name of a built-in exception, or of one of adc's (``own_class``); the exception is one of
     adc's that is that built-in too, where adc has one. What the program itself raises does not come here.
     """
     if kind in _OWN:

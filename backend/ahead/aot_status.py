@@ -11,6 +11,7 @@ from adc.backend.llvm_text import Fragment, c_string
 from adc.backend.lowering.lower_types import register_type
 from adc.backend.support import contexts
 from adc.ir import raising
+from adc.ir.diagnostics import own_class
 from adc.ir.types import Type
 
 if TYPE_CHECKING:
@@ -73,9 +74,7 @@ _TEXTS = {
 # By the names of classes; that of an exception is the status of the first of its bases here.
 _ERRORS = {
     "IndexError": Status.INDEX_ERROR,
-    "BoundsError": Status.INDEX_ERROR,
     "ValueError": Status.VALUE_ERROR,
-    "ShapeError": Status.VALUE_ERROR,
     "ZeroDivisionError": Status.ZERO_DIVISION,
     "MemoryError": Status.NO_MEMORY,
     "AssertionError": Status.ASSERTION,
@@ -89,7 +88,7 @@ _ERRORS = {
 
 
 def _status(error: str) -> Status:
-    cls = raising.class_of(error)
+    cls = raising.class_of(error) or own_class(error)
     names = [error] if cls is None else [base.__name__ for base in cls.__mro__]
     return next((_ERRORS[name] for name in names if name in _ERRORS), Status.ERROR)
 

@@ -20,7 +20,7 @@ from adc.backend.mlir.wide_integers import WideIntegers
 from adc.ir import ops
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Attr, Block, Func, Module, Value
-from adc.ir.diagnostics import AdcError
+from adc.ir.diagnostics import AdcError, own_class
 from adc.ir.raising import class_of
 from adc.ir.types import IntType, Type, f32, i1, index
 
@@ -226,7 +226,7 @@ def _assert(r: Reader, op: Operation) -> Sequence[Value]:
     if bound is not None:
         return []
     error, message = (found[1], found[2] or "") if found is not None else ("AssertionError", text)
-    if class_of(error) is None and error not in ("ShapeError", "BoundsError"):
+    if class_of(error) is None and own_class(error) is None:
         error, message = "AssertionError", text
     build(ops.assert_, [condition], {"error": error, "message": re.sub(r"\{[^}]*\}|[{}]", "...", message)})
     return []

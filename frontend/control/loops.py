@@ -136,7 +136,7 @@ def counted(r: Range) -> Counted:
 def _check_span(start: Value, stop: Value) -> None:
     """Iterations are counted in 64 bits, by the difference of the bounds."""
     fits = ops.fits(stop, start, kind="sub")
-    trap_unless(fits, "OverflowError", "a range from {} to {} is too long for 64 bits", start, stop)
+    trap_unless(fits, "RangeError", "a range from {} to {} is too long for 64 bits", start, stop)
 
 
 def for_range(frame: Frame, stmt: ast.For, r: Range, body: Trace) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from adc.frontend.control.branches import branch, either, trace
 from adc.frontend.control.jumps import NEVER, RAISED
 from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.dims import BOUNDS_ERROR, SHAPE_ERROR
 from adc.frontend.data.values import NONE, AbstractValue, Static, Tuple, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined
@@ -124,9 +125,8 @@ def again(frame: Frame, raised: AbstractValue) -> None:
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
-_OWN = {"ShapeError": ValueError, "BoundsError": IndexError}
-_LIMITS = ("64 bits", "too large to convert", "would be a float")
-"""What adc's integers cannot hold, and Python's can: no handler of the program takes these."""
+_OWN = {SHAPE_ERROR: ValueError, BOUNDS_ERROR: IndexError}
+"""What NumPy raises too. No handler takes the other exceptions of adc's own: Python computes a number there."""
 
 
 def _class_of(op: Op) -> type[Exception] | None:
@@ -135,9 +135,7 @@ def _class_of(op: Op) -> type[Exception] | None:
         return IndexError if op.attrs["check"] else None
     if op.opdef is not ops.assert_ or op.attrs["message"] == KEPT:
         return None
-    error, message = str(op.attrs["error"]), op.attrs["message"]
-    if isinstance(message, str) and any(limit in message for limit in _LIMITS):
-        return None
+    error = str(op.attrs["error"])
     return _OWN.get(error) or class_of(error)
 
 

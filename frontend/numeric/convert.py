@@ -46,7 +46,7 @@ def as_scalar(v: AbstractValue) -> Scalar:
         dtype, weak = number_dtype(v.value)
         if beyond(v):
             with at_loc(v.loc if isinstance(v, LargeLiteral) else current_loc()):
-                trap_unless(const(False, i1), "OverflowError", TOO_LARGE.format(v.value))
+                trap_unless(const(False, i1), "RangeError", TOO_LARGE.format(v.value))
             return Scalar(const(0, index), i64, weak)
         number = _item(v.value)
         if dtype == ui64:  # as the index of the same bits
@@ -243,7 +243,7 @@ def _truncate(s: Scalar, dtype: Type) -> Value:
     )
     if handled(OverflowError):
         trap_unless(is_finite(x), "OverflowError", "cannot convert float infinity to integer")
-    trap_unless(fits, "OverflowError", "the float {} is too large to convert to an integer", x)
+    trap_unless(fits, "RangeError", "the float {} is too large to convert to an integer", x)
     if dtype != ui64:
         return ops.fptosi(x, type=index)
     half = const(2.0**63, x.type)
@@ -264,7 +264,7 @@ _SHOWN = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "shl": "{} << {}
 
 def check_fits(kind: str, p: Value, q: Value) -> None:
     """Python's integers are exact: where 64 bits do not hold what ``kind`` makes of two, it is an OverflowError."""
-    trap_unless(ops.fits(p, q, kind=kind), "OverflowError", TOO_LARGE.format(_SHOWN[kind]), p, q)
+    trap_unless(ops.fits(p, q, kind=kind), "RangeError", TOO_LARGE.format(_SHOWN[kind]), p, q)
 
 
 def check_range(value: Value, dtype: Type) -> None:
@@ -309,7 +309,7 @@ def as_python(s: Scalar) -> Scalar:
     dtype = _WEAK_DTYPES[kind(s.dtype)]
     if s.dtype == ui64:
         fits = ops.cmpi(s.value, const(0, index), predicate="sge")
-        trap_unless(fits, "OverflowError", "an unsigned integer does not fit into 64 bits with a sign")
+        trap_unless(fits, "RangeError", "an unsigned integer does not fit into 64 bits with a sign")
     return Scalar(convert(Scalar(s.value, s.dtype, weak=False), dtype), dtype, weak=True)
 
 

@@ -49,7 +49,7 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
     _check_divisor(q, "integer division or modulo by zero")
     if constant_of(q) in (None, -1):  # the least integer has no opposite
         whole = ops.ori(*(ops.cmpi(v, const(n, index), predicate="ne") for v, n in ((p, INT64.min), (q, -1))))
-        trap_unless(whole, "OverflowError", TOO_LARGE.format("{} // {}"), p, q)
+        trap_unless(whole, "RangeError", TOO_LARGE.format("{} // {}"), p, q)
     return Scalar(ops.floordivsi(p, q), dtype, weak)
 
 

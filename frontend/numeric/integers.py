@@ -32,7 +32,7 @@ def rounded_integer(s: Scalar, places: int) -> Scalar:
         half = power // 2
         if half <= INT64.max:
             ends = (ops.cmpi(n, const(v, index), predicate=p) for v, p in ((-half, "sge"), (half, "sle")))
-            trap_unless(ops.andi(*ends), "OverflowError", TOO_LARGE.format(f"round({{}}, {places})"), n)
+            trap_unless(ops.andi(*ends), "RangeError", TOO_LARGE.format(f"round({{}}, {places})"), n)
         return Scalar(const(0, index), i64)
     step, zero = const(power, index), const(0, index)
     quotient = ops.divsi(n, step)
@@ -44,14 +44,14 @@ def rounded_integer(s: Scalar, places: int) -> Scalar:
     away = ops.ori(ops.cmpi(beside, half_step, predicate="sgt"), tie)
     signed = ops.select(ops.cmpi(rest, zero, predicate="slt"), ops.subi(zero, step), step)
     added = ops.select(away, signed, zero)
-    trap_unless(ops.fits(below, added, kind="add"), "OverflowError", TOO_LARGE.format(f"round({{}}, {places})"), n)
+    trap_unless(ops.fits(below, added, kind="add"), "RangeError", TOO_LARGE.format(f"round({{}}, {places})"), n)
     return Scalar(ops.addi(below, added), i64)
 
 
 def _check_opposite(s: Scalar, shown: str) -> None:
     if s.weak:
         fits = ops.fits(const(0, index), s.value, kind="sub")
-        trap_unless(fits, "OverflowError", TOO_LARGE.format(shown), s.value)
+        trap_unless(fits, "RangeError", TOO_LARGE.format(shown), s.value)
 
 
 def sign_of_integer(x: Value) -> Value:

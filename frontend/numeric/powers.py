@@ -65,7 +65,7 @@ def _int_power(x: Scalar, y: Scalar, dtype: Type, weak: bool, exponent: Any) -> 
     if exponent is None and dtype != ui64:
         trap_unless(
             ops.cmpi(q, const(0, index), predicate="sge"),
-            "ValueError",
+            "ComputedValueError",
             "an integer to the negative integer power {} would be a float; make the base a float",
             q,
         )

@@ -7,6 +7,7 @@ import sys
 import sysconfig
 import tokenize
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -163,6 +164,15 @@ _lock = forks.Lock()
 _files: dict[str, tuple[tuple[str, ...], SourceFile]] = {}
 _KEPT = 64
 
+# What is done on the syntax tree of a file before its functions are traced, in this order, each where there is a node
+# of its kind: most files have none, and a whole tree costs more to visit than to parse.
+_TRANSLATIONS: dict[type[ast.AST], Callable[[ast.Module], ast.Module]] = {
+    ast.ClassDef: with_private_names,
+    ast.Match: without_match,
+    ast.With: without_contexts,
+    ast.NamedExpr: without_assigning_tests,
+}
+
 
 def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
     with _lock:
@@ -171,13 +181,17 @@ def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
             return known[1]
     tree = ast.parse("".join(lines))
     functions: dict[tuple[int, str], list[Node]] = {}
+    kinds: set[type[ast.AST]] = set()
     for node in ast.walk(tree):
+        kinds.add(type(node))
         if isinstance(node, ast.Lambda):
             functions.setdefault((node.lineno, "<lambda>"), []).append(node)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
             functions.setdefault((first, node.name), []).append(node)  # type: ignore[arg-type]
-    without_assigning_tests(without_contexts(without_match(with_private_names(tree))))
+    for kind, translated in _TRANSLATIONS.items():
+        if kind in kinds:
+            translated(tree)
     file = SourceFile(filename, lines, functions)
     with _lock:
         if len(_files) >= _KEPT:

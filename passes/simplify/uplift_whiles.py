@@ -134,7 +134,7 @@ def _beyond(bound: Value, kind: str) -> Value:
     overflow when all is done, and does so at once here."""
     one = const_index(1)
     message = f"the integer {{}} {'+' if kind == 'add' else '-'} {{}} does not fit into 64 bits"
-    build(ops.assert_, [ops.fits(bound, one, kind=kind), bound, one], {"error": "OverflowError", "message": message})
+    build(ops.assert_, [ops.fits(bound, one, kind=kind), bound, one], {"error": "RangeError", "message": message})
     return bound + one if kind == "add" else bound - one
 
 
