@@ -21,7 +21,10 @@ from adc.ir import forks
 # unrolling, unswitching, splitting of call sites, adc has done, or it does not pay: it takes a fifth more time for more
 # code, which is not faster. O1 takes 6 % less time, but after unrolling it does not look what a load finds: code on
 # states of a few numbers takes up to three times as long.
-_PIPELINES = 0, 1, 2, 2
+# For what is written by hand, as the run-time library, none: what is to be inlined says so.
+WRITTEN = -1
+_PIPELINES = {WRITTEN: 0, 0: 0, 1: 1, 2: 2, 3: 2}
+_GENERATION = {WRITTEN: 1, 0: 0, 1: 1, 2: 2, 3: 3}
 
 
 def vectorises(level: int) -> bool:
@@ -30,7 +33,7 @@ def vectorises(level: int) -> bool:
 
 
 class Optimized:
-    """A module after LLVM's pipeline for a level (0 to 3).
+    """A module after LLVM's pipeline for a level (0 to 3, or ``WRITTEN``).
 
     The products are made when they are asked for. ``llvm_ir`` is what the optimiser left, before code
     generation changes it. May be used from several threads. ``kept`` is object code that was made before, ``key`` the
@@ -66,7 +69,7 @@ class Optimized:
     def assembly(self) -> str:
         module = self._take()
         try:
-            with short_code_generation(), kept_machine(self.target, self.level) as machine:
+            with short_code_generation(), kept_machine(self.target, _GENERATION[self.level]) as machine:
                 return str(machine.emit_assembly(module))
         finally:
             module.close()
@@ -82,7 +85,7 @@ class Optimized:
         # Closed here, and not when it is collected: an interrupt that comes while a finaliser runs is lost.
         module = self._take()
         try:
-            with short_code_generation(), kept_machine(self.target, self.level) as machine:
+            with short_code_generation(), kept_machine(self.target, _GENERATION[self.level]) as machine:
                 return emit_object(machine, module)
         finally:
             module.close()
@@ -155,7 +158,7 @@ def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef
 
 def _pass_over(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The module after one run of the pipeline, in an LLVM context of its own: threads may do this at once."""
-    with kept_machine(target, level) as machine:
+    with kept_machine(target, _GENERATION[level]) as machine:
         return _passed_over(text, machine, level)
 
 

@@ -1,8 +1,4 @@
-"""The run-time library of this process: the support and the slots of ``NativeCallable``, compiled once.
-
-It is never unloaded: contexts that outlive a call, and the types made from its slots, may be destroyed when the
-interpreter shuts down.
-"""
+"""The run-time library of this process: addresses of its symbols, and what Python sets, reads and asks of it."""
 
 from __future__ import annotations
 
@@ -16,103 +12,33 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import granted, target
-from adc.backend.library import (
-    array_memory,
-    callable_slots,
-    contents,
-    interrupts,
-    numpy_abi,
-    python_abi,
-    running,
-    stub_helpers,
-    unchanged,
-)
-from adc.backend.optimize import optimize_or_find
-from adc.backend.support import contexts, libraries, products, sorts, team, transposes
+from adc.backend import granted, runtime_units
+from adc.backend.library import array_memory, numpy_abi, python_abi
+from adc.backend.support import contexts
 from adc.ir import forks
 
-_CAPSULE_IR = r"""
-@adc_rt_capsule = constant [12 x i8] c"adc.context\00"
-
-; Destructor of the capsule that owns a context after a forward sweep.
-define void @adc_capsule_destroy(ptr %capsule) {
-  %ctx = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr @adc_rt_capsule)
-  call void @adc_context_give(ptr %ctx)
-  ret void
-}
-"""
-EXPORTS = (
-    *contexts.FUNCTIONS,
-    *contexts.GLOBALS,
-    *interrupts.EXPORTS,
-    *running.EXPORTS,
-    *array_memory.EXPORTS,
-    *unchanged.EXPORTS,
-    *stub_helpers.EXPORTS,
-    *contents.EXPORTS,
-    *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
-    *products.DECLARATIONS,
-    *transposes.DECLARATIONS,
-    *libraries.DECLARATIONS,
-    *libraries.GLOBALS,
-    *team.DECLARATIONS,
-    "adc_capsule_destroy",
-    "adc_rt_capsule",
-)
-SEPARATE = sorts.NAMES
-"""What is exported, too, but compiled by itself when the first program needs it."""
+EXPORTS = tuple(runtime_units.HOMES)
+"""What compiled code may call."""
 
 _HANDLER_NAME = b"mem_handler"  # what NumPy asks for
 _building = forks.Lock()
 
 
 @functools.cache
-def _load() -> dict[str, int]:
+def _check() -> None:
+    """Raise ``ImportError`` where adc cannot run code."""
     if platform.system() not in ("Linux", "Darwin"):
         raise ImportError(f"adc runs code on Linux and macOS, not on {platform.system()} (on Windows, use WSL)")
     python_abi.check()
     numpy_abi.check()
-    signals = interrupts.interrupts_ir(linux=target.host().is_linux)
-    arrays = array_memory.array_memory_ir()
-    own = contexts.support_ir("external", linux=target.host().is_linux)
-    parts = (
-        running.running_ir(),
-        arrays,
-        unchanged.UNCHANGED_IR,
-        stub_helpers.stub_helpers_ir(),
-        contents.contents_ir(),
-        _CAPSULE_IR,
-        callable_slots.TEXT,
-        libraries.LIBRARIES_IR,
-        products.products_ir(target.host()),
-        transposes.transposes_ir(),
-    )
-    openmp = target.openmp() or {}
-    teams = team.team_ir(polls=True) if openmp else ""
-    text = "\n".join((own, signals, *parts, teams))
-    declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS
-    externals = [name for name in (*declarations, *python_abi.OBJECTS, "PyArray_Type") if f"@{name}" in text]
-    declared = "\n".join(declarations.get(n, f"@{n} = external global i8") for n in externals)
-    whole = f'target triple = "{target.host().triple}"\n{text}\n{declared}\n'
-    code = optimize_or_find(whole, target.host(), level=1).object_code
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in externals:
-        abi = numpy_abi if name in (*numpy_abi.DECLARATIONS, "PyArray_Type") else python_abi
-        builder.import_symbol(name, abi.address(name))
-    for name, place in openmp.items():
-        builder.import_symbol(name, place)
-    exports = [name for name in EXPORTS if openmp or name not in team.DECLARATIONS]
-    for name in exports:
-        builder.export_symbol(name)
-    jit = llvm.create_lljit_compiler(target.host().machine(level=0))
-    library = builder.link(jit, "adc_runtime")
-    for kept in (jit, library):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    addresses = {name: library[name] for name in exports}
+
+
+@functools.cache
+def _core() -> dict[str, int]:
+    """The addresses of the part that nearly every call needs, with what this process has set in it."""
+    addresses = runtime_units.addresses(runtime_units.CORE)
     ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = threads_asked()
     ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.main_thread().ident or 0
     handler = ctypes.pythonapi.PyCapsule_New
@@ -124,19 +50,6 @@ def _load() -> dict[str, int]:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=functools.partial(_after_fork, addresses))
     return addresses
-
-
-@functools.cache
-def _sort(name: str) -> int:
-    """The address of a function that sorts."""
-    text = f'target triple = "{target.host().triple}"\n{sorts.sorts_ir(target.host(), [name])}'
-    code = optimize_or_find(text, target.host(), level=1).object_code
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(name)
-    jit = llvm.create_lljit_compiler(target.host().machine(level=0))
-    library = builder.link(jit, name)
-    for kept in (jit, library):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    return int(library[name])
 
 
 def _after_fork(addresses: dict[str, int]) -> None:
@@ -160,12 +73,11 @@ def address(name: str) -> int:
 
     Raises ``KeyError`` for other names.
     """
-    if name in python_abi.DECLARATIONS or name in python_abi.OBJECTS:
-        return python_abi.address(name)
-    if name in numpy_abi.DECLARATIONS or name in numpy_abi.OBJECTS or name == "PyArray_Type":
-        return numpy_abi.address(name)
     with _building:
-        return _sort(name) if name in SEPARATE else _load()[name]
+        _check()
+        if runtime_units.HOMES.get(name, runtime_units.CALLABLE) != runtime_units.CALLABLE:
+            _core()  # what the others call is to be set up
+        return runtime_units.address(name)
 
 
 def symbols(names: Iterable[str]) -> dict[str, int]:

@@ -255,7 +255,7 @@ def imports(text: str) -> list[str]:
     """The symbols that a module with stubs declares and this process provides (``runtime.address``)."""
     names = (*python_abi.DECLARATIONS, *python_abi.OBJECTS, *numpy_abi.DECLARATIONS, *numpy_abi.OBJECTS)
     mentioned = set(_NAME.findall(text))
-    known = (*names, "PyArray_Type", *runtime.EXPORTS, *runtime.SEPARATE)
+    known = (*names, "PyArray_Type", *runtime.EXPORTS)
     return [name for name in dict.fromkeys(known) if name in mentioned]
 
 

@@ -26,6 +26,7 @@ EXPORTS = ("adc_attention", "adc_poll", "adc_wait", "adc_enter", "adc_leave", "a
 DECLARATIONS = {
     "adc_enter": "declare void @adc_enter(ptr)",
     "adc_leave": "declare void @adc_leave()",
+    "adc_wait": "declare i32 @adc_wait(ptr, ptr, i64)",
 }
 
 TICK_NANOSECONDS = 100_000_000

@@ -34,7 +34,7 @@ KEEP_CALLS = 8
 _TEXT = r"""
 ; Marks a block live, for so many bytes, and counts it; not a slab (-1), of which the blocks count. The caller holds the
 ; lock.
-define internal void @adc_rt_mark(ptr %ctx, ptr %block, i64 %asked) {
+define internal void @adc_rt_mark(ptr %ctx, ptr %block, i64 %asked) alwaysinline {
 entry:
   %slab = icmp eq i64 %asked, -1
   br i1 %slab, label %whole, label %part
@@ -313,7 +313,7 @@ done:
 }
 
 ; A block is not live any more. The caller holds the lock, or is alone.
-define internal void @adc_rt_idle(ptr %ctx, ptr %block) {
+define internal void @adc_rt_idle(ptr %ctx, ptr %block) alwaysinline {
   %live.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
   store i32 0, ptr %live.p
   %count.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 7
@@ -333,7 +333,7 @@ define internal void @adc_rt_idle(ptr %ctx, ptr %block) {
 }
 
 ; Puts a block in front of a list. The caller holds the lock, or is alone.
-define internal void @adc_rt_list(ptr %slot, ptr %block) {
+define internal void @adc_rt_list(ptr %slot, ptr %block) alwaysinline {
   %first = load ptr, ptr %slot
   %free.p = getelementptr %adc.block, ptr %block, i32 0, i32 3
   store ptr %first, ptr %free.p

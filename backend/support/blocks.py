@@ -52,7 +52,7 @@ define internal void @adc_rt_unlock(ptr %lock) {
 }
 
 ; The class of a size: 64-byte units 1, 2, 3, 4, then 5/4, 6/4, 7/4 and 8/4 of each power of two.
-define internal i32 @adc_rt_class(i64 %bytes) {
+define internal i32 @adc_rt_class(i64 %bytes) alwaysinline {
   %up = add i64 %bytes, 63
   %units = lshr i64 %up, 6
   %one = icmp ult i64 %units, 1
@@ -251,7 +251,7 @@ place:
 """
 _UNLESS_ALONE = r"""
 ; Around what changes the lists of small blocks: the lock of the context, unless one thread alone runs code with it.
-define internal void @adc_rt_NAME(ptr %ctx) {
+define internal void @adc_rt_NAME(ptr %ctx) alwaysinline {
   %alone.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 25
   %alone = load i64, ptr %alone.p
   %shared = icmp eq i64 %alone, 0
