@@ -83,11 +83,11 @@ CORE, CALLABLE, _TEAM = "core", "callable", "team"
 UNITS = {
     CALLABLE: Unit(lambda: callable_slots.TEXT, tuple(f"adc_callable_{slot}" for slot in callable_slots.SLOTS)),
     CORE: Unit(_core, _CORE),
-    "contents": Unit(contents.contents_ir, contents.EXPORTS),
+    "contents": Unit(contents.contents_ir, contents.EXPORTS, level=1),
     "products": Unit(lambda: products.products_ir(target.host()), tuple(products.DECLARATIONS)),
     "transposes": Unit(transposes.transposes_ir, tuple(transposes.DECLARATIONS)),
     _TEAM: Unit(lambda: team.team_ir(polls=True), tuple(team.DECLARATIONS)),
-    **{name: Unit(functools.partial(sorts.sorts_ir, target.host(), [name]), (name,), 1) for name in sorts.NAMES},
+    **{name: Unit(functools.partial(sorts.sorts_ir, target.host(), [name]), (name,), level=1) for name in sorts.NAMES},
 }
 HOMES = {symbol: name for name, unit in UNITS.items() for symbol in unit.exports}
 """The unit of each symbol."""

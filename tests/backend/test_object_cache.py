@@ -119,7 +119,7 @@ adc.scalar_rule(helper, {rule})
 def f(x):
     return helper(x) * CONSTANT
 from adc.backend import optimize, runtime
-runtime.threads()  # the library of the process is made in the same way
+runtime.threads(), adc.jit_grad  # the library of the process is made in the same way
 runs = []
 original = optimize._run_pipeline
 optimize._run_pipeline = lambda *a: runs.append(1) or original(*a)
