@@ -151,7 +151,7 @@ def _squeezed(lines: Sequence[Line]) -> list[Line]:
 def _tape(report: Report) -> dict[str, Any]:
     """What the forward sweep keeps: bytes, and what they are multiplied by. The page asks how often loops run."""
     values = [
-        {"line": v.line, "name": v.name if v.what == v.name else v.what, "bytes": v.bytes, "factors": v.factors}
+        {"line": v.line, "name": v.name, "bytes": v.bytes, "factors": v.factors}
         | ({"refers": True} if v.refers else {})
         for v in report.stored()
     ]

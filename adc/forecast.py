@@ -50,11 +50,11 @@ class LoopForecast:
             return f"  line {self.line}: until it ends; state {_shown(self.state)}; {kept}"
         each = f"state {_shown(self.state)}, tape {_shown(self.tape)} for each step"
         if not self.snapshots:
-            return f"  line {self.line}: {self.steps} steps; {each}; all on one tape"
-        kept = f"{self.snapshots} snapshots, pieces of {self.length}"
+            return f"  line {self.line}: {_count(self.steps)}; {each}; all on one tape"
+        kept = f"{self.snapshots} snapshots, pieces of {_count(self.length)}"
         if self.shared:
-            kept = f"at most {self.snapshots} snapshots and tapes of {self.length} steps share {_shown(self.shared)}"
-        return f"  line {self.line}: {self.steps} steps; {each}; {kept}; {self.repeated} steps run again"
+            kept = f"at most {self.snapshots} snapshots and tapes of {_count(self.length)} share {_shown(self.shared)}"
+        return f"  line {self.line}: {_count(self.steps)}; {each}; {kept}; {_count(self.repeated)} run again"
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,10 @@ class Forecast:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _count(steps: int) -> str:
+    return f"{steps} step{'s' if steps != 1 else ''}"
 
 
 def _shown(number: int) -> str:

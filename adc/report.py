@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from adc.compiler import Staged, Subject
 from adc.errors import AdcError, DifferentiationError
 from adc.frontend.abstract import Abstract, Array
-from adc.frontend.traced import Leaf, Traced
+from adc.frontend.traced import Traced
 from adc.ir import kinds
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
@@ -18,7 +19,9 @@ from adc.options import Derivative
 from adc.passes.checkpointing.outline_steps import StepsPlan
 from adc.passes.differentiation.adjoints import Adjoint
 from adc.passes.plans import LoopPlan, ParallelPlan, ShadowPlan
+from adc.report_details import Details, abstract_in_words
 from adc.selecting import everything
+from adc.specialise import Specialisation
 from adc.summary import Measured, Stored, advice, measure, stored, summary
 
 
@@ -41,6 +44,9 @@ class Report:
     overlap: str = ""
     what: str = "gradient"
     measured: Measured | None = None
+    labels: tuple[str, ...] = ()  # of the numbers and arrays among the arguments
+    types: tuple[str, ...] = ()
+    file: str = ""
     simd: tuple[int, ...] | None = None  # lines of loops that LLVM made SIMD, if it was asked
 
     def summary(self) -> str:
@@ -61,7 +67,9 @@ class Report:
 
     def stored(self) -> list[Stored]:
         """What the forward sweep keeps for the reverse sweep."""
-        return stored(str(self.adjoint))
+        found = (kept for adjoint in self.adjoint.all() if not adjoint.trivial for kept in adjoint.findings.kept)
+        hints = (argument.name for argument in self.adjoint.findings.arguments)
+        return stored(found, dict(zip(hints, self.labels, strict=False)))
 
     def as_dict(self) -> dict[str, Any]:
         """The report as numbers, texts, lists and dicts, as for JSON."""
@@ -106,10 +114,8 @@ class Report:
             f"{self.what} with respect to {', '.join(self.with_respect_to)}",
             *([self.overlap] if self.overlap else []),
             "",
-            str(self.adjoint),
+            *Details(self.adjoint, self.parallel, self.labels, self.types, self.file).made(),
             *self._checkpointing(),
-            "",
-            str(self.parallel),
             "",
             "compiled in " + ", ".join(f"{stage} {1e3 * s:.1f} ms" for stage, s in self.seconds.items()),
         ]
@@ -151,12 +157,26 @@ def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivati
         roots = [plan.augmented, plan.reverse]
     parallel = staged.planned(module, [traced.entry, *roots])
     leaves = traced.leaves
-    wrt = tuple(_name(leaves[k]) for k in wanted.wrt)
+    names = Specialisation(staged, traced)
+    labels = tuple(names.leaf_name(k) for k in range(len(leaves)))
+    wrt = tuple(labels[k] for k in wanted.wrt)
     arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
-    steps, overlap = tuple(staged.steps), _overlap(traced)
+    steps, overlap = tuple(staged.steps), _overlap(traced, labels)
     lines = _simd_lines(staged, module, roots) if simd else None
     return Report(
-        subject.name, arguments, wrt, adjoint, parallel, steps, staged.seconds, overlap, what, simd=lines
+        subject.name,
+        arguments,
+        wrt,
+        adjoint,
+        parallel,
+        steps,
+        staged.seconds,
+        overlap,
+        what,
+        labels=labels,
+        types=tuple(abstract_in_words(leaf.abstract) for leaf in leaves),
+        file=inspect.getsourcefile(subject.fn) or "",
+        simd=lines,
     )
 
 
@@ -166,20 +186,17 @@ def _simd_lines(staged: Staged, module: Module, roots: Sequence[str]) -> tuple[i
     return tuple(sorted(set(staged.subject.target.simd_lines(final, roots, staged.subject.options))))
 
 
-def _name(leaf: Leaf) -> str:
-    return str(leaf.path[0]) + "".join(f"[{n}]" for n in leaf.path[1:])
-
-
-def _overlap(traced: Traced) -> str:
+def _overlap(traced: Traced, labels: Sequence[str]) -> str:
     """What holds of arrays among the arguments that share memory; nothing if they cannot."""
     arrays = [k for k, leaf in enumerate(traced.leaves) if isinstance(leaf.abstract, Array)]
     if len(arrays) < 2:
         return ""
     if groups := traced.alias_groups:
-        names = ["{" + ", ".join(_name(traced.leaves[k]) for k in members) + "}" for members in groups.values()]
-        return f"overlap: {', '.join(names)} share memory that is written: one shadow for each of these"
+        names = ["{" + ", ".join(labels[k] for k in members) + "}" for members in groups.values()]
+        return f"overlap: {', '.join(names)} share memory that is written to: each group has one shadow"
     if traced.stored:
-        names = [_name(traced.leaves[k]) for k in sorted(traced.stored)]
+        names = [labels[k] for k in sorted(traced.stored)]
         verb = "are" if len(names) > 1 else "is"
-        return f"overlap: {', '.join(names)} {verb} written: what shares memory with that shares one shadow"
+        them = "them share their shadows" if len(names) > 1 else "it share its shadow"
+        return f"overlap: {', '.join(names)} {verb} written to: arguments that overlap with {them}"
     return "overlap: arrays are only read: each has its own partial derivative, also where they share memory"

@@ -5,18 +5,19 @@ from __future__ import annotations
 import copy
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from adc.passes.differentiation.kept import ITS_ELEMENTS, Kept
 from adc.passes.plans import LoopPlan
+from adc.report_details import in_words, name_in_words, type_in_words
 
 if TYPE_CHECKING:
     from adc.report import Report
 
-_STORED = re.compile(r"^  line (\d+): (.+?): (.+), (\d+) bytes(.*)$", re.MULTILINE)
-_REFERS = "(and the memory it refers to)"
 _SHOWN = 4  # lines of the source that are listed
 
 
@@ -32,32 +33,19 @@ class Measured:
 
 @dataclass(frozen=True)
 class Stored:
-    """A value that the forward sweep keeps for the reverse sweep: ``times``, in words, how often; nothing for once."""
+    """A value that the forward sweep keeps for the reverse sweep: ``times``, in words, how often; nothing for once.
+
+    ``factors``: what ``bytes`` are multiplied by: numbers, and names of what is known when it runs. ``refers``: whether
+    it is an array elsewhere; ``bytes`` are those of its address and shape alone.
+    """
 
     line: int
     name: str
     type: str
     bytes: int
     times: str
-
-    @property
-    def what(self) -> str:
-        """What it is, where it is said to somebody who knows no operations."""
-        if "." not in self.name:
-            return self.name
-        return "an array" if "memref" in self.type else "an intermediate value"
-
-    @property
-    def factors(self) -> list[int | str]:
-        """What ``bytes`` are multiplied by: numbers, and names of what is known when it runs."""
-        rest = self.times.removesuffix(_REFERS).strip()
-        found = [f"elements of {self.name.split(' ')[0]}" if f == "its elements" else f for f in rest.split(" x ") if f]
-        return [int(f) if f.isdigit() else f for f in found]
-
-    @property
-    def refers(self) -> bool:
-        """Whether it is an array elsewhere: ``bytes`` are those of its address alone."""
-        return self.times.endswith(_REFERS)
+    factors: tuple[int | str, ...] = ()
+    refers: bool = False
 
     @property
     def size(self) -> str:
@@ -67,20 +55,27 @@ class Stored:
     @property
     def each(self) -> str:
         """How often, in short."""
-        loops = re.findall(r"trips of the loop at line (\d+)", self.times)
-        of = "an element, " if "its elements" in self.times else ""
+        loops = re.findall(r"iterations of the loop in line (\d+)", self.times)
+        of = "an element, " if ITS_ELEMENTS in self.times else ""
         return f"{of}in each iteration of {_lines(map(int, loops))}" if loops else self.times
 
 
-def stored(text: str) -> list[Stored]:
-    """What is stored, each once, from the text of the plan; what takes most memory is likely to be the first."""
-    found: dict[tuple[str, str], Stored] = {}
-    for line, name, type, size, rest in _STORED.findall(text):
-        known = found.get((line, name))
-        if "checked one by one" not in rest and (known is None or known.bytes < int(size)):
-            found[line, name] = Stored(int(line), name, type, int(size), rest.removeprefix(" x ").strip())
+def stored(values: Iterable[Kept], names: Mapping[str, str] = MappingProxyType({})) -> list[Stored]:
+    """What is stored, each once; what takes most memory is likely to be the first. ``names``: how the program writes
+    what the plan names otherwise."""
+    found: dict[tuple[int, str], Stored] = {}
+    for kept in values:
+        key = kept.line, kept.name or kept.made_by
+        if not kept.checked and (key not in found or found[key].bytes < kept.bytes):
+            name = names.get(kept.name) or name_in_words(kept)
+            factors = tuple(
+                f"elements of {name.split(' ')[0]}" if f == ITS_ELEMENTS else in_words(f) if isinstance(f, str) else f
+                for f in kept.extents
+            )
+            times = in_words(" x ".join(map(str, kept.extents)))
+            found[key] = Stored(kept.line, name, type_in_words(kept.type), kept.bytes, times, factors, kept.refers)
     return sorted(
-        found.values(), key=lambda s: ("its elements" in s.times or s.refers, s.times.count("trips")), reverse=True
+        found.values(), key=lambda s: (ITS_ELEMENTS in s.times or s.refers, s.times.count("iterations")), reverse=True
     )
 
 
@@ -126,7 +121,7 @@ def _tape(report: Report) -> str:
     found = report.stored()
     if not found:
         return "tape: nothing is stored; the reverse sweep computes again what it needs"
-    each = "; ".join(f"{s.what} of line {s.line} ({f'{s.size} {s.each}'.strip()})" for s in found[:2])
+    each = "; ".join(f"{s.name} of line {s.line} ({f'{s.size} {s.each}'.strip()})" for s in found[:2])
     more = f" and {len(found) - 2} more" if len(found) > 2 else ""
     return f"tape: {len(found)} value{'s' * (len(found) > 1)} stored: {each}{more}"
 
@@ -172,7 +167,7 @@ def advice(report: Report) -> list[str]:
     looped = [s for s in report.stored() if s.times]
     if looped and not report.steps and (m is None or m.peak_bytes is None or m.peak_bytes > 1 << 28):
         found.append(
-            f"{looped[0].what} of line {looped[0].line} is stored {looped[0].each.removeprefix('an element, ')}; "
+            f"{looped[0].name} of line {looped[0].line} is stored {looped[0].each.removeprefix('an element, ')}; "
             "if memory is short: jit_grad(memory='1GB')"
         )
     serial = [s for s in report.sums() if s.kind == "serial"]
@@ -181,10 +176,12 @@ def advice(report: Report) -> list[str]:
             f"line {serial[0].loc.line} adds to {serial[0].shadow or 'one array'} one iteration at a time"
             + (f" ({serial[0].reason})" if serial[0].reason else "")
         )
-    outer = [p for p in report.loops() if p.depth == 0 and p.kind == "sequential" and "carries" in p.reason]
+    own = [p for p in report.loops() if p.depth == 0 and p.counter]  # those of reverse sweeps have no counter
+    outer = [p for p in own if p.kind == "sequential" and "carries" in p.reason]
     if outer and not any(p.kind == "threads" for p in report.loops()):
         p = outer[0]
-        found.append(f"line {p.loc.line} runs on one thread, since it {p.reason}; loops without that run on threads")
+        why = in_words(p.reason)
+        found.append(f"line {p.loc.line} runs on one thread, since it {why}; loops without that run on threads")
     if m is not None and m.gradient_seconds > 10 * m.value_seconds and m.value_seconds > 1e-5:
         found.append("the gradient takes over 10 times the call; adc explore shows what its sweeps do, line by line")
     return found

@@ -175,7 +175,8 @@ def many_steps(u, c, n):
 def test_report_of_a_function_that_returns_an_array() -> None:
     f = jit_grad(many_steps)
     text = str(f.report("f64[::1], f64, i64"))
-    assert "pullback with respect to u, c" in text and "activity of @many_steps" in text and "threads" in text
+    assert "pullback with respect to u, c" in text and "u: array of float64 with 1 axis: active" in text
+    assert "threads" in text
     pair = jit_grad(lambda x: (x * x, np.sin(x)))
     assert "pullback with respect to x" in str(pair.report("f64[::1]"))
     assert "gradient with respect to x" in str(jit_grad(to_float).report("f64[::1]"))

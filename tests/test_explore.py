@@ -16,6 +16,8 @@ import pytest
 from adc import plate
 from adc.cli import main
 from adc.explore_page import PAGE
+from adc.ir.types import MemRefType, f32, f64
+from adc.passes.differentiation.kept import ITS_ELEMENTS, Kept
 from adc.summary import stored
 
 PROGRAM = """\
@@ -75,7 +77,7 @@ def test_each_stage_is_linked_to_its_line(written: Path) -> None:
 
 def test_what_the_tape_is_made_of(tmp_path: Path, written: Path) -> None:
     tape = data_of(written)["tape"]
-    trips = "trips of the loop at line 6"
+    trips = "iterations of the loop in line 6"
     assert {"line": 6, "name": "x", "bytes": 8, "factors": [trips]} in tape["values"]
     assert all(value["factors"] == [trips] for value in tape["values"]) and not tape["schedule"]
     page = tmp_path / "pair.html"
@@ -84,17 +86,20 @@ def test_what_the_tape_is_made_of(tmp_path: Path, written: Path) -> None:
 
 
 def test_factors_of_what_is_stored() -> None:
-    trips, view = "trips of the loop at line 3", "memref<?xf64, strided<[?], offset: ?>>"
-    text = f"""tape:
-  line 5: u before the loop: f64, 8 bytes x its elements x {trips}
-  line 6: v: {view}, 24 bytes x 12 x {trips} (and the memory it refers to)
-  line 7: w: f32, 4 bytes
-  line 8: x: f64, 8 bytes x {trips} x trips of the loop at line 4"""
-    found = {value.line: value for value in stored(text)}
+    trips, view = "trips of the loop at line 3", MemRefType((None,), f64, (None,))
+    values = [
+        Kept(5, "u before the loop", "", f64, (ITS_ELEMENTS, trips)),
+        Kept(6, "v", "", view, (12, trips)),
+        Kept(7, "w", "", f32, ()),
+        Kept(8, "x", "", f64, (trips, "trips of the loop at line 4")),
+        Kept(9, "y", "", f64, (trips,), checked=True),
+    ]
+    found = {value.line: value for value in stored(values)}
     assert list(found) == [5, 6, 8, 7]  # what is likely to take most comes first
-    assert found[5].factors == ["elements of u", trips]
-    assert found[6].factors == [12, trips] and found[6].type == view and found[6].refers
-    assert found[7].factors == [] and not found[5].refers and not found[7].refers
+    trips = "iterations of the loop in line 3"
+    assert found[5].factors == ("elements of u", trips)
+    assert found[6].factors == (12, trips) and found[6].type == "array of float64 with 1 axis" and found[6].refers
+    assert found[7].factors == () and not found[5].refers and not found[7].refers
 
 
 def test_values_alike_count_together(tmp_path: Path) -> None:

@@ -84,7 +84,8 @@ class _Blocking:
             return False
         moves = f"blocks shrink by {slopes.lower} and {slopes.upper} rows a step"
         if self.asked is None:
-            self._note(loop, "one", f"several would be right ({moves}); pays where the fields exceed the cache")
+            gain = "but pay only where the fields exceed the cache"
+            self._note(loop, "one", f"several would be right, too ({moves}), {gain}")
             return False
         self._note(loop, "several" if self.asked == AUTO else str(self.asked), moves)
         _replace(analysis, steps, slopes, None if self.asked == AUTO else int(self.asked))

@@ -19,7 +19,7 @@ from adc.ir.attached import attached, is_float
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.messages import CROSSING
-from adc.ir.types import MemRefType, RecordType, holds_records
+from adc.ir.types import MemRefType, RecordType, Type, holds_records
 from adc.passes.analysis.messages import Messages
 from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.flow import (
@@ -33,6 +33,15 @@ from adc.passes.differentiation.flow import (
 )
 from adc.passes.differentiation.held import is_container, may_have_tangent
 from adc.passes.differentiation.rules import RULES, differentiable
+
+
+@dataclass(frozen=True)
+class ArgumentState:
+    """Whether an argument is active: it has a cotangent, or a shadow."""
+
+    name: str
+    type: Type
+    active: bool
 
 
 @dataclass(frozen=True)
@@ -134,14 +143,19 @@ class Activity:
         )
         return Interface(varied, results, args)
 
+    def arguments(self) -> tuple[ArgumentState, ...]:
+        """What became of each argument of the function, and of those that were added to it."""
+        return tuple(
+            ArgumentState(v.hint, v.type, self.has_shadow(v) if isinstance(v.type, MemRefType) else self.active(v))
+            for v in self.func.args
+        )
+
     def __str__(self) -> str:
         lines = [f"activity of @{self.func.name}"]
-        for position, arg in enumerate(self.func.args):
-            if isinstance(arg.type, MemRefType):
-                state = "has a shadow" if self.has_shadow(arg) else "no shadow"
-            else:
-                state = "active" if self.active(arg) else "passive"
-            lines.append(f"  argument {position} {arg.hint or '?'}: {arg.type}: {state}")
+        for position, arg in enumerate(self.arguments()):
+            words = ("has a shadow", "no shadow") if isinstance(arg.type, MemRefType) else ("active", "passive")
+            state = words[0] if arg.active else words[1]
+            lines.append(f"  argument {position} {arg.name or '?'}: {arg.type}: {state}")
         count = sum(self.active(r) for op in self.func.walk() for r in op.results)
         floats = sum(r.type.is_float for op in self.func.walk() for r in op.results)
         lines.append(f"  {count} of {floats} float values are active")

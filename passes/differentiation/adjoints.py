@@ -4,8 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from adc.passes.differentiation.activity import Activity
+from adc.ir.core import Loc
+from adc.passes.differentiation.activity import Activity, ArgumentState
+from adc.passes.differentiation.kept import Kept
 from adc.passes.differentiation.storage_plan import StoragePlan
+
+
+@dataclass
+class Findings:
+    """What was found out about a function, while its plans still point at its code, which later passes change.
+
+    ``text``: activity and storage plan as they print. ``arguments`` and ``kept``: the same as data. ``forward``:
+    positions of arguments whose derivatives are computed in forward mode. ``notes``: the rest, line by line.
+    """
+
+    loc: Loc
+    text: str
+    arguments: tuple[ArgumentState, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    forward: frozenset[int] = frozenset()
+    notes: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join([*([self.text] if self.text else []), *self.notes])
+
+
+def findings_of(activity: Activity, plan: StoragePlan) -> Findings:
+    """What an activity and a storage plan say now."""
+    refused = sorted({(op.loc.line, why) for op, why in plan.refused.items()})
+    why = [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
+    text = f"{activity}\n{plan}"
+    return Findings(activity.func.loc, text, activity.arguments(), tuple(plan.kept()), notes=why)
 
 
 @dataclass
@@ -16,13 +45,13 @@ class Adjoint:
     reverse: str | None
     activity: Activity
     plan: StoragePlan
-    text: str  # what was found out, in words; later passes change the code that the plans point at
+    findings: Findings
     callees: list[Adjoint] = field(default_factory=list)
     computes: bool = True  # floats
 
     def __str__(self) -> str:
         told = (adjoint for adjoint in self.all() if adjoint is self or not adjoint.trivial)
-        return "\n".join(adjoint.text for adjoint in told)
+        return "\n".join(str(adjoint.findings) for adjoint in told)
 
     @property
     def trivial(self) -> bool:

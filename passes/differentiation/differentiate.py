@@ -22,7 +22,7 @@ from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, Type
 from adc.passes.differentiation import derived_signatures
 from adc.passes.differentiation.activity import Activity, Interface
-from adc.passes.differentiation.adjoints import Adjoint
+from adc.passes.differentiation.adjoints import Adjoint, Findings, findings_of
 from adc.passes.differentiation.augment import augment
 from adc.passes.differentiation.checkpointed import Steps, is_checkpointed
 from adc.passes.differentiation.checkpointed_forward import Sweeps
@@ -118,7 +118,8 @@ class _Differentiator:
         self.module.add(func)
         made = self._adjoint(func.name, None, augmented, plan)
         if both is not None:
-            made.text += f"\n{both}"
+            made.findings.forward = frozenset(both.positions)
+            made.findings.notes.append(str(both))
         return made
 
     def _augmented(self, func: Func, wrt: Collection[int], varied: frozenset[int]) -> tuple[Augmented, Recipes]:
@@ -236,7 +237,7 @@ class _Differentiator:
         func.result_types = tuple(v.type for v in results)
         self.adjoints[key] = self._adjoint(func.name, rev.name, augmented, plan)
         if why:
-            self.adjoints[key].text += f"\n  calls of @{name} keep a tape: {why}"
+            self.adjoints[key].findings.notes.append(f"  calls of @{name} keep a tape: {why}")
         found = CallPlan(
             func.name, rev.name, tuple(positions), shadow_results, given, kept, cotangents_in, floats_out, record
         )
@@ -247,7 +248,7 @@ class _Differentiator:
         steps = (SharedRoom if may_share(primal, key) else Steps)(self.module, primal, key, assumed, self._both_sweeps)
         inner = self.sweeps[steps.run, steps.interface][1]
         plan = steps.plan
-        self.adjoints[key] = Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, str(steps), [inner])
+        self.adjoints[key] = _called(steps, primal, plan, inner)
         return plan, steps.augmented(), steps.reverse()
 
     def _split_call(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func, Func]:
@@ -256,7 +257,7 @@ class _Differentiator:
         made, inner = self._sweeps(primal.name, name, key[1], range(len(primal.args)), assumed)
         call = Call(self.module, primal, key, assumed, made, self._with_shadows)
         plan = call.plan
-        self.adjoints[key] = Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, str(call), [inner])
+        self.adjoints[key] = _called(call, primal, plan, inner)
         return plan, call.augmented(), call.reverse(), made.func
 
     def _with_shadows(self, func: Func, key: SplitKey, plan: CallPlan) -> tuple[Augmented, list[Value]]:
@@ -360,8 +361,12 @@ class _Differentiator:
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
         wanted = {call.augmented for call in augmented.calls.values()}
         callees = [a for a in self.adjoints.values() if a.name in wanted and a.name != name]
-        refused = sorted({(op.loc.line, why) for op, why in plan.refused.items()})
-        lines = [str(augmented.activity), str(plan)]
-        lines += [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
         computes = any(r.type.is_float for op in augmented.activity.func.walk() for r in op.results)
-        return Adjoint(name, reverse, augmented.activity, plan, "\n".join(lines), callees, computes)
+        found = findings_of(augmented.activity, plan)
+        return Adjoint(name, reverse, augmented.activity, plan, found, callees, computes)
+
+
+def _called(made: Steps | Call, primal: Func, plan: CallPlan, inner: Adjoint) -> Adjoint:
+    """What is known of a function whose two halves call the sweeps of another, ``inner``."""
+    found = Findings(primal.loc, "", notes=[str(made)])
+    return Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, found, [inner])

@@ -24,7 +24,7 @@ from adc.ir.core import Func, Module, Op
 from adc.ir.types import MemRefType, Type, i1, record
 from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.activity import Activity, Interface, analyse
-from adc.passes.differentiation.adjoints import Adjoint
+from adc.passes.differentiation.adjoints import Adjoint, Findings
 from adc.passes.differentiation.checkpointed import is_checkpointed
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.forward import jvp
@@ -49,7 +49,8 @@ class OneNumber:
 
     def adjoint(self) -> Adjoint:
         """What there is to say of them."""
-        return Adjoint(self.assumed.augmented, self.assumed.reverse, self.activity, StoragePlan(), str(self))
+        findings = Findings(self.func.loc, "", notes=[str(self)])
+        return Adjoint(self.assumed.augmented, self.assumed.reverse, self.activity, StoragePlan(), findings)
 
     def functions(self) -> tuple[CallPlan, Func, Func]:
         """How a call is differentiated, and the augmented and the reverse function."""

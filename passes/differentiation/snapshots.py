@@ -28,6 +28,7 @@ from adc.passes.analysis.extents import Extent, Extents, Shape
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, LOOPS
 from adc.passes.building import parallel_loop
+from adc.passes.differentiation.kept import ITS_ELEMENTS, Kept, trips_of
 from adc.passes.differentiation.legality import Written
 from adc.passes.differentiation.swept import Swept
 from adc.passes.differentiation.tape import loops_above, rectangle, visible_outside
@@ -72,14 +73,17 @@ class Snapshot:
     cost: float
     made: list[Op]
 
-    def __str__(self) -> str:
+    def kept(self) -> Kept:
+        """What is to be said of it."""
         load = self.loads[0]
-        name = load.operands[0].hint or "an array"
-        around = "".join(f" x trips of the loop at line {loop.loc.line}" for loop in self.loops)
-        size = scalar_bytes(load.result.type)
-        note = " (where subscripts are checked one by one)" if load.parent is not None and is_cold(load.parent) else ""
-        whole = f"{load.result.type}, {size} bytes x its elements{around}{note}"
-        return f"line {load.loc.line}: {name} before the loop: {whole}"
+        return Kept(
+            load.loc.line,
+            f"{load.operands[0].hint or 'an array'} before the loop",
+            "",
+            load.result.type,
+            (ITS_ELEMENTS, *map(trips_of, self.loops)),
+            checked=load.parent is not None and is_cold(load.parent),
+        )
 
     def recipe(self, load: Op) -> list[Value]:
         return [self.memory, *self.starts, *load.operands[1:]]

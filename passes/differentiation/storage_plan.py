@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
-from adc.ir.types import MemRefType, scalar_bytes
+from adc.ir.types import scalar_bytes
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.costs import executions, trips
+from adc.passes.differentiation.kept import Kept, trips_of
 from adc.passes.differentiation.snapshots import Snapshot
 from adc.passes.differentiation.tape import loops_above
 
@@ -24,29 +25,30 @@ class StoragePlan:
     refused: dict[Op, str] = field(default_factory=dict)  # loads that may not be repeated, and why
 
     def __str__(self) -> str:
-        slots = [v for v in self.stored if (v.block is not None and executions(v.block) > 1) or in_loop(v)]
-        if not slots and not self.snapshots:
-            return "tape: nothing is stored (0 bytes)"
-        lines = ["tape:", *(f"  {snapshot}" for snapshot in self.snapshots)]
+        kept = self.kept()
+        return "\n".join(["tape:", *(f"  {one}" for one in kept)] if kept else ["tape: nothing is stored (0 bytes)"])
+
+    def kept(self) -> list[Kept]:
+        """What the forward sweep keeps: copies of arrays first, then values in program order, those alike as one."""
         alike: dict[tuple[object, ...], list[Value]] = {}
-        for value in slots:
-            loops = tuple(id(loop) for loop in _loops(value))  # loops of one line may be parts of one loop
-            alike.setdefault((describe(value), loops), []).append(value)
-        lines += [f"  {describe(values[0], len(values))}" for values in alike.values()]
-        return "\n".join(lines)
+        for value in self.stored:
+            if (value.block is not None and executions(value.block) > 1) or in_loop(value):
+                loops = tuple(id(loop) for loop in _loops(value))  # loops of one line may be parts of one loop
+                alike.setdefault((kept_of(value), loops), []).append(value)
+        return [*(snapshot.kept() for snapshot in self.snapshots), *(kept_of(v[0], len(v)) for v in alike.values())]
 
 
-def describe(value: Value, count: int = 1) -> str:
-    """One line on a stored value, or several alike: what it is, where it is computed, how many bytes it takes."""
-    loops = _loops(value)
-    where = f"line {_line(value)}"
-    type, size = f"{count} x {value.type}" if count > 1 else str(value.type), count * scalar_bytes(value.type)
-    extents = " x ".join(_extent(loop) for loop in loops)
-    name = value.hint or (value.op.opdef.name if value.op is not None else "loop-carried value")
-    note = " (and the memory it refers to)" if isinstance(value.type, MemRefType) else ""
-    if value.block is not None and is_cold(value.block):
-        note += " (where subscripts are checked one by one)"
-    return f"{where}: {name}: {type}, {size} bytes{' x ' + extents if extents else ''}{note}"
+def kept_of(value: Value, count: int = 1) -> Kept:
+    """What is to be said of a stored value, or of several alike."""
+    return Kept(
+        _line(value),
+        value.hint,
+        value.op.opdef.name if value.op is not None else "loop-carried value",
+        value.type,
+        tuple(_extent(loop) for loop in _loops(value)),
+        count,
+        checked=value.block is not None and is_cold(value.block),
+    )
 
 
 def tape_bytes(plan: StoragePlan) -> int | None:
@@ -78,8 +80,6 @@ def in_loop(value: Value) -> bool:
     return bool(_loops(value))
 
 
-def _extent(loop: Op) -> str:
+def _extent(loop: Op) -> int | str:
     count = constant_of(loop.operands[1]) if loop.opdef is not ops.while_ else None
-    if count is not None and constant_of(loop.operands[0]) is not None:
-        return str(int(trips(loop)))
-    return f"trips of the loop at line {loop.loc.line}"
+    return trips_of(loop) if count is None or constant_of(loop.operands[0]) is None else int(trips(loop))

@@ -64,7 +64,7 @@ class Strategies:
             return False
         weighed = Costs(fission).weigh(found.stencils)
         if self.wanted == AUTO and not weighed.favours_blocks:
-            text = f"cost {weighed.separate:.0f}, {weighed.together:.0f} in blocks"
+            text = f"estimated cost {weighed.separate:.0f}, in blocks {weighed.together:.0f}"
             self._weighed.update((strip_views(s.base), text) for s in found.stencils)
             return False
         with insert_at(block, fission.loop.loc):
@@ -72,7 +72,7 @@ class Strategies:
         for group, _ in groups:
             base = strip_views(group[0].operands[1])
             count = sum(len(s.shifts) for s in found.stencils if strip_views(s.base) is base)
-            cost = f"cost {weighed.together:.0f}, {weighed.separate:.0f} in nests of their own"
+            cost = f"estimated cost {weighed.together:.0f}, in nests of their own {weighed.separate:.0f}"
             self.note(group, "blocks", f"{_offsets(count)}, {cost}")
         fission.loop.drop()
         self.descend(over.regions[0])

@@ -89,7 +89,7 @@ def arguments(function, shape=(6, 7), steps=5):
 
 
 def forward_modes(function) -> list[str]:
-    return [line for line in str(function.report()).splitlines() if "in forward mode" in line]
+    return [line for line in function.dump_ir("plan").splitlines() if "in forward mode" in line]
 
 
 @functools.cache

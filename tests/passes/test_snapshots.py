@@ -156,10 +156,10 @@ def test_two_loops(function: Callable[..., Any]) -> None:
 
 
 def kept(function: Callable[..., Any], *args: Any) -> list[str]:
-    """The lines of the report on the tape, of the loops that run when all is in range."""
+    """The lines of the plan on the tape, of the loops that run when all is in range."""
     f = jit_grad(function)
     f.grad(*args)
-    text = str(f.report())
+    text = f.dump_ir("plan")
     tape = text[text.index("\ntape:") + 1 :].split("\n\n")[0].splitlines()[1:]
     return [line for line in tape if " bytes" in line and "one by one" not in line]
 

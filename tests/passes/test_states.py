@@ -394,10 +394,10 @@ def test_in_single_precision_and_by_pullback() -> None:
 
 
 def kept(function: Callable[..., Any], *args: Any) -> str:
-    """What the report says of the tape, of the loops that run when all is in range."""
+    """What the plan says of the tape, of the loops that run when all is in range."""
     f = jit_grad(argnums=(0, 3))(function)
     f.grad(*args)
-    text = str(f.report())
+    text = f.dump_ir("plan")
     tape = text[text.index("\ntape") + 1 :].split("\n\n")[0].splitlines()
     return "\n".join(line for line in tape if "one by one" not in line)
 

@@ -245,7 +245,7 @@ def test_in_a_callee():
 def test_nested_time_loops_are_parallel_inside_and_keep_no_arrays_on_the_tape(program):
     compiled = adc.jit_grad(program)
     compiled.grad(U, 2, 3)
-    report = str(compiled.report())
+    report = compiled.dump_ir("plan")
     line = next(text for text in report.splitlines() if " for i: " in text)
     assert "parallel" in line or "threads" in line
     tape = report[report.index("tape:") : report.index("loops of")]

@@ -136,7 +136,7 @@ def test_schedules() -> None:
     kept = jit_grad(in_steps.__wrapped__)
     for a, b in zip(on_ranks(in_steps.grad, xs, same=(8,)), on_ranks(kept.grad, xs, same=(8,)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13)
-    assert "steps of @in_steps.run: at most 3 snapshots of u" in str(in_steps.report())
+    assert "steps of in_steps: at most 3 snapshots of u" in str(in_steps.report())
 
 
 def on_the_root(x: Any) -> Any:

@@ -392,7 +392,7 @@ def test_steps_are_not_run_again() -> None:
 def test_the_report_says_why_a_loop_runs_in_order() -> None:
     f = jit_grad(in_parallel)
     f.grad(1.0)
-    assert "sequential: @note has effects that are in order" in str(f.report())
+    assert "in order: note has effects that are in order" in str(f.report())
 
 
 # Arrays --------------------------------------------------------------------------------------------------------------

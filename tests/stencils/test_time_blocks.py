@@ -201,8 +201,8 @@ def test_others_stay_as_they_are(function: Any) -> None:
 
 
 def times(function: Any, name: str) -> list[str]:
-    """What the report says of the time loops of a function."""
-    _, _, rest = str(function.report()).partition(f"steps at a time in @{name}\n")
+    """What the plan says of the time loops of a function."""
+    _, _, rest = function.dump_ir("plan").partition(f"steps at a time in @{name}\n")
     lines = rest.splitlines()
     return lines[: next((n for n, line in enumerate(lines) if not line.startswith("  ")), len(lines))]
 
@@ -217,11 +217,11 @@ def heat(u0, c, steps):
     return np.sum(u * u)
 
 
-def test_the_report_says_where_it_would_be_right() -> None:
+def test_the_plan_says_where_it_would_be_right() -> None:
     plain = jit_grad(heat)
     plain.grad(np.ones((9, 9)), 0.1, 3)
     (line,) = times(plain, "heat")
-    assert "one: several would be right (blocks shrink by 1 and 1 rows a step); pays where the fields exceed" in line
+    assert "one: several would be right, too (blocks shrink by 1 and 1 rows a step), but pay only where" in line
     (line,) = times(plain, "heat.grad")
     assert line.endswith(" (2 times)")  # forward and reverse sweep
 
