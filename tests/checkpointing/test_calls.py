@@ -695,7 +695,7 @@ def test_the_report_says_so() -> None:
     f, args, _ = in_place(adc.checkpoint)
     compiled = jit_grad(f)
     compiled.grad(*copied(args))
-    assert "calls of @smooth" in str(compiled.grad.report())
+    assert "calls of smooth" in str(compiled.grad.report())
     assert "run again; kept until then: copies of u" in str(compiled.grad.report())
     g, args, _ = overlapping(adc.checkpoint)
     compiled = jit_grad(g)
