@@ -238,6 +238,8 @@ def cotangent_parts(
     For an object or dict it may be a dict of fields; fields that it leaves out have the cotangent zero. ``of`` is what
     ``value`` belongs to, in words.
     """
+    if form.kind == "handle" or (form.kind == "list" and form.names and form.names[0].of_objects):  # type: ignore[attr-defined]
+        raise wrong(f"{where} cannot be given: it belongs to objects of a list; return arrays of their attributes")
     if form.kind == "list" and form.names:
         return _row_parts(value, form, where)
     if form.kind == "complex":

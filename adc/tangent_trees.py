@@ -116,5 +116,7 @@ class TangentTrees:
         if form.kind == "list" and form.names:
             (row,) = form.names
             assert isinstance(row, Row)
-            return build(plain, values), row.listed_tangents(int(values[0]), tangents[1:])
+            return build(plain, values), row.listed_tangents(values, tangents)
+        if form.kind == "handle":
+            return build(plain, values), None if tangents[0] is None else tangents[0][values[1]]
         return build(plain, values), build(plain, tangents) if any(t is not None for t in tangents) else None

@@ -91,25 +91,42 @@ class Row:
     item: Abstract
 
     def listed(self, parts: Sequence[Any]) -> list[Any]:
-        """The list of the length and the columns."""
-        return _listed(self.item, int(parts[0]), iter(parts[1:]))
+        """The list of the length and the columns, which the lists come after that handles are numbers in."""
+        return _listed(self.item, int(parts[0]), iter(parts[1:]), iter(parts[1 + len(_handles(self.item)) :]))
 
     def columns(self, cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the length and the columns, from those of the items. Raises ``ValueError`` if they do not
         look like the items."""
         return [None, *_columns(self.item, cotangents)]
 
-    def listed_tangents(self, count: int, columns: Sequence[Any]) -> list[Any] | None:
-        """The list of the tangents of items, given those of the columns; None if there are no floats in items."""
-        if all(column is None for column in columns):
+    def listed_tangents(self, parts: Sequence[Any], tangents: Sequence[Any]) -> list[Any] | None:
+        """The list of the tangents of items, given the length and the columns and the tangents of these; None if there
+        are no floats in items."""
+        if all(tangent is None for tangent in tangents):
             return None
-        return _listed(self.item, count, iter(columns))
+        numbers = [False, *_handles(self.item)]
+        columns = [v if number else t for v, t, number in zip(parts, tangents, numbers, strict=False)]
+        first = len(numbers)
+        pools = (pool or [None] * len(made) for pool, made in zip(tangents[first:], parts[first:], strict=True))
+        return _listed(self.item, int(parts[0]), iter(columns[1:]), iter(pools))
+
+    @property
+    def of_objects(self) -> bool:
+        """Whether items are objects in pools, or have some in them."""
+        return any(_handles(self.item))
 
     def __str__(self) -> str:
         return str(self.item)
 
 
-def _listed(item: Abstract, count: int, columns: Iterator[Any]) -> list[Any]:
+def _handles(item: Abstract, inside: bool = False) -> list[bool]:
+    """Which columns of a list, for this part of its items, have the numbers of objects in pools."""
+    if isinstance(item, Tuple):
+        return [column for part in item.items for column in _handles(part, item.form.kind == "handle")]
+    return [inside] if isinstance(item, Scalar | Array) else []
+
+
+def _listed(item: Abstract, count: int, columns: Iterator[Any], pools: Iterator[Any]) -> list[Any]:
     if isinstance(item, Scalar):
         column = next(columns)
         if column is None:
@@ -119,7 +136,10 @@ def _listed(item: Abstract, count: int, columns: Iterator[Any]) -> list[Any]:
         column = next(columns)
         return [None if column is None else column[k].copy() for k in range(count)]
     if isinstance(item, Tuple):
-        parts = [_listed(part, count, columns) for part in item.items]
+        if item.form.kind == "handle":
+            pool = next(pools)
+            return [pool[k] for k in next(columns)]
+        parts = [_listed(part, count, columns, pools) for part in item.items]
         return [build(item.form, [part[k] for part in parts]) for k in range(count)]
     assert isinstance(item, Static)
     return [item.value] * count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import enum
 import functools
@@ -43,6 +42,7 @@ from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
+from adc.frontend.objects import pools
 from adc.frontend.rules import application, gradients
 from adc.frontend.rules.registry import RULES, subject_of
 from adc.frontend.statements.exceptions import is_exception, make_error
@@ -50,7 +50,6 @@ from adc.frontend.suggestions import for_function, full_name
 from adc.frontend.syntax.contexts import enters
 from adc.frontend.syntax.generators import is_generator
 from adc.frontend.syntax.matching import has_length
-from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.diagnostics import AdcError
@@ -76,7 +75,8 @@ def call_value(
 
         def call(each: list[AbstractValue]) -> AbstractValue:
             named = dict(zip(kwargs, each[1 + len(args) :], strict=True))
-            return arrays.settled(frame, call_value(frame, each[0], each[1 : 1 + len(args)], named, call_function))
+            found = arrays.settled(frame, call_value(frame, each[0], each[1 : 1 + len(args)], named, call_function))
+            return pools.pooled(frame, found)
 
         return options.split_all(frame, values, call)
     if _keeps(callee):
@@ -235,7 +235,7 @@ def _call_bound(
 ) -> AbstractValue:
     """Bind the arguments, and call. ``shown`` is what messages call the function; ``inner``: it is one of the frame."""
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
-    bound = bind(frame, _node(target.source), shown, args, kwargs, defaults)
+    bound = bind(frame, target.source.node, shown, args, kwargs, defaults)
     if is_generator(target.source.node):
         return Generator(target, {name: arrays.settled(frame, v) for name, v in bound.items()}, inner)
     return call_function(frame, target, bound)
@@ -367,10 +367,6 @@ def _root_package(obj: Any) -> str:
 
 def _default_of(target: Callee, frame: Frame, name: str) -> Callable[[], AbstractValue]:
     return lambda: target.default(frame, name)
-
-
-def _node(source: FunctionSource) -> ast.FunctionDef | ast.Lambda:
-    return source.node
 
 
 def _call_closure(

@@ -12,7 +12,7 @@ from adc.frontend.callee import Callee, python_function
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, NeedsConstant
+from adc.frontend.frame import Frame, NeedsConstant, NeedsPool, Pools
 from adc.frontend.functions.declared import Library
 from adc.frontend.functions.finish import finish
 from adc.frontend.functions.signature import receive
@@ -53,12 +53,16 @@ def trace(
     if not isinstance(function, types.FunctionType):
         raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
     callee, how = Callee.of(function, UNKNOWN), (lapack, deterministic)
-    try:
-        entry = None if RULES.has(function) else function
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, *how, entry=entry, library=library), pins)
-    except RecursiveEntry:
-        # The entrance calls the function that calls itself.
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, *how, library=library), pins)
+    entry, pools = None if RULES.has(function) else function, Pools()
+    while True:
+        tracer = Tracer(capture_aliases, *how, entry=entry, library=library)
+        try:
+            return _traced(callee, args, kwargs, tracer, pins, pools)
+        except RecursiveEntry:
+            entry = None  # the entrance calls the function that calls itself
+        except NeedsPool as need:
+            if need.frame.pools is not pools:
+                raise
 
 
 def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:
@@ -73,6 +77,7 @@ def _traced(
     kwargs: Mapping[str, abstract.Abstract],
     tracer: Tracer,
     pins: bool,
+    pools: Pools,
 ) -> Traced:
     assert callee.function is not None
     tracer.looks.function(callee.function)
@@ -80,7 +85,7 @@ def _traced(
     func = tracer.module.add(Func(symbol(callee.source.name), [], loc=callee.source.header))
     func.attrs["adc.entry"] = True
     frame = Frame(tracer, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=True)
-    frame.pins = pins
+    frame.pins, frame.pools = pins, pools
     leaves: list[Leaf] = []
     bound = parameters.bind(*args, **kwargs).arguments
 

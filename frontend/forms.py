@@ -22,7 +22,7 @@ from adc.frontend.foreign import instead_of
 
 Sort = Literal[
     "tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text", "complex", "structured",
-    "slice",
+    "slice", "handle",
 ]  # fmt: skip
 MUTABLE = frozenset({"object", "list", "dict"})
 
@@ -41,6 +41,7 @@ class Form:
     that traced code made its three; other slices are constants.
     A ``structured`` array of NumPy's, or an element of one (then ``cls`` is a ``np.void``), has one item for each field
     of its ``dtype``: the view of that field.
+    A ``handle`` is an object of a pool (``objects.pools``): the pool, and the number of the object in it.
     """
 
     kind: Sort
@@ -260,6 +261,8 @@ def build(form: Form, items: Sequence[Any]) -> Any:
         return slice(*items)
     if form.kind == "choice":
         return items[1 + items[0]]
+    if form.kind == "handle":
+        return items[0][items[1]]
     if form.kind == "complex":
         return form.cls(complex(*items))
     if form.kind == "structured":

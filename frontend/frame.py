@@ -50,6 +50,8 @@ class Heap:
     refs: dict[str, Ref] = field(default_factory=dict)
     # captured objects by id: where they were found first, and how they are read
     outer: dict[int, tuple[Ref, tuple[Any, ...], Callable[[], Any]]] = field(default_factory=dict)
+    sites: dict[str, Loc] = field(default_factory=dict)  # where objects were made
+    pools: dict[type, Ref] = field(default_factory=dict)  # for the objects of each class; see ``objects.pools``
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,25 @@ class Stand:
     source: Value
     copy: Value
     view: str
+
+
+@dataclass(eq=False)
+class Pools:
+    """Which objects of a function are kept in pools (``objects.pools``): those of a class that expressions at
+    ``sites`` make. ``rows``: what the objects of a class hold."""
+
+    sites: set[tuple[Loc, type]] = field(default_factory=set)
+    rows: dict[type, abstract.Abstract] = field(default_factory=dict)
+
+
+class NeedsPool(Exception):
+    """The function of ``frame`` has to be traced again: more of its objects are kept in pools. ``given``: that of which
+    one it is, by its number among those that the function was given."""
+
+    def __init__(self, frame: Frame, given: int | None = None) -> None:
+        super().__init__()
+        self.frame = frame
+        self.given = given
 
 
 class Undetermined(Exception):
@@ -163,6 +184,7 @@ class Frame(Scope):
     call_writes: dict[Op, list[Value]] = field(default_factory=dict)  # what of their operands calls write to
     argument_roots: dict[int, Root] = field(default_factory=dict)
     heap: Heap = field(default_factory=Heap)
+    pools: Pools = field(default_factory=Pools)
     pins: bool = True  # whether parameters that have to be known raise ``NeedsConstant``
     abandoned: bool = False  # whether code was left behind that nothing will contain
     unrollable: set[ast.stmt] = field(default_factory=set)  # loops that may be unrolled if need be
@@ -219,6 +241,20 @@ class Frame(Scope):
         """Append what is built inside to the body, behind the prologue, whose values are there."""
         with insert_at(self.prologue, self.func.loc), insert_at(self.func.body):
             yield
+
+    def want_pool(self, ref: Ref) -> None:
+        """Have an object, and all that it may be, kept in a pool from where they are made on, if that is in the
+        program."""
+        either = [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
+        if any(r.protected or (r.caller and self.entry) for r in either):
+            return
+        for number, (given, _) in enumerate(self.heap.given):
+            if given in either:
+                raise NeedsPool(self, number)
+        sites = {(self.heap.sites[r.key], r.cls) for r in either if r.key in self.heap.sites}
+        if not sites <= self.pools.sites:
+            self.pools.sites |= sites
+            raise NeedsPool(self)
 
     def _pin(self, name: str) -> Any:
         raise NeedsConstant(self, name)

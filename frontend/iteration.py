@@ -38,7 +38,7 @@ from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.numeric.scalars import binary
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, rows
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -145,12 +145,12 @@ def sequence(frame: Frame, v: AbstractValue) -> Items | None:
 def _list(frame: Frame, v: Ref) -> Items:
     """A list, whose items may change while it is gone through, and their number as well."""
     held = heap.contents(frame, v)
-    if growing.is_growing(held):
-        count = growing.length(held)
+    if rows.is_growing(held):
+        count = rows.length(held)
 
         def item(k: Value) -> AbstractValue:
             found = heap.contents(frame, v)
-            if growing.length(found) is not count:
+            if rows.length(found) is not count:
                 raise changing()
             return growing.load(frame, found, k)
 
@@ -158,7 +158,7 @@ def _list(frame: Frame, v: Ref) -> Items:
 
     def items() -> tuple[AbstractValue, ...]:
         found = heap.contents(frame, v)
-        if growing.is_growing(found):
+        if rows.is_growing(found):
             raise changing()
         return found.items
 

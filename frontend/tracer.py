@@ -14,13 +14,12 @@ from adc.frontend.calls import call_value
 from adc.frontend.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.control import thrown
 from adc.frontend.control.jumps import NEVER
-from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import describe, without_dims
 from adc.frontend.data.dims import argument_dim
 from adc.frontend.data.roots import NOWHERE, Phase, Root, Roots, grounded, in_order
-from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Static
+from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, NeedsConstant, Undetermined, discard
+from adc.frontend.frame import Frame, NeedsConstant, NeedsPool, Pools, Undetermined, discard
 from adc.frontend.functions import apart
 from adc.frontend.functions.apart import by_itself, of_no_tracer
 from adc.frontend.functions.declared import Library, Traced, general, unprotected
@@ -28,20 +27,20 @@ from adc.frontend.functions.finish import finish
 from adc.frontend.functions.recursion import Assumption, Specialisation, assumed, common
 from adc.frontend.functions.signature import (
     arrays_of,
+    as_passed,
     describe_arguments,
     leaves_of,
     operands_of,
     passed_dim,
-    prepare,
     receive,
 )
-from adc.frontend.libraries.rules import static_of
 from adc.frontend.looks import Looks
 from adc.frontend.names import symbol
 from adc.frontend.numeric import snapshots
-from adc.frontend.objects import heap, held
+from adc.frontend.objects import growing, heap, held
 from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.objects.merge import types as ir_types
+from adc.frontend.objects.pools import begin as begin_pools
 from adc.frontend.rules.registry import RULES
 from adc.frontend.statements.execution import execute_function
 from adc.frontend.statements.folds import fold, list_of_comprehension, list_of_generator
@@ -91,6 +90,7 @@ class Tracer:
     known: dict[Key, Specialisation] = field(default_factory=dict)
     constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
     tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
+    pools: dict[Key, Pools] = field(default_factory=dict)  # the objects of a function that are kept in pools
     _attempts: dict[Key, _Attempt] = field(default_factory=dict)
     _parts: dict[Key, list[str]] = field(default_factory=dict)  # the functions that rules gave
     sources: dict[str, FunctionSource] = field(default_factory=dict)  # of the functions in IR, by their names
@@ -140,10 +140,10 @@ class Tracer:
         while True:
             constants = self.constants.setdefault(callee.identity, set())
             numbers: dict[str, int] = {}
-            prepared = [_passed(name, v, constants) for name, v in arguments.items()]
+            prepared = [as_passed(name, v, constants) for name, v in arguments.items()]
             packed = dict(zip(arguments, heap.pack(frame, prepared, numbers), strict=True))
             # Once more: what objects hold has come to light.
-            values = [_passed(name, v, constants) for name, v in packed.items()]
+            values = [as_passed(name, v, constants) for name, v in packed.items()]
             refs = [frame.heap.refs[key] for key in numbers]
             signature = describe_arguments(values)
             if callee.ruled is not None:
@@ -162,6 +162,11 @@ class Tracer:
                     raise
                 at = current_loc()
                 raise error.noted(Note(f"in the call of {callee.source.told(at.file)}", at)) from None
+            except NeedsPool as wanted:
+                if wanted.given is None or wanted.frame.pools is not self.pools.get(key):
+                    raise
+                frame.want_pool(refs[wanted.given])
+                raise growing.not_made_here(refs[wanted.given]) from None
             except NeedsConstant as need:
                 name = need.name.split(".")[0]  # of a tuple, all
                 if need.frame.source is not callee.source or name in constants:
@@ -219,6 +224,15 @@ class Tracer:
 
     def _specialise(self, key: Key, before: Assumption) -> Assumption:
         """Trace a callee for a signature, by what is assumed of it; what has come out."""
+        kept = self.pools.setdefault(key, Pools())
+        while True:
+            try:
+                return self._attempt(key, before, kept)
+            except NeedsPool as need:
+                if need.frame.pools is not kept or need.given is not None:
+                    raise
+
+    def _attempt(self, key: Key, before: Assumption, pools: Pools) -> Assumption:
         callee, names = self.tasks[key]
         self._forget(key)
         declared = apart.declared(self, key)
@@ -236,7 +250,7 @@ class Tracer:
         frame = Frame(
             self, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=False
         )
-        frame.catching = callee.catching or ()
+        frame.catching, frame.pools = callee.catching or (), pools
         objects: dict[int, Ref] = {}
         for n, a in zip(names, key[1], strict=True):
             frame.env[n] = heap.unpack(frame, receive(a, n, frame.add_argument), objects, given=True)
@@ -314,6 +328,7 @@ class Tracer:
 
     def run(self, callee: Callee, frame: Frame) -> AbstractValue:
         with frame.in_body(), traps.watched(thrown.watch(frame)):
+            begin_pools(frame)
             result = callee.ruled.run(frame) if callee.ruled else execute_function(frame, callee.source.body)
             if callee.catching is not None:
                 result = thrown.outcome(frame, result)
@@ -362,27 +377,6 @@ class Tracer:
         made = rebuild(result, iter(op.results), roots)
         held.note_call(frame, op, s.stands, dict(zip(s.roots, given, strict=True)), arrays(made))
         return made
-
-
-def _passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue:
-    """An argument as it is passed; those in ``constants`` the callee needs to know."""
-    if name in constants:
-        return _constant(v)
-    if isinstance(v, Closure) and not constants.isdisjoint(v.code.captured):
-        known = v.code.captured
-        first = len(v.items) - len(known)
-        items = [_passed(n, item, constants) for n, item in zip(known, v.items[first:], strict=True)]
-        return v.of([*map(prepare, v.items[:first]), *items])
-    return prepare(v)
-
-
-def _constant(v: AbstractValue) -> AbstractValue:
-    """An argument that the callee needs to know: the number itself."""
-    if isinstance(v, Compound):
-        return v.of(_constant(item) for item in v.items)
-    if isinstance(v, Ref):
-        return v
-    return Static(static_of(v, "this argument"))
 
 
 def _fresh(frame: Frame, fresh: dict[Root | None, Root], root: Root | None) -> Root:

@@ -6,7 +6,7 @@ from adc.frontend.arrays import arrays
 from adc.frontend.containers import records
 from adc.frontend.data.values import AbstractValue, Ref
 from adc.frontend.frame import Frame
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import heap, rows
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.core import Value
@@ -14,9 +14,9 @@ from adc.ir.core import Value
 
 def as_condition(frame: Frame, value: AbstractValue) -> bool | Value:
     """Truth of a value."""
-    if growing.grows(frame, value):
+    if rows.grows(frame, value):
         assert isinstance(value, Ref)
-        return ops.cmpi(growing.length(heap.contents(frame, value)), const_index(0), predicate="sgt")
+        return ops.cmpi(rows.length(heap.contents(frame, value)), const_index(0), predicate="sgt")
     if isinstance(value, Ref) and value.kind in ("list", "dict"):
         return bool(heap.contents(frame, value).items)
     for name in ("__bool__", "__len__"):

@@ -31,7 +31,7 @@ from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.frontend.numeric.slices import Item, Slice, Window, bound, is_full, is_none, window
-from adc.frontend.objects import growing, heap, list_changes
+from adc.frontend.objects import growing, heap, list_changes, rows
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
@@ -86,7 +86,7 @@ def _read_container(frame: Frame, owner: AbstractValue, items: list[Item]) -> Ab
     if not isinstance(owner, Tuple) and records.is_instance(owner):
         raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
     with at_loc(items[0].loc if len(items) == 1 else current_loc()):
-        if growing.grows(frame, owner) and len(items) == 1 and isinstance(items[0].value, Slice):
+        if rows.grows(frame, owner) and len(items) == 1 and isinstance(items[0].value, Slice):
             assert isinstance(owner, Ref)
             held = heap.contents(frame, owner)
             return list_changes.of_windows(frame, held, [view(w, expand(w.rank, items)) for w in growing.windows(held)])

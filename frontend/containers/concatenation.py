@@ -8,7 +8,7 @@ from adc.frontend.data.values import AbstractValue, Ref, Tuple, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, kind
-from adc.frontend.objects import growing, heap, list_changes
+from adc.frontend.objects import heap, list_changes, rows
 from adc.frontend.objects.merge import Clash
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -18,7 +18,7 @@ from adc.ir.builder import current_loc
 def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """``+`` and ``*`` of lists and tuples; None for others."""
     if symbol == "+" and is_list(a) and is_list(b):
-        if growing.grows(frame, a) or growing.grows(frame, b):
+        if rows.grows(frame, a) or rows.grows(frame, b):
             assert isinstance(a, Ref) and isinstance(b, Ref)
             return list_changes.joined(frame, a, b)
         return new_list(frame, [*_items(frame, a), *_items(frame, b)])
@@ -30,7 +30,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     if symbol == "*":
         for v, n in ((a, b), (b, a)):
             if (is_list(v) or isinstance(v, Tuple)) and is_numeric(n) and kind(as_scalar(n).dtype) < 2:
-                many = is_list(v) and (known_int(n) is None or growing.grows(frame, v))
+                many = is_list(v) and (known_int(n) is None or rows.grows(frame, v))
                 repeated = _repeated(frame, v, n) if many else None
                 if repeated is not None:
                     return repeated
@@ -52,7 +52,7 @@ def _repeated(frame: Frame, v: AbstractValue, n: AbstractValue) -> AbstractValue
     assert isinstance(v, Ref)
     held = heap.contents(frame, v)
     try:
-        item = growing.type_of_items(frame, held)
+        item = rows.type_of_items(frame, held)
     except Clash:
         return None
     if item is None:

@@ -9,7 +9,7 @@ from adc.frontend.containers import records
 from adc.frontend.containers.sequences import constant_key, dict_items, known_items
 from adc.frontend.control.branches import branch
 from adc.frontend.control.options import split, split_all
-from adc.frontend.data.compounds import OneOf, Structured, Text, slice_object
+from adc.frontend.data.compounds import Handle, OneOf, Structured, Text, slice_object
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -25,7 +25,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import heap, rows
 from adc.frontend.objects.joining import identical
 from adc.frontend.prelude import python_lists
 from adc.ir import kinds, ops
@@ -40,7 +40,9 @@ def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | N
         return None
     if a is b:
         return Static(True)
-    if growing.grows(frame, a) or growing.grows(frame, b):
+    if isinstance(a, Handle) and isinstance(b, Handle) and records.generated(frame, a, "__eq__") is None:
+        return same_object(a, b)
+    if rows.grows(frame, a) or rows.grows(frame, b):
         if not (is_list(a) and is_list(b)):
             return Static(False)
         return frame.tracer.call(frame, Static(python_lists.equal), [a, b], {})
@@ -66,6 +68,13 @@ def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | N
     return Static(result) if isinstance(result, bool) else Scalar(result, i1)
 
 
+def same_object(a: Handle, b: Handle) -> AbstractValue:
+    """``a is b`` of two objects in pools."""
+    if a.pool is not b.pool:
+        return Static(False)
+    return Scalar(ops.cmpi(a.number, b.number, predicate="eq"), i1)
+
+
 def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[AbstractValue], Sequence[object]] | None:
     """What containers must have in common to be equal, their items, and the keys of a dict."""
     if isinstance(v, Ref) and v.kind != "object":
@@ -77,6 +86,8 @@ def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[Abstra
         return (slice,), part.items, ()
     if records.is_instance(v):
         cls, by = records.class_of(v), records.generated(frame, v, "__eq__")
+        if by is None and isinstance(v, Handle):
+            return None
         if by is not None:
             return (cls, by), _compared_fields(frame, v, by), ()
         raise refuse(
@@ -179,7 +190,7 @@ def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstra
         return Static(constant_key(value) in dict_items(frame, owner))
     if isinstance(owner, Range):
         return None
-    if growing.grows(frame, owner) and not is_numeric(value):
+    if rows.grows(frame, owner) and not is_numeric(value):
         return frame.tracer.call(frame, Static(python_lists.contains), [owner, value], {})
     items = known_items(frame, owner)
     if items is None or (isinstance(owner, Static) and isinstance(owner.value, str)):

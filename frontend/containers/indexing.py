@@ -31,7 +31,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
-from adc.frontend.objects import growing, heap, list_changes
+from adc.frontend.objects import growing, heap, list_changes, rows
 from adc.frontend.objects.merge import Clash, coerce, join
 from adc.frontend.traps import handled, trap_unless, within
 from adc.ir import kinds, ops
@@ -50,7 +50,7 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
             no_key(frame, key, items)
         return items[key]
     held = owner if isinstance(owner, Tuple) else heap.contents(frame, owner)  # type: ignore[arg-type]
-    if isinstance(held, Contents) and growing.is_growing(held):
+    if isinstance(held, Contents) and rows.is_growing(held):
         return growing.load(frame, held, list_changes.position(held, subscript(index)))
     position = _position(frame, held, index)
     if isinstance(position, int):
@@ -215,7 +215,7 @@ def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue) 
         assign_dict(frame, owner, items)
         return
     held = heap.contents(frame, owner)
-    if growing.is_growing(held):
+    if rows.is_growing(held):
         list_changes.store(frame, owner, subscript(index), value)
         return
     position = _position(frame, held, index)
@@ -238,7 +238,7 @@ def _returning(value: AbstractValue) -> Callable[[], AbstractValue]:
 def store_slice(frame: Frame, owner: Ref, part: slice, value: AbstractValue) -> None:
     """``owner[a:b] = items`` of a list."""
     items = known_items(frame, value)
-    if items is None or owner.kind != "list" or growing.grows(frame, owner):
+    if items is None or owner.kind != "list" or rows.grows(frame, owner):
         raise refuse(
             current_loc(),
             f"cannot assign {describe_type(value)} to a slice of {describe_type(owner)}",

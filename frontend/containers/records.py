@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend import forms
 from adc.frontend.data.callables import bound
+from adc.frontend.data.compounds import Handle
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.unusable import Unusable
 from adc.frontend.data.values import NONE, AbstractValue, Compound, Method, Ref, Static, Tuple
@@ -19,7 +20,7 @@ from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT, ClassVariable
 from adc.frontend.names import attribute_of, external
-from adc.frontend.objects import heap
+from adc.frontend.objects import heap, pools
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
@@ -48,7 +49,8 @@ def is_instance(v: AbstractValue) -> bool:
     """Whether ``v`` is an instance of a class of the user's (namedtuples included)."""
     if isinstance(v, Ref):
         return v.kind == "object"
-    return isinstance(v, Compound) and v.form.kind in ("record", "namedtuple") and v.form.cls is not types.MethodType
+    kinds_of = ("record", "namedtuple", "handle")
+    return isinstance(v, Compound) and v.form.kind in kinds_of and v.form.cls is not types.MethodType
 
 
 def used(cls: type, name: object, item: AbstractValue) -> AbstractValue:
@@ -72,7 +74,19 @@ def fields_of(frame: Frame, v: AbstractValue) -> Compound:
     if isinstance(v, Ref):
         return heap.contents(frame, v)
     assert isinstance(v, Compound)
-    return v
+    return pools.fields(frame, v) if isinstance(v, Handle) else v
+
+
+def names_of(frame: Frame, v: AbstractValue) -> tuple[Hashable, ...]:
+    """The fields that an instance has now."""
+    return pools.names(frame, v) if isinstance(v, Handle) else fields_of(frame, v).form.names
+
+
+def _field(frame: Frame, v: AbstractValue, name: str) -> AbstractValue:
+    if isinstance(v, Handle):
+        return pools.field(frame, v, name)
+    held = fields_of(frame, v)
+    return held.items[held.form.names.index(name)]
 
 
 def class_of(v: AbstractValue) -> type:
@@ -95,12 +109,11 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     if isinstance(owner, Super):
         return _of_class(frame, owner.owner, name, *frame.tracer.looks.member(class_of(owner.owner), name, owner.after))
     cls = class_of(owner)
-    held = fields_of(frame, owner)
     found, where = _member(frame, cls, name)
     if isinstance(found, property):
         return _of_class(frame, owner, name, found, where)
-    if name in held.form.names:
-        return used(cls, name, held.items[held.form.names.index(name)])
+    if name in names_of(frame, owner):
+        return used(cls, name, _field(frame, owner, name))
     if isinstance(owner, Tuple) and name in _NAMEDTUPLE_METHODS:
         return Method(owner, name)
     if name == "__class__":
@@ -112,7 +125,7 @@ def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
     found, where = _member(frame, class_of(owner), name)
     if found is not ABSENT:
         frame.tracer.looks.at(f"{where.__name__}.{name}", ClassVariable(where, name), found)
-    if name in fields_of(frame, owner).form.names:
+    if name in names_of(frame, owner):
         return True
     return found is not ABSENT and not isinstance(found, types.MemberDescriptorType)
 
@@ -120,7 +133,7 @@ def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
 def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: type) -> AbstractValue:
     cls = class_of(owner)
     if found is ABSENT or isinstance(found, types.MemberDescriptorType):
-        known = (*fields_of(frame, owner).form.names, *(n for n in dir(cls) if not n.startswith("_")))
+        known = (*names_of(frame, owner), *(n for n in dir(cls) if not n.startswith("_")))
         declared = name in forms.field_names(cls) or found is not ABSENT
         what = f"the field '{name}' of {cls.__name__} is not set" if declared else f"{cls.__name__} has no '{name}'"
         raise refuse(
@@ -148,6 +161,13 @@ def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: 
 
 def _cached(frame: Frame, owner: AbstractValue, name: str, function: Static) -> AbstractValue:
     """A ``cached_property`` that is read for the first time: then it is an attribute of the object, as in Python."""
+    if isinstance(owner, Handle):
+        raise refuse(
+            current_loc(),
+            f"the cached_property '{name}' of an object in a list whose length depends on the run is not supported",
+            "make it a property",
+            kind=kinds.UNSUPPORTED_TARGET,
+        )
     if not isinstance(owner, Ref):
         return frame.tracer.call(frame, function, [owner], {})
     if owner.protected:
@@ -236,7 +256,7 @@ def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstract
             )
         frame.tracer.call(frame, class_function(frame, where, name, found, found.fset), [owner, value], {})
         return NONE
-    if not isinstance(owner, Ref) or forms.is_frozen(cls):
+    if not isinstance(owner, Ref | Handle) or forms.is_frozen(cls):
         what = "a frozen dataclass" if forms.is_frozen(cls) else "a namedtuple"
         help = "make a new one with dataclasses.replace()" if forms.is_frozen(cls) else "make a new one with _replace()"
         raise refuse(
@@ -249,8 +269,11 @@ def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstract
     return NONE
 
 
-def store_field(frame: Frame, owner: Ref, name: str, value: AbstractValue) -> None:
+def store_field(frame: Frame, owner: Ref | Handle, name: str, value: AbstractValue) -> None:
     """Set a field, as ``object.__setattr__`` does."""
+    if isinstance(owner, Handle):
+        pools.store(frame, owner, name, value)
+        return
     held = heap.contents(frame, owner)
     names = held.form.names
     if name in names:

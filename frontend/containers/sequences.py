@@ -11,7 +11,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.nests import lazy_of
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, rows
 from adc.frontend.prelude.python_collections import FrozenSet, Held
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -44,7 +44,7 @@ def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
         return found
     if isinstance(v, Ref) and v.kind == "list":
         held = heap.contents(frame, v)
-        return None if growing.is_growing(held) else list(held.items)
+        return None if rows.is_growing(held) else list(held.items)
     if isinstance(v, Ref) and v.kind == "dict":
         return [Static(name) for name in heap.contents(frame, v).form.names]
     if isinstance(v, Range):
@@ -64,7 +64,7 @@ def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
     """Lists as tuples of what they hold, at every depth: for library functions, which only look."""
     if isinstance(v, View):
         v = Tuple(v.now())
-    if growing.grows(frame, v):
+    if rows.grows(frame, v):
         assert isinstance(v, Ref)
         numbers = growing.as_array(heap.contents(frame, v))
         return v if numbers is None else lazy_of(numbers)

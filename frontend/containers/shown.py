@@ -15,7 +15,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import unboxed
-from adc.frontend.objects import growing
+from adc.frontend.objects import rows
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.raising import escape
@@ -75,7 +75,7 @@ def converted(
         own = records.method(frame, v, name)
         if own is not None:
             return converted(frame, frame.tracer.call(frame, own, [], {}), "s", values, (*within, v))
-    if growing.grows(frame, v):
+    if rows.grows(frame, v):
         raise _refused(v, "show its items in a loop, or np.asarray(x)")
     again = any(outer is v for outer in within)
 

@@ -16,7 +16,7 @@ from adc.frontend.data.values import AbstractValue, Array, Compound, Poison, Ref
 from adc.frontend.errors import refuse
 from adc.frontend.objects import heap
 from adc.frontend.objects.alternatives import alternatives, options_of
-from adc.frontend.objects.joining import identical
+from adc.frontend.objects.joining import identical, want_pools
 from adc.frontend.objects.merge import Clash, array_count, arrays, differing, join
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -78,6 +78,7 @@ class _Settling:
         self, place: str, start: AbstractValue, head: AbstractValue, end: AbstractValue
     ) -> tuple[AbstractValue, AbstractValue]:
         """A value before the loop and at the end of the body, objects that differ being replaced by one for both."""
+        want_pools(self.carry.frame, head, end)
         if isinstance(head, Ref) and isinstance(end, Ref) and head.cls is end.cls:
             if head is not end:
                 return self._either(place, head, end)
@@ -135,6 +136,7 @@ class _Settling:
         if first is chosen:
             return
         if end.key not in self.carry.before:
+            frame.want_pool(end)
             raise refuse(
                 frame.assigned_at.get(place.split(".")[0], current_loc()),
                 f"one {end.cls.__name__} has several names after an iteration of this loop",

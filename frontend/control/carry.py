@@ -33,9 +33,9 @@ from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap, merge
-from adc.frontend.objects.growing import is_growing
 from adc.frontend.objects.joining import Narrowing, differ_in_weakness, hinted, narrow
 from adc.frontend.objects.merge import Clash, array_count, arrays, coerce, flatten, is_narrow, join, rebuild, types
+from adc.frontend.objects.rows import is_growing
 from adc.ir import kinds
 from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
@@ -262,7 +262,10 @@ class Carry:
                 result = joined if spec == widen(describe(start)) else join(joined, spec)
             else:
                 result = join(spec, found)
-            if any(ref.key not in self.before for ref in objects_in_choices(result)):
+            late = [ref for ref in objects_in_choices(result) if ref.key not in self.before]
+            for ref in late:
+                self.frame.want_pool(ref)
+            if late:
                 raise Clash("one of them belongs to an object that the loop makes: make it before the loop")
             return result
         except Clash as clash:

@@ -16,9 +16,10 @@ from adc.frontend.data.values import AbstractValue, Unbound
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap
 from adc.frontend.objects.columns import are_known
-from adc.frontend.objects.growing import buffers, common_type, converted, is_growing, uneven, with_room
+from adc.frontend.objects.growing import converted, uneven, with_room
 from adc.frontend.objects.joining import identical
 from adc.frontend.objects.merge import Clash
+from adc.frontend.objects.rows import buffers, common_type, is_growing
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Value
 
@@ -117,14 +118,14 @@ def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents 
     """What a list that a loop changes in length holds before the loop, as one of run-time length. None if it cannot."""
     if not isinstance(end, Contents) or not uneven(start, end):
         return None
+    if carry.appends.few and not is_growing(end):
+        heap.unroll(carry.frame, [carry])
     try:
         item = common_type(carry.frame, start, end)
     except Clash:
         return None
     if item is None:
         return None
-    if carry.appends.few and not is_growing(end):
-        heap.unroll(carry.frame, [carry])
     return converted(carry.frame, start, item, end, carry.before)
 
 
@@ -135,8 +136,9 @@ def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) ->
     if not uneven(a, b):
         return otherwise
     return (
-        "a list whose length depends on the run holds numbers, arrays of one shape, or tuples of these; for other "
-        "items, make an array for all of them before (np.zeros) and store into its rows"
+        "a list whose length depends on the run holds numbers, arrays of one shape, objects of one class that the "
+        "function makes, or tuples of these; for other items, make an array for all of them before (np.zeros) and "
+        "store into its rows"
     )
 
 
@@ -151,13 +153,13 @@ def meet(
     if not uneven(a, b):
         return a, b
     assert isinstance(a, Contents) and isinstance(b, Contents)
+    unroll_few(frame, name)
     try:
         item = common_type(frame, a, b)
     except Clash:
         return a, b
     if item is None:
         return a, b
-    unroll_few(frame, name)
     ends = []
     for block, held, other in zip(blocks, (a, b), (b, a), strict=True):
         with insert_at(block):

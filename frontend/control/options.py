@@ -40,6 +40,7 @@ _OF_NONE = {
     kinds.UNSUPPORTED_OPERAND.name: "TypeError",
     kinds.NOT_SUBSCRIPTABLE.name: "TypeError",
     kinds.UNKNOWN_ATTRIBUTE.name: "AttributeError",
+    kinds.UNSUPPORTED_TARGET.name: "AttributeError",
 }
 
 
@@ -73,12 +74,12 @@ def _trap_none(v: OneOf, none: int, error: str, message: str) -> None:
     trap_unless(there, error, message.replace("{", "{{").replace("}", "}}"))
 
 
-def there(v: AbstractValue, message: str) -> AbstractValue:
-    """The value that is None or another one, for what takes the other only: TypeError at run time if it is None."""
+def there(v: AbstractValue, message: str, error: str = "TypeError") -> AbstractValue:
+    """The value that is None or another one, for what takes the other only: an error at run time if it is None."""
     none = _place_of_none(v)
     if none is None or not isinstance(v, OneOf) or len(v.options) > 2:
         return v
-    _trap_none(v, none, "TypeError", message)
+    _trap_none(v, none, error, message)
     return v.options[1 - none]
 
 

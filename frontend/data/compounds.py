@@ -12,7 +12,7 @@ import numpy as np
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.described import describe, key_of
 from adc.frontend.data.dims import Dim
-from adc.frontend.data.values import AbstractValue, Array, Complex, Compound, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Complex, Compound, Ref, Scalar, Static, Tuple
 from adc.frontend.forms import BOUND, SLICE, Form
 from adc.ir.core import Value
 
@@ -109,6 +109,8 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
         return Complex(items, form)
     if form.kind == "text":
         return Text(items, form)
+    if form.kind == "handle":
+        return Handle(items, form)
     if form == SLICE:
         return SliceObject(items, form)
     if form.kind == "structured":
@@ -118,6 +120,22 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
     if form.kind == "function":
         return (Closure if form.cls is FunctionType else Partial)(items, form)
     return (Record if form.kind == "record" else Contents)(items, form)
+
+
+class Handle(Compound):
+    """An object that is one of a pool, see ``objects.pools``: the pool, and its number there."""
+
+    @property
+    def pool(self) -> Ref:
+        pool = self.items[0]
+        assert isinstance(pool, Ref)
+        return pool
+
+    @property
+    def number(self) -> Value:
+        number = self.items[1]
+        assert isinstance(number, Scalar)
+        return number.value
 
 
 class Text(Compound):

@@ -24,7 +24,7 @@ from adc.frontend.iteration import counts
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
 from adc.frontend.libraries.table import is_library
-from adc.frontend.objects import growing
+from adc.frontend.objects import rows
 from adc.ir import kinds
 
 
@@ -64,7 +64,7 @@ def _first(frame: Frame, node: ast.Call, source: ast.GeneratorExp) -> AbstractVa
 
 def _as_loop(frame: Frame, v: AbstractValue) -> bool:
     """Whether going through the items is a loop of the run, so that ``sum`` and its kin are one."""
-    return growing.grows(frame, v) or counts(v)
+    return rows.grows(frame, v) or counts(v)
 
 
 def _makes_list(callee: AbstractValue) -> bool:

@@ -15,7 +15,7 @@ from adc.frontend.data.compounds import Contents, OneOf
 from adc.frontend.data.described import describe
 from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.frame import Frame, discard
-from adc.frontend.objects import cells, growing
+from adc.frontend.objects import cells, rows
 from adc.frontend.objects.merge import coerce, join
 from adc.frontend.syntax.bindings import assigned_in
 from adc.ir import ops
@@ -57,7 +57,7 @@ def _place(frame: Frame, node: ast.expr) -> _Place | None:
     if owner is None or (owner.kind == "object") != isinstance(node, ast.Attribute):
         return None
     held = frame.env.get(owner.key)
-    if not isinstance(held, Contents) or name not in held.form.names or growing.is_growing(held):
+    if not isinstance(held, Contents) or name not in held.form.names or rows.is_growing(held):
         return None
     place = _Place(frame, owner.key, held, held.form.names.index(name))
     return place if isinstance(place.value(), OneOf) else None

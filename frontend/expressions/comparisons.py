@@ -8,6 +8,7 @@ from adc.frontend.arrays import arrays
 from adc.frontend.containers import equality, records
 from adc.frontend.control import options
 from adc.frontend.data.callables import Bound
+from adc.frontend.data.compounds import Handle
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_array, is_numeric
 from adc.frontend.errors import refuse
@@ -15,7 +16,7 @@ from adc.frontend.expressions.conditions import conjunction
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import bits, operands, scalars
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, rows
 from adc.frontend.prelude import python_functions
 from adc.frontend.syntax.bindings import assigned_in
 from adc.frontend.truth import as_condition
@@ -71,6 +72,9 @@ def _compared(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractV
     if isinstance(op, ast.Is | ast.IsNot):
         if _is_flag(left, right) or _is_flag(right, left):
             return arrays.operate(frame, "==" if isinstance(op, ast.Is) else "!=", left, right)
+        if isinstance(left, Handle) and isinstance(right, Handle):
+            found = equality.same_object(left, right)
+            return found if isinstance(op, ast.Is) else arrays.operate(frame, "==", found, Static(False))
         same = _identity(frame, left, right, node)
         return Static(same == isinstance(op, ast.Is))
     symbol = _COMPARE.get(type(op))
@@ -174,7 +178,7 @@ def _membership(
 
 
 def _contained(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool | Value:
-    numbers = growing.as_array(heap.contents(frame, right)) if growing.grows(frame, right) else None  # type: ignore[arg-type]
+    numbers = growing.as_array(heap.contents(frame, right)) if rows.grows(frame, right) else None  # type: ignore[arg-type]
     if numbers is not None and is_numeric(left):
         return as_condition(frame, frame.tracer.call(frame, Static(python_functions.contains), [numbers, left], {}))
     found = equality.contains(frame, right, left)

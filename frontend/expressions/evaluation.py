@@ -11,6 +11,7 @@ from adc.frontend.data.values import AbstractValue, Lazy
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.table import is_library
 from adc.frontend.numeric.nests import materialise
+from adc.frontend.objects import pools
 from adc.frontend.unsupported import refuse_expression
 
 RULES: dict[type[ast.expr], Callable[[Frame, Any], AbstractValue]] = {}
@@ -22,7 +23,8 @@ def evaluate(frame: Frame, node: ast.expr) -> AbstractValue:
     if rule is None:
         raise refuse_expression(frame.loc(node), node)
     with frame.at(node):
-        return rule(frame, node)
+        value = rule(frame, node)
+        return pools.pooled(frame, value) if frame.pools.sites else value
 
 
 def evaluate_kept(frame: Frame, node: ast.expr) -> AbstractValue:

@@ -16,7 +16,7 @@ from adc.frontend.data.values import AbstractValue, Array, Compound, Static, is_
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import nests, views
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import heap, rows
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -50,7 +50,7 @@ class Argument:
     def _mapped(self, v: AbstractValue) -> Iterator[tuple[Array, int]]:
         if isinstance(v, Array):
             yield v, self._axis(v)
-        elif growing.is_growing(v) or is_numeric(v):
+        elif rows.is_growing(v) or is_numeric(v):
             raise refuse(
                 current_loc(),
                 f"{self.name} has {describe_type(v)} in it, which adc.vmap() cannot map over"

@@ -18,7 +18,7 @@ from adc.frontend.functions.extents import hoisted
 from adc.frontend.functions.mapped_arguments import Argument, Axes, arguments_of, items_of
 from adc.frontend.numeric import nests, views
 from adc.frontend.numeric.convert import as_number, store_scalar
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import heap, rows
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -116,7 +116,7 @@ def _results(frame: Frame, first: _First, length: Dim, targets: list[Array]) -> 
             return targets[-1]
         if isinstance(v, Static) and not callable(v.value):
             return v
-        if isinstance(v, Compound) and not isinstance(v, (*WHOLE, Bound)) and not growing.is_growing(v):
+        if isinstance(v, Compound) and not isinstance(v, (*WHOLE, Bound)) and not rows.is_growing(v):
             return v.of(map(of, v.items))
         raise refuse(
             current_loc(),

@@ -28,6 +28,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.rules import static_of
 from adc.frontend.numeric.convert import as_number, as_scalar
 from adc.frontend.suggestions import for_name
 from adc.frontend.syntax.bindings import Function
@@ -96,6 +97,27 @@ def prepare(v: AbstractValue) -> AbstractValue:
     if isinstance(v, Scalar | Array | Static | Range | Ref):
         return v
     raise refuse(current_loc(), f"{describe_type(v)} cannot be passed to a function", kind=kinds.UNSUPPORTED_VALUE)
+
+
+def as_passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue:
+    """An argument as it is passed; those in ``constants`` the callee needs to know."""
+    if name in constants:
+        return _constant(v)
+    if isinstance(v, Closure) and not constants.isdisjoint(v.code.captured):
+        known = v.code.captured
+        first = len(v.items) - len(known)
+        items = [as_passed(n, item, constants) for n, item in zip(known, v.items[first:], strict=True)]
+        return v.of([*map(prepare, v.items[:first]), *items])
+    return prepare(v)
+
+
+def _constant(v: AbstractValue) -> AbstractValue:
+    """An argument that the callee needs to know: the number itself."""
+    if isinstance(v, Compound):
+        return v.of(_constant(item) for item in v.items)
+    if isinstance(v, Ref):
+        return v
+    return Static(static_of(v, "this argument"))
 
 
 def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstract, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from adc.frontend import iteration
-from adc.frontend.containers import equality, indexing, making, sequences
+from adc.frontend.containers import equality, indexing, making, records, sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
@@ -27,7 +27,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.rules import no_keywords
 from adc.frontend.numeric import scalars
-from adc.frontend.objects import growing, heap, list_changes
+from adc.frontend.objects import growing, heap, list_changes, rows
 from adc.frontend.prelude import python_lists
 from adc.ir import kinds
 from adc.ir.builder import current_loc, insert_at
@@ -66,7 +66,7 @@ def _extend(frame: Frame, owner: Ref, more: AbstractValue) -> AbstractValue:
 def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
     """``owner += more``, in place."""
     items = sequences.known_items(frame, more)
-    if items is not None and growing.grows(frame, owner):
+    if items is not None and rows.grows(frame, owner):
         for item in items:
             growing.append(frame, owner, item)
         return
@@ -111,7 +111,7 @@ def _append_item(frame: Frame, owner: Ref, items: iteration.Known, k: int) -> No
 def _known_place(frame: Frame, owner: Ref, position: AbstractValue | None, *more: AbstractValue) -> bool:
     """Whether a list has a length that is known, and is changed where it is known: it gets one of the run-time where
     that is said by the run. ``more``: what it gets."""
-    if growing.grows(frame, owner):
+    if rows.grows(frame, owner):
         return False
     held = heap.contents(frame, owner)
     if position is None or needed_int(position) is not None or not (held.items or more):
@@ -143,7 +143,7 @@ def _insert(frame: Frame, owner: Ref, position: AbstractValue, item: AbstractVal
 
 
 def _clear(frame: Frame, owner: Ref) -> AbstractValue:
-    if growing.grows(frame, owner):
+    if rows.grows(frame, owner):
         list_changes.clear(frame, owner)
         return NONE
     heap.assign(frame, owner, [])
@@ -151,7 +151,7 @@ def _clear(frame: Frame, owner: Ref) -> AbstractValue:
 
 
 def _reverse(frame: Frame, owner: Ref) -> AbstractValue:
-    if growing.grows(frame, owner):
+    if rows.grows(frame, owner):
         list_changes.reverse(frame, owner)
         return NONE
     heap.assign(frame, owner, _held(frame, owner)[::-1])
@@ -172,7 +172,13 @@ def _copy(frame: Frame, owner: Ref) -> AbstractValue:
 
 
 def _find(
-    frame: Frame, owner: AbstractValue, value: AbstractValue, start: AbstractValue = NONE, stop: AbstractValue = NONE
+    frame: Frame,
+    owner: AbstractValue,
+    value: AbstractValue,
+    start: AbstractValue = NONE,
+    stop: AbstractValue = NONE,
+    *,
+    text: AbstractValue = NONE,
 ) -> AbstractValue:
     whole = start is NONE and stop is NONE
     for k, item in enumerate((sequences.known_items(frame, owner) or ()) if whole else ()):
@@ -182,20 +188,29 @@ def _find(
         if same:
             return Static(k)
     else:
-        if whole and not growing.grows(frame, owner):
+        if whole and not rows.grows(frame, owner):
             raise refuse(current_loc(), "ValueError: the value is not in the list", kind=kinds.INVALID_VALUE)
-    text = Static("tuple.index(x): x not in tuple") if isinstance(owner, Tuple) else NONE
+    if records.is_instance(value) and text is NONE:
+        text = Static("the object is not in the list")  # Python shows it
+    text = Static("tuple.index(x): x not in tuple") if isinstance(owner, Tuple) else text
     bounds = [Static(0) if start is NONE else start, stop, text]
     return frame.tracer.call(frame, Static(python_lists.index), [owner, value, *bounds], {})
 
 
 def _count(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
-    if growing.grows(frame, owner):
+    if rows.grows(frame, owner):
         return frame.tracer.call(frame, Static(python_lists.count), [owner, value], {})
     total: AbstractValue = Static(0)
     for item in sequences.known_items(frame, owner) or ():
         total = scalars.binary("+", total, equality.held_equal(frame, item, value))
     return total
+
+
+def _remove(frame: Frame, owner: Ref, value: AbstractValue) -> AbstractValue:
+    """``owner.remove(value)``: the first item that is equal to it."""
+    place = _find(frame, owner, value, text=Static("list.remove(x): x not in list"))
+    _pop(frame, owner, place)
+    return NONE
 
 
 _LIST: dict[str, Callable[..., AbstractValue]] = {
@@ -204,6 +219,7 @@ _LIST: dict[str, Callable[..., AbstractValue]] = {
     "pop": _pop,
     "insert": _insert,
     "clear": _clear,
+    "remove": _remove,
     "reverse": _reverse,
     "sort": _sort,
     "copy": _copy,

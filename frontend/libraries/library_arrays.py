@@ -43,7 +43,7 @@ from adc.frontend.numeric.convert import (
     nonzero,
     store_scalar,
 )
-from adc.frontend.objects import columns, growing, heap
+from adc.frontend.objects import columns, growing, heap, rows
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
@@ -167,12 +167,12 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
         return copy(frame, astype(value, wanted))
     if isinstance(value, Tuple):
         return array_of(frame, value, dtype_argument(dtype, None))
-    if growing.grows(frame, value):  # of tuples of numbers
+    if rows.grows(frame, value):  # of tuples of numbers
         assert isinstance(value, Ref)
         held = heap.contents(frame, value)
-        rows, depth = columns.nested(growing.windows(held), growing.row_of(held))
-        assert isinstance(rows, Tuple)
-        made = array_of(frame, rows, dtype_argument(dtype, None))
+        whole, depth = columns.nested(growing.windows(held), rows.row_of(held))
+        assert isinstance(whole, Tuple)
+        made = array_of(frame, whole, dtype_argument(dtype, None))
         order = Tuple((Static(depth), *(Static(k) for k in range(made.rank) if k != depth)))
         return copy(frame, frame.tracer.call(frame, Static(np.transpose), [made, order], {}))  # type: ignore[arg-type]
     if is_numeric(value):

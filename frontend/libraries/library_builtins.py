@@ -55,7 +55,7 @@ from adc.frontend.numeric.convert import (
     nonzero,
     promote_types,
 )
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import heap, rows
 from adc.frontend.prelude.python_collections import Held
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -178,9 +178,9 @@ def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
     items = sequences.known_items(frame, x)
     if items is not None:
         return Static(len(items))
-    if growing.grows(frame, x):
+    if rows.grows(frame, x):
         assert isinstance(x, Ref)
-        return Scalar(growing.length(heap.contents(frame, x)), i64)
+        return Scalar(rows.length(heap.contents(frame, x)), i64)
     if isinstance(x, Static) and isinstance(x.value, str | tuple):
         return Static(len(x.value))
     if describe_type(x) == "str":

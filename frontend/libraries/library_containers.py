@@ -11,7 +11,7 @@ from adc.frontend import iteration
 from adc.frontend.arrays import arrays
 from adc.frontend.containers import making, records, sequences
 from adc.frontend.data.callables import Bound, Closure, Partial
-from adc.frontend.data.compounds import SliceObject
+from adc.frontend.data.compounds import Handle, SliceObject
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     NONE,
@@ -34,7 +34,7 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.libraries.rules import Rule, positional, static_of, take
 from adc.frontend.numeric import scalars
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, pools, rows
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
@@ -154,6 +154,9 @@ def _copy(frame: Frame, x: AbstractValue) -> AbstractValue:
     if isinstance(x, Ref):
         held = growing.copy(frame, heap.contents(frame, x))
         return heap.new(frame, held.form, held.items)
+    if isinstance(x, Handle):
+        fields = pools.fields(frame, x)
+        return heap.new(frame, fields.form, fields.items)
     return _copied_array(frame, x)
 
 
@@ -165,13 +168,17 @@ def _deepcopy(frame: Frame, x: AbstractValue) -> AbstractValue:
             if v.key not in done:
                 held = growing.copy(frame, heap.contents(frame, v))
                 done[v.key] = heap.reference(frame, held.form)
-                plain = growing.is_growing(held)
-                frame.env[done[v.key].key] = held if plain else held.of(deep(item) for item in held.items)
+                plain = Array if rows.is_growing(held) else ()  # the columns have been copied
+                items = (item if isinstance(item, plain) else deep(item) for item in held.items)
+                frame.env[done[v.key].key] = held.of(items)
             return done[v.key]
         if isinstance(v, Compound):
             return v.of(deep(item) for item in v.items)
         return _copied_array(frame, v)
 
+    if isinstance(x, Handle):
+        fields = pools.fields(frame, x)
+        return heap.new(frame, fields.form, [deep(item) for item in fields.items])
     return deep(x)
 
 

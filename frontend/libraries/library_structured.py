@@ -19,7 +19,7 @@ from adc.frontend.libraries import library_arrays
 from adc.frontend.libraries.creation import shape_argument
 from adc.frontend.libraries.rules import Rule, no_keywords
 from adc.frontend.numeric.slices import Item
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, rows
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
@@ -105,23 +105,23 @@ def _array(function: Any, copies: bool) -> Rule:
 
 def _of_rows(frame: Frame, given: AbstractValue, dtype: np.dtype[Any], name: str) -> AbstractValue:
     """The structured array of a list of tuples, one for each element; or of one tuple."""
-    if growing.grows(frame, given):
+    if rows.grows(frame, given):
         assert isinstance(given, Ref)
         columns = growing.windows(heap.contents(frame, given))
         made = structured.new(frame, columns[0].dims if columns else [0], dtype)
         structured.store_all(frame, made, Tuple(tuple(columns)))
         return made
-    rows = sequences.snapshot(frame, given)
-    if not isinstance(rows, Tuple):
+    found = sequences.snapshot(frame, given)
+    if not isinstance(found, Tuple):
         message = f"{name}() of {describe_type(given)} with a dtype that has fields is not supported"
         help = "pass a list of tuples; or make np.zeros(n, dtype), and store to its fields"
         raise refuse(current_loc(), message, help, kind=kinds.WRONG_TYPE)
-    if rows.form.kind != "list":
+    if found.form.kind != "list":
         made = structured.new(frame, [], dtype)
-        structured.store_all(frame, made, rows)
+        structured.store_all(frame, made, found)
         return made
-    made = structured.new(frame, [len(rows.items)], dtype)
-    for k, row in enumerate(rows.items):
+    made = structured.new(frame, [len(found.items)], dtype)
+    for k, row in enumerate(found.items):
         structured.store(frame, made, [Item(current_loc(), Static(k))], row)
     return made
 

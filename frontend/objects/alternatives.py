@@ -40,8 +40,8 @@ def beside_none(a: abstract.Abstract) -> Alternatives:
     loop that sets it."""
     a = widen(a)
     leaf = isinstance(a, abstract.Scalar | abstract.Array)
-    tuples = isinstance(a, abstract.Tuple) and a.form.kind in ("tuple", "namedtuple", "complex") and can_move(a)
-    return {key_of(a): a} if leaf or tuples else {}
+    whole = isinstance(a, abstract.Tuple) and a.form.kind in ("tuple", "namedtuple", "complex", "handle")
+    return {key_of(a): a} if leaf or (whole and can_move(a)) else {}
 
 
 def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:

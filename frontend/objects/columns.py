@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adc.frontend import abstract
-from adc.frontend.data.compounds import Contents, compound
+from adc.frontend.data.compounds import Contents, Handle, compound
 from adc.frontend.data.dims import Dim, brought_here, dim_value, same_dim
 from adc.frontend.data.roots import Roots
-from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple
 from adc.frontend.elements import from_element, to_element
 from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST
@@ -36,7 +36,8 @@ Shape = tuple[Dim, ...] | None
 Part = Value | Array
 """What of an item goes into one column."""
 
-_ITEM = "it is an item of a list whose length depends on the run"
+ITEM = "it is in a list whose length depends on the run, which keeps a copy"
+ASSIGN = "assign a new array: xs[k] = xs[k] + y, or x.a = x.a + y for an attribute of an item"
 
 UNEVEN = (
     "the arrays of a list whose length depends on the run must all have one shape; for rows of several lengths extend "
@@ -51,6 +52,13 @@ def leaves(item: abstract.Abstract) -> list[abstract.Scalar | abstract.Array]:
 
 def has_arrays(item: abstract.Abstract) -> bool:
     return any(isinstance(leaf, abstract.Array) for leaf in leaves(item))
+
+
+def handles(item: abstract.Abstract) -> list[abstract.Tuple]:
+    """The objects in pools that an item has in it, or is."""
+    if not isinstance(item, abstract.Tuple):
+        return []
+    return [item] if item.form.kind == "handle" else [found for part in item.items for found in handles(part)]
 
 
 def several_kinds() -> Exception:
@@ -68,7 +76,10 @@ def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]
     if isinstance(item, abstract.Array):
         assert isinstance(v, Array)
         return [v]
-    if (isinstance(item, abstract.Tuple) and has_arrays(item)) or isinstance(v, Ref):
+    if isinstance(v, Handle):
+        return [v.number]
+    inside = isinstance(v, Compound) and next(heap.refs_of(v), None) is not None
+    if (isinstance(item, abstract.Tuple) and (has_arrays(item) or inside)) or isinstance(v, Ref):
         assert isinstance(item, abstract.Tuple)
         if item.form.kind == "choice":
             raise several_kinds()
@@ -141,12 +152,15 @@ def write(frame: Frame, columns: Sequence[Array], k: Value, found: Sequence[Part
             build(ops.store, [to_element(part, column.dtype), column.memref, k])
 
 
-def load(frame: Frame, columns: Sequence[Array], item: abstract.Abstract, k: Value) -> AbstractValue:
-    """Item ``k``, which is there; the arrays in it are copies, which the list can change without."""
-    given = iter(columns)
+def load(
+    frame: Frame, columns: Sequence[Array], item: abstract.Abstract, k: Value, pools: Sequence[Ref] = ()
+) -> AbstractValue:
+    """Item ``k``, which is there; the arrays in it are copies, which the list can change without. ``pools`` has those
+    of the handles in it."""
+    given, of = iter(columns), iter(pools)
 
     def protected(roots: Roots) -> Roots:
-        return roots | {frame.new_root("item", _ITEM)}
+        return roots | {frame.new_root("item", ITEM)}
 
     def make(a: abstract.Abstract) -> AbstractValue:
         if isinstance(a, abstract.Scalar):
@@ -157,10 +171,12 @@ def load(frame: Frame, columns: Sequence[Array], item: abstract.Abstract, k: Val
             build(ops.copy, [found.memref, made.memref])
             return Array(made.memref, made.dims, protected(made.roots))
         if isinstance(a, abstract.Tuple):
+            if a.form.kind == "handle":
+                return Handle((next(of), make(a.items[0])), a.form)
             items = tuple(map(make, a.items))
             if a.form != LIST:
                 return compound(a.form, items)
-            ref = heap.reference(frame, LIST, _ITEM)
+            ref = heap.reference(frame, LIST, ITEM)
             frame.env[ref.key] = Contents(items, LIST)
             return ref
         assert isinstance(a, abstract.Static)

@@ -34,6 +34,7 @@ def reference(frame: Frame, form: Form, protected: str = "", *, caller: bool = F
     frame.heap.made += 1
     ref = Ref(f"{PREFIX}{frame.heap.made:06d}", form.kind, form.cls, protected, caller)
     frame.heap.refs[ref.key] = ref
+    frame.heap.sites[ref.key] = current_loc()
     return ref
 
 
@@ -123,6 +124,7 @@ def merged(frame: Frame, a: Ref, b: Ref, apart: Collection[str] = ()) -> Ref:
     """A name for the object that is either ``a`` or ``b``."""
     reasons = [r.protected for r in (a, b) if r.protected]
     ref = reference(frame, Form(a.kind, a.cls), reasons[0] if reasons else "")
+    del frame.heap.sites[ref.key]  # it was made where those were
     relate(frame, ref, a, apart)
     relate(frame, ref, b, apart)
     return ref

@@ -7,7 +7,7 @@ from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.data.callables import function_of
-from adc.frontend.data.compounds import Contents
+from adc.frontend.data.compounds import Contents, Handle, OneOf
 from adc.frontend.data.described import Same, describe
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import GONE, AbstractValue, Array, Compound, Ref, Scalar, Static, Unbound
@@ -86,6 +86,15 @@ def narrow_values(frame: Frame, a: AbstractValue, b: AbstractValue) -> None:
         narrow(frame, name, describe(a), describe(b))
 
 
+def want_pools(frame: Frame, a: AbstractValue | None, b: AbstractValue | None) -> None:
+    """Where one of two values is an object in a pool, have the other be in that pool as well."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Ref) and one.kind == "object":
+            options = other.options if isinstance(other, OneOf) else [other]
+            if any(isinstance(v, Handle) and v.form.cls is one.cls for v in options):
+                frame.want_pool(one)
+
+
 def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
     """Add to ``pairs`` what objects hold on two paths, as far as that differs or the paths made them.
 
@@ -108,6 +117,7 @@ def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
         pairs[ref.key] = meet(a, b)
 
     def meet(a: AbstractValue | None, b: AbstractValue | None) -> tuple[AbstractValue | None, AbstractValue | None]:
+        want_pools(frame, a, b)
         if isinstance(a, Ref) and isinstance(b, Ref) and a is not b and a.kind == b.kind and a.cls is b.cls:
             return (same := either(a, b)), same
         if isinstance(a, Compound) and isinstance(b, Compound) and _alike(a, b):

@@ -9,9 +9,10 @@ from adc.frontend.data.compounds import Contents
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import AbstractValue, Array, Ref
 from adc.frontend.errors import refuse
+from adc.frontend.forms import LIST
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric.nests import nest, serial
-from adc.frontend.objects import columns, growing, heap
+from adc.frontend.objects import columns, growing, heap, rows
 from adc.frontend.objects.merge import Clash, join
 from adc.frontend.traps import trap_unless, within
 from adc.ir import kinds, ops
@@ -26,15 +27,15 @@ def extend(frame: Frame, ref: Ref, count: Value, item: Callable[[Value], Abstrac
     with insert_at(scratch):
         sample = item(const_index(0))
         try:
-            wanted = growing.item_type(frame, sample)
-            before = growing.type_of_items(frame, heap.contents(frame, ref))
+            wanted = rows.item_type(frame, sample)
+            before = rows.type_of_items(frame, heap.contents(frame, ref))
             wanted = wanted if before is None else join(before, wanted)
         except Clash as clash:
             message = f"this list cannot be extended: {clash}"
             raise refuse(current_loc(), message, growing.PREALLOCATE, kind=kinds.TYPE_DIFFERS) from None
         shapes = columns.shapes(columns.parts(frame, sample, wanted))
     discard(scratch)
-    held = growing.converted(frame, heap.contents(frame, ref), wanted)
+    held = growing.converted(frame, heap.contents(frame, ref), wanted, Contents((sample,), LIST))
     if columns.has_arrays(wanted):
         known = columns.usable(shapes)
         if None in known:
@@ -43,14 +44,14 @@ def extend(frame: Frame, ref: Ref, count: Value, item: Callable[[Value], Abstrac
         held = growing.with_room(frame, held, count, 1, known)
     else:
         held = growing.with_room(frame, held, count)
-    end = growing.length(held)
+    end = rows.length(held)
     serial([count], lambda i: growing.write(frame, held, end + i[0], item(i[0])))
-    growing.assign(frame, ref, growing.held_of(wanted, end + count, growing.buffers(held)))
+    growing.assign(frame, ref, rows.resized(held, end + count))
 
 
 def position(held: Contents, index: Value) -> Value:
     """A checked subscript; negative ones count from the end."""
-    return within(index, growing.length(held))
+    return within(index, rows.length(held))
 
 
 def store(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
@@ -59,18 +60,19 @@ def store(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
     growing.check_unshared(frame, item)
     now = growing.widened(frame, held, item)
     k = position(now, index)
-    found = columns.parts(frame, item, growing.row_of(now))
-    columns.check_shapes(growing.buffers(now), columns.shapes(found))
+    rows.check_pools(now, item)
+    found = columns.parts(frame, item, rows.row_of(now))
+    columns.check_shapes(rows.buffers(now), columns.shapes(found))
     if now is not held:
-        held = growing.held_of(growing.row_of(now), growing.length(now), growing.buffers(now))
+        held = now
     growing.assign(frame, ref, held)
-    columns.write(frame, growing.buffers(now), k, found)
+    columns.write(frame, rows.buffers(now), k, found)
 
 
 def pop(frame: Frame, ref: Ref, index: Value | None) -> AbstractValue:
     """``ref.pop(index)``: the items behind it move up."""
     held = heap.contents(frame, ref)
-    count = growing.length(held)
+    count = rows.length(held)
     some = ops.cmpi(count, const_index(0), predicate="sgt")
     trap_unless(some, "IndexError", "pop from empty list")
     last = count - 1
@@ -78,7 +80,7 @@ def pop(frame: Frame, ref: Ref, index: Value | None) -> AbstractValue:
     found = growing.load(frame, held, at)
     if index is not None and constant_of(index) != -1:
         serial([last - at], lambda i: growing.move(frame, held, at + i[0] + 1, held, at + i[0]))
-    growing.assign(frame, ref, growing.held_of(growing.row_of(held), last, growing.buffers(held)))
+    growing.assign(frame, ref, rows.resized(held, last))
     return found
 
 
@@ -86,26 +88,29 @@ def insert(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
     """``ref.insert(index, item)``: the items from there on move down."""
     growing.check_unshared(frame, item)
     now = growing.widened(frame, heap.contents(frame, ref), item)
-    found = columns.parts(frame, item, growing.row_of(now))
+    rows.check_pools(now, item)
+    found = columns.parts(frame, item, rows.row_of(now))
     held = growing.with_room(frame, now, const_index(1), growing.FIRST_ROOM, columns.shapes(found))
-    count, zero = growing.length(held), const_index(0)
+    count, zero = rows.length(held), const_index(0)
     negative = ops.cmpi(index, zero, predicate="slt")
     at = ops.select(negative, ops.maxsi(index + count, zero), ops.minsi(index, count))
     serial([count - at], lambda i: growing.move(frame, held, count - i[0] - 1, held, count - i[0]))
-    columns.write(frame, growing.buffers(held), at, found)
-    growing.assign(frame, ref, growing.held_of(growing.row_of(held), count + 1, growing.buffers(held)))
+    columns.write(frame, rows.buffers(held), at, found)
+    growing.assign(frame, ref, rows.resized(held, count + 1))
 
 
 def clear(frame: Frame, ref: Ref) -> None:
     held = heap.contents(frame, ref)
-    growing.assign(frame, ref, growing.held_of(growing.row_of(held), const_index(0), growing.buffers(held)))
+    growing.assign(frame, ref, rows.resized(held, const_index(0)))
 
 
 def reverse(frame: Frame, ref: Ref) -> None:
     """``ref.reverse()``."""
     held = heap.contents(frame, ref)
-    count = growing.length(held)
-    made = growing.allocated(frame, growing.row_of(held), count, count, growing.shapes_in(held))
+    count = rows.length(held)
+    made = growing.allocated(
+        frame, rows.row_of(held), count, count, growing.shapes_in(held), rows.pools(held)
+    )
     nest([count], lambda i: growing.move(frame, held, i[0], made, count - 1 - i[0]))
     growing.assign(frame, ref, made)
 
@@ -114,7 +119,7 @@ def joined(frame: Frame, a: Ref, b: Ref) -> Ref:
     """``a + b``."""
     first, second = heap.contents(frame, a), heap.contents(frame, b)
     try:
-        item = growing.common_type(frame, first, second)
+        item = rows.common_type(frame, first, second)
     except Clash as clash:
         raise refuse(
             current_loc(), f"these lists cannot be joined: {clash}", growing.PREALLOCATE, kind=kinds.TYPE_DIFFERS
@@ -122,35 +127,36 @@ def joined(frame: Frame, a: Ref, b: Ref) -> Ref:
     assert item is not None
     first = growing.converted(frame, first, item, second)
     second = growing.converted(frame, second, item, first)
-    count = growing.length(first) + growing.length(second)
-    columns.check_shapes(growing.buffers(first), growing.shapes_in(second))
-    result = growing.allocated(frame, item, count, count, growing.shapes_in(first))
+    count = rows.length(first) + rows.length(second)
+    columns.check_shapes(rows.buffers(first), growing.shapes_in(second))
+    rows.check_one_pool(rows.pools(first), rows.pools(second))
+    result = growing.allocated(frame, item, count, count, growing.shapes_in(first), rows.pools(first))
     growing.copy_all(frame, first, result)
-    growing.copy_all(frame, second, result, growing.length(first))
+    growing.copy_all(frame, second, result, rows.length(first))
     return heap.new(frame, result.form, result.items)
 
 
 def repeated(frame: Frame, held: Contents, item: abstract.Abstract, times: Value) -> Ref:
     """``held * times``, of which there is at least one item."""
     once = growing.converted(frame, held, item)
-    count = growing.length(once) * times
-    result = growing.allocated(frame, item, count, count, growing.shapes_in(once))
-    size = growing.length(once)
+    count = rows.length(once) * times
+    result = growing.allocated(frame, item, count, count, growing.shapes_in(once), rows.pools(once))
+    size = rows.length(once)
     nest([times, size], lambda i: growing.move(frame, once, i[1], result, i[0] * size + i[1]))
     return heap.new(frame, result.form, result.items)
 
 
 def unpack(frame: Frame, held: Contents, wanted: int) -> list[AbstractValue]:
     """``a, b, c = items``."""
-    fits = ops.cmpi(growing.length(held), const_index(wanted), predicate="eq")
-    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {wanted} variables", growing.length(held))
+    fits = ops.cmpi(rows.length(held), const_index(wanted), predicate="eq")
+    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {wanted} variables", rows.length(held))
     return [growing.load(frame, held, const_index(k)) for k in range(wanted)]
 
 
 def of_windows(frame: Frame, held: Contents, views: Sequence[Array]) -> Ref:
     """A new list of what views of the buffers of ``held`` show."""
-    item = growing.row_of(held)
-    count = dim_value(views[0].dims[0]) if views else growing.length(held)
-    result = growing.allocated(frame, item, count, count, growing.shapes_in(held))
-    growing.copy_all(frame, growing.held_of(item, count, views), result)
+    item = rows.row_of(held)
+    count = dim_value(views[0].dims[0]) if views else rows.length(held)
+    result = growing.allocated(frame, item, count, count, growing.shapes_in(held), rows.pools(held))
+    growing.copy_all(frame, rows.held_of(item, count, views), result)
     return heap.new(frame, result.form, result.items)

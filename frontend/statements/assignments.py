@@ -23,7 +23,7 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import slices
-from adc.frontend.objects import cells, growing, heap, list_changes
+from adc.frontend.objects import cells, heap, list_changes, pools, rows
 from adc.frontend.traps import trap_unless
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops
@@ -121,7 +121,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
         return known
     if isinstance(value, Array):
         return places.unpack(frame, value, wanted)
-    if growing.grows(frame, value):
+    if rows.grows(frame, value):
         assert isinstance(value, Ref)
         return list_changes.unpack(frame, heap.contents(frame, value), wanted)
     if isinstance(value, Stream) and (found := iteration.unpacked(frame, value, wanted)) is not None:
@@ -209,6 +209,7 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
     if isinstance(target, ast.Attribute):
         name = target.attr
         with frame.at(target):
+            owner = options.there(owner, f"'NoneType' object has no attribute '{name}'", "AttributeError")
             before = None if isinstance(owner, Choice) else attribute(frame, owner, name)
         then = dict(frame.env)
         value = arrays.settled(frame, evaluate(frame, statement.value))
@@ -288,4 +289,5 @@ def updated(frame: Frame, old: AbstractValue, symbol: str, value: AbstractValue)
         sequences.assign_dict(frame, old, sequences.dict_items(frame, old) | pairs(frame, value))
         return old
     own = records.operate_in_place(frame, symbol, old, value)
-    return arrays.settled(frame, arrays.operate(frame, symbol, old, value) if own is None else own)
+    new = arrays.settled(frame, arrays.operate(frame, symbol, old, value) if own is None else own)
+    return pools.pooled(frame, new)

@@ -1,0 +1,202 @@
+"""Objects in lists of run-time length: they are kept in a pool, and a list has their numbers there.
+
+A pool is a list of run-time length of its own, of what the objects of one class hold; a ``Handle`` is one of these: the
+pool, and a number in it. So two items may be one object, an object may be in several lists and under several names, and
+what is assigned to an attribute is seen under all of them, as in Python.
+
+Which objects are in a pool is found by tracing: one that becomes an item, or meets one that is, tells where it was made
+(``Pools.sites``), and the function is traced again. From then on what is made there goes to the pool at once. The pools
+of a function begin empty at its head; a callee uses those of the objects that it is given.
+"""
+
+from __future__ import annotations
+
+from adc.frontend import abstract
+from adc.frontend.data.compounds import Contents, Handle, Record
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Compound, Ref, Scalar, Unbound
+from adc.frontend.errors import refuse
+from adc.frontend.forms import Form
+from adc.frontend.frame import Frame, NeedsPool
+from adc.frontend.objects import columns, growing, heap, rows
+from adc.frontend.objects.merge import Clash, join
+from adc.ir import kinds
+from adc.ir.arith import const_index
+from adc.ir.builder import current_loc
+from adc.ir.types import i64
+
+
+def begin(frame: Frame) -> None:
+    """Make the pools of a function at its head: those that it was given, and new ones."""
+    known = frame.heap.pools
+    for held in list(frame.env.values()):
+        whole = isinstance(held, Contents) and rows.is_growing(held)
+        for pool in rows.pools(held) if whole else rows.pools_in(held):  # type: ignore[arg-type]
+            cls = _class_of(rows.row_of(heap.contents(frame, pool)))
+            known.setdefault(cls, pool)
+    for cls, row in frame.pools.rows.items():
+        if cls not in known:
+            shapes: list[columns.Shape] = [None for _ in columns.leaves(row)]
+            inner = [known[_class_of(t)] for t in columns.handles(row)]
+            held = growing.allocated(frame, row, 0, const_index(0), shapes, inner)
+            known[cls] = heap.new(frame, held.form, held.items)
+
+
+def _class_of(row: abstract.Abstract) -> type:
+    assert isinstance(row, abstract.Tuple)
+    return row.form.cls
+
+
+def pooled(frame: Frame, v: AbstractValue) -> AbstractValue:
+    """What the expression here gave, and the objects that it made in their pools, if they have to be there."""
+    site = current_loc()
+    made: dict[str, AbstractValue | None] = {}
+    for key, ref in list(frame.heap.refs.items()):
+        wanted = (site, ref.cls) in frame.pools.sites and frame.heap.sites.get(key) == site
+        if wanted and isinstance(frame.env.get(key), Contents):
+            _moved(frame, ref, made)
+    if not made:
+        return v
+    for name, value in frame.env.items():
+        frame.env[name] = _replaced(value, made)
+    return _replaced(v, made)
+
+
+def _moved(frame: Frame, v: AbstractValue, made: dict[str, AbstractValue | None]) -> AbstractValue:
+    """A value, its objects in their pools as far as they were made at a place for that. ``made``: those that are there,
+    by their keys, and None for those of which the attributes are being moved."""
+    if isinstance(v, Compound) and not isinstance(v, Handle):
+        return v.of(_moved(frame, item, made) for item in v.items)
+    if not isinstance(v, Ref) or (frame.heap.sites.get(v.key), v.cls) not in frame.pools.sites:
+        return v
+    if v.key in made:
+        known = made[v.key]
+        if known is None:
+            raise refuse(
+                current_loc(),
+                f"this {v.cls.__name__} is made with an attribute that leads back to itself",
+                "keep the number of the object in its list instead",
+                kind=kinds.TYPE_DIFFERS,
+            )
+        return known
+    made[v.key] = None
+    held = heap.contents(frame, v)
+    items = tuple(_moved(frame, item, made) for item in held.items)
+    del frame.env[v.key]
+    made[v.key] = handle = _appended(frame, v, Record(items, Form("record", v.cls, held.form.names)))
+    return handle
+
+
+def _replaced(v: AbstractValue, made: dict[str, AbstractValue | None]) -> AbstractValue:
+    """A value with handles in the place of the objects that went to pools."""
+    if isinstance(v, Ref):
+        return made.get(v.key) or v
+    if isinstance(v, Unbound):
+        return Unbound(v.flag, _replaced(v.value, made))
+    if not any(ref.key in made for ref in heap.refs_of(v)):
+        return v
+    assert isinstance(v, Compound)
+    return v.of(_replaced(item, made) for item in v.items)
+
+
+def _appended(frame: Frame, v: Ref, record: Record) -> Handle:
+    """The object with these attributes, in its pool."""
+    try:
+        row = rows.item_type(frame, record)
+    except Clash as clash:
+        raise refuse(
+            current_loc(),
+            f"{describe_type(v)} cannot become an item of a list whose length depends on the run: {clash}",
+            "give its attributes numbers, arrays, or tuples of these",
+            kind=kinds.TYPE_DIFFERS,
+        ) from None
+    pool = frame.heap.pools.get(v.cls)
+    if pool is None:
+        frame.pools.rows[v.cls] = row
+        raise NeedsPool(frame)
+    now = heap.contents(frame, pool)
+    if not _same_fields(rows.row_of(now), row):
+        raise _other_fields(v.cls)
+    number = rows.length(now)
+    growing.append(frame, pool, record)
+    return Handle((pool, Scalar(number, i64)), Form("handle", v.cls))
+
+
+def _same_fields(a: abstract.Abstract, b: abstract.Abstract) -> bool:
+    return isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple) and a.form == b.form
+
+
+def _other_fields(cls: type) -> Exception:
+    return refuse(
+        current_loc(),
+        f"the objects of {cls.__name__} in a list whose length depends on the run have other attributes than this",
+        f"give every {cls.__name__} all its attributes where it is made, in __init__ or as fields of a dataclass",
+        kind=kinds.TYPE_DIFFERS,
+    )
+
+
+# Attributes -----------------------------------------------------------------------------------------------------------
+
+
+def _row(frame: Frame, v: Handle) -> abstract.Tuple:
+    row = rows.row_of(heap.contents(frame, v.pool))
+    assert isinstance(row, abstract.Tuple)
+    return row
+
+
+def names(frame: Frame, v: Handle) -> tuple[str, ...]:
+    """The attributes that an object has."""
+    return tuple(map(str, _row(frame, v).form.names))
+
+
+def _part(frame: Frame, v: Handle, name: str) -> tuple[abstract.Abstract, slice, slice]:
+    """The type of an attribute, its columns, and its pools."""
+    row = _row(frame, v)
+    at = row.form.names.index(name)
+    first = sum(len(columns.leaves(item)) for item in row.items[:at])
+    inner = sum(_handles(item) for item in row.items[:at])
+    item = row.items[at]
+    return item, slice(first, first + len(columns.leaves(item))), slice(inner, inner + _handles(item))
+
+
+def _handles(item: abstract.Abstract) -> int:
+    return len(columns.handles(item))
+
+
+def field(frame: Frame, v: Handle, name: str) -> AbstractValue:
+    """An attribute as it is now."""
+    held = heap.contents(frame, v.pool)
+    item, own, inner = _part(frame, v, name)
+    return columns.load(frame, rows.buffers(held)[own], item, v.number, rows.pools(held)[inner])
+
+
+def fields(frame: Frame, v: Handle) -> Record:
+    """All attributes as they are now."""
+    row = _row(frame, v)
+    form = Form("object", v.form.cls, row.form.names)
+    return Record(tuple(field(frame, v, str(name)) for name in form.names), form)
+
+
+def store(frame: Frame, v: Handle, name: str, value: AbstractValue) -> None:
+    """``v.name = value``."""
+    row = _row(frame, v)
+    if name not in row.form.names:
+        raise _other_fields(v.form.cls)
+    at = row.form.names.index(name)
+    growing.check_unshared(frame, value)
+    try:
+        items = tuple(join(t, rows.item_type(frame, value)) if k == at else t for k, t in enumerate(row.items))
+    except Clash as clash:
+        raise refuse(
+            current_loc(),
+            f"{describe_type(value)} cannot become the attribute '{name}' of the objects in a list: {clash}",
+            "give the attribute values of one type",
+            kind=kinds.TYPE_DIFFERS,
+        ) from None
+    now = growing.converted(frame, heap.contents(frame, v.pool), abstract.Tuple(items, row.form))
+    growing.assign(frame, v.pool, now)
+    item, own, inner = _part(frame, v, name)
+    rows.check_one_pool(rows.pools(now)[inner], rows.pools_in(value))
+    found, into = columns.parts(frame, value, item), rows.buffers(now)[own]
+    columns.check_shapes(into, columns.shapes(found))
+    columns.write(frame, into, v.number, found)
