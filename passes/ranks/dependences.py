@@ -88,8 +88,9 @@ class Dependences:
             before = before - step if isinstance(step, int) else self._any
             self._come([body.terminator.operands[value.index - 1]], {**then, loop: before})
             return
-        self._come(loop.operands, outside)
-        if loop.opdef not in COUNTED:
+        counted = loop.opdef in COUNTED
+        self._come(loop.operands[:3] if counted else loop.operands, outside)  # not what it carries at first
+        if not counted:
             ends = [v for region in loop.regions for v in region.terminator.operands]
             self._come(ends, {**then, loop: self._any})
 
