@@ -163,15 +163,40 @@ class Layouts:
                 found.append((NONE, extent))
         return tuple(found)
 
+    def clipped(self, array: Value) -> list[tuple[Form, Form]]:
+        """Of an array that is allocated, extents, and what they are held to be, where they may be something else in
+        arrays that are very short."""
+        found = []
+        for d, (axis, extent) in enumerate(self._axes(array)):
+            given = self.forms.extent(array, d)
+            if axis != NONE and given != extent and not self._is_not_less(given, extent):
+                found.append((given, extent))
+        return found
+
+    def _is_not_less(self, extent: Form, of: Form) -> bool:
+        """Whether an extent is a number, or 0 if that is less."""
+        (symbol, *more) = extent.symbols() or (None,)
+        op = symbol.value.op if symbol is not None and symbol.dim is None else None
+        if op is None or more or op.opdef is not ops.maxsi or extent != Form.symbol(symbol):
+            return False
+        pairs = (op.operands, op.operands[::-1])
+        return any(_is_not_positive(constant_of(b)) and self.forms.of(a) == of for a, b in pairs)
+
     def _unclipped(self, extent: Form) -> Form:
-        """An extent that is not less than 0 as what it is if it is more: there is no other where it is not."""
+        """An extent as it is in arrays that are not very short: without what keeps it from being less than a number, or
+        more than another one that it is always less than."""
         for symbol in extent.symbols():
             op = symbol.value.op
-            if symbol.dim is None and op is not None and op.opdef is ops.maxsi and extent == Form.symbol(symbol):
-                for a, b in (op.operands, op.operands[::-1]):
-                    least = constant_of(b)
-                    if isinstance(least, int) and least <= 0:
-                        return self._unclipped(self.forms.of(a))
+            if symbol.dim is not None or op is None or op.opdef not in (ops.maxsi, ops.minsi):
+                continue
+            a, b = (self._unclipped(self.forms.of(v)) for v in op.operands)
+            if op.opdef is ops.maxsi and b.is_constant:
+                return self._unclipped(extent.substitute(symbol, a))
+            if op.opdef is ops.maxsi and a.is_constant:
+                return self._unclipped(extent.substitute(symbol, b))
+            if (a - b).is_constant:
+                less = ((a - b).constant < 0) == (op.opdef is ops.minsi)
+                return self._unclipped(extent.substitute(symbol, a if less else b))
         return extent
 
     def _takes_shared(self, call: Op) -> bool:
@@ -185,6 +210,10 @@ class Layouts:
             if axis > above and rest.is_constant and extent.symbols() and abs(rest.constant + more) <= NEAR:
                 found.append((abs(rest.constant + more), axis, rest.constant + more))
         return min(found)[1:] if found else None
+
+
+def _is_not_positive(value: object) -> bool:
+    return isinstance(value, int) and value <= 0
 
 
 def mark_shadows(func: Func) -> bool:

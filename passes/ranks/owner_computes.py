@@ -61,6 +61,7 @@ class _Step:
     written: list[Value] = field(default_factory=list)
     apart: list[list[Apart]] = field(default_factory=list)
     around: list[list[Apart]] = field(default_factory=list)
+    small: list[list[Apart]] = field(default_factory=list)
     refused: CompileTypeError | None = None
 
 
@@ -142,7 +143,9 @@ class _Function:
         it may be a version of a loop that no arguments need."""
         for op in block.ops:
             try:
-                if op.regions and op.opdef is not ops.parallel and not self._is_nest(op):
+                if op.opdef is ops.alloc:
+                    self._plan_alloc(op)
+                elif op.regions and op.opdef is not ops.parallel and not self._is_nest(op):
                     self._plan_regions(op, certain=certain)
                 elif self.layouts.touches(op):
                     try:
@@ -156,6 +159,14 @@ class _Function:
                 if certain:
                     raise
                 self._steps[op] = _Step(refused=error)
+
+    def _plan_alloc(self, op: Op) -> None:
+        """See that an array has the extents that it is taken to have, or no elements."""
+        step = _Step()
+        for given, held in self.layouts.clipped(op.result):
+            step.small += [[(given, held), (Form.ZERO, given)], [(held, given), (Form.ZERO, given)]]
+        if step.small:
+            self._steps[op] = step
 
     def _plan_regions(self, op: Op, *, certain: bool) -> None:
         for region in op.regions:
@@ -317,7 +328,7 @@ class _Function:
             attrs = {"error": "ValueError", "message": (step.refused.message,)}
             build(ops.assert_, [const(False, i1)], attrs, loc=step.refused.loc)
             return
-        for message, each in ((_MEET, step.apart), (_AROUND, step.around)):
+        for message, each in ((_MEET, step.apart), (_AROUND, step.around), (_SMALL, step.small)):
             for conditions in each:
                 met = [ops.cmpi(built(low), built(high), predicate="sge") for low, high in conditions]
                 build(ops.assert_, [reduce(ops.ori, met)], {"error": "ValueError", "message": (message,)})
@@ -367,6 +378,7 @@ def _narrow(loop: Op, low: Value, high: Value) -> None:
 
 _MEET = "an array is too small to be shared out among ranks: a loop reads elements of others that it computes"
 _AROUND = "an array is too small to be shared out among ranks: subscripts go around it twice"
+_SMALL = "an array is too small to be shared out among ranks"
 _HARMLESS = frozenset({ops.dim, ops.dealloc, ops.alloc, ops.subview, ops.transpose, ops.cast, ops.yield_, ops.return_})
 _FOREIGN = frozenset({ops.copy, ops.fill, ops.call, ops.foreign, ops.matmul, ops.grow, ops.pack, ops.gradient})
 _FOREIGN |= {ops.reshape, ops.accumulate, ops.release, ops.unpack}

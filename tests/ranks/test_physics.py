@@ -1,0 +1,33 @@
+"""Some of the programs of physics, on layouts of ranks that were refused once. ``tests.ranks.table`` runs all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from tests.ranks.physics import burgers_slices, gray_scott_loops, programs
+from tests.ranks.stencils import bits
+from tests.ranks.table import check, on_ranks
+
+PROGRAMS = {program.f: program for program in programs()}
+
+
+@pytest.mark.parametrize(("f", "ranks"), [(gray_scott_loops, (1, 2)), (burgers_slices, (2, 2))])
+def test_bits_are_those_of_one_rank(f: Any, ranks: tuple[int, ...]) -> None:
+    right, said = check(PROGRAMS[f], None, ((1, 1), ranks))
+    assert right == 2, said
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (2, 3), (3, 1)])
+def test_short_axes(shape: tuple[int, int]) -> None:
+    """What is a little shorter than the grid has no elements then, or as many as the grid."""
+    rng = np.random.default_rng(0)
+    args = (rng.random(shape), rng.random(shape), 0.05, 2)
+    f = jit_grad(argnums=(0, 1))(burgers_slices)
+    (one,) = on_ranks((1, 1), f, shape, args)
+    np.testing.assert_allclose(one[0], burgers_slices(*args), rtol=1e-13)
+    for ranks in ((2, 1), (2, 2)):
+        assert {bits(found) for found in on_ranks(ranks, f, shape, args)} == {bits(one)}, ranks
