@@ -205,6 +205,9 @@ class Whole:
     def last(self, axis: int, extent: int) -> int:
         return extent
 
+    def distinct(self, a: Any, b: Any) -> bool:
+        return True  # of one rank's loops, none reads what is another's
+
     def fetch(self, array: Any, region: Any) -> None:
         return
 
@@ -284,8 +287,8 @@ def _array(data: int | None, shape: tuple[int, ...], dtype: Any) -> Any:
 
 AGREED = ("what is annotated mpi.Same", "the value, or its cotangent,")
 
-NUMBERS = ("rank", "size", "first", "last")
-SHARED_OUT = frozenset({"fetch", "wrote", "returned", "changed", "first", "last"})
+NUMBERS = ("rank", "size", "first", "last", "distinct")
+SHARED_OUT = frozenset({"fetch", "wrote", "returned", "changed", "first", "last", "distinct"})
 """What is said of arrays that are shared out: see ``adc.ir.partitions``."""
 
 PAIRED = frozenset({"exchange"})

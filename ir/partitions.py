@@ -104,6 +104,11 @@ class Partition:
     def last(self, axis: int, extent: int) -> int:
         return self.block(self.group.rank, axis, extent)[1]
 
+    def distinct(self, a: Any, b: Any) -> bool:
+        """Whether two arrays have no memory in common."""
+        (first, end), (other, last) = _span(a), _span(b)
+        return end <= other or last <= first
+
     def wrote(self, array: Any) -> None:
         """What was fetched of the memory of an array is what others had before."""
         low, high = _span(array)

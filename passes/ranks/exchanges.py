@@ -45,6 +45,11 @@ def end_of_block(module: Module, name: str, axis: int, extent: Value) -> Value:
     return ops.index_cast(found, type=index)
 
 
+def distinct(module: Module, a: Value, b: Value) -> Value:
+    """Append a call that says whether two arrays have no memory in common."""
+    return ops.cmpi(_called(module, "distinct", [a, b]), const(1, i64), predicate="eq")
+
+
 def wrote(module: Module, array: Value) -> None:
     """Append: what was fetched of an array is not valid any longer."""
     _checked(module, "wrote", [array])

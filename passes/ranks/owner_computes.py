@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
@@ -27,7 +27,7 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.messages import Messages
 from adc.passes.ranks.accesses import Access, Apart, goes_to_stores
-from adc.passes.ranks.exchanges import built, changed, end_of_block, fetch, wrote
+from adc.passes.ranks.exchanges import built, changed, distinct, end_of_block, fetch, wrote
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
 from adc.passes.ranks.regions import Box, Nest
 from adc.passes.ranks.results import Results, arguments_written
@@ -62,6 +62,7 @@ class _Step:
     apart: list[list[Apart]] = field(default_factory=list)
     around: list[list[Apart]] = field(default_factory=list)
     small: list[list[Apart]] = field(default_factory=list)
+    distinct: dict[tuple[Value, Value], Op] = field(default_factory=dict)
     refused: CompileTypeError | None = None
 
 
@@ -134,7 +135,7 @@ class _Function:
             return True
         finally:
             step = self._steps.pop(op, None)
-        return step is not None and bool(step.apart)
+        return step is not None and bool(step.apart or step.distinct)
 
     # What is read -----------------------------------------------------------------------------------------------------
 
@@ -240,10 +241,15 @@ class _Function:
             for other in nest.stores:
                 if not self.layouts.may_be_one(other.array, load.array):
                     continue
+                if other.array is not load.array:  # of which is known only then whether they are one
+                    step.distinct.setdefault((load.array, other.array), load.op)
+                    continue
                 for each in nest.as_done(load):
-                    apart = nest.apart(each, other) if other.array is load.array else None
+                    apart = nest.apart(each, other)
                     if apart is None:
-                        self._refuse_meeting(load)
+                        raise kinds.NOT_DISTRIBUTED(
+                            _COMPUTED, load.op.loc, help="compute them in a loop of their own"
+                        )
                     if apart and apart not in step.apart:
                         step.apart.append(apart)
             boxes = step.fetches.setdefault(load.array, [])
@@ -277,13 +283,6 @@ class _Function:
                 load.op.loc,
                 help="use an array of the grid's extents, outside of the loop, for what is computed in between",
             )
-
-    def _refuse_meeting(self, load: Access) -> NoReturn:
-        raise kinds.NOT_DISTRIBUTED(
-            "this reads elements of other ranks that the same loop computes",
-            load.op.loc,
-            help="compute them in a loop of their own",
-        )
 
     def _is_own(self, op: Op) -> bool:
         """Whether what is loaded goes to nothing but the same element."""
@@ -332,6 +331,9 @@ class _Function:
             for conditions in each:
                 met = [ops.cmpi(built(low), built(high), predicate="sge") for low, high in conditions]
                 build(ops.assert_, [reduce(ops.ori, met)], {"error": "ValueError", "message": (message,)})
+        for (read, written), load in step.distinct.items():
+            met = distinct(self.module, read, written)
+            build(ops.assert_, [met], {"error": "ValueError", "message": (_COMPUTED,)}, loc=load.loc)
         for array, boxes in step.fetches.items():
             fetch(self.module, array, self.layouts.of(array), boxes)
         cut = []
@@ -378,6 +380,7 @@ def _narrow(loop: Op, low: Value, high: Value) -> None:
 
 _MEET = "an array is too small to be shared out among ranks: a loop reads elements of others that it computes"
 _AROUND = "an array is too small to be shared out among ranks: subscripts go around it twice"
+_COMPUTED = "this reads elements of other ranks that the same loop computes"
 _SMALL = "an array is too small to be shared out among ranks"
 _HARMLESS = frozenset({ops.dim, ops.dealloc, ops.alloc, ops.subview, ops.transpose, ops.cast, ops.yield_, ops.return_})
 _FOREIGN = frozenset({ops.copy, ops.fill, ops.call, ops.foreign, ops.matmul, ops.grow, ops.pack, ops.gradient})

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from tests.ranks.physics import burgers_slices, gray_scott_loops, programs
+from tests.ranks.physics import burgers_slices, gray_scott_loops, heat2_pad, programs
 from tests.ranks.stencils import bits
 from tests.ranks.table import check, on_ranks
 
 PROGRAMS = {program.f: program for program in programs()}
 
 
-@pytest.mark.parametrize(("f", "ranks"), [(gray_scott_loops, (1, 2)), (burgers_slices, (2, 2))])
+@pytest.mark.parametrize(("f", "ranks"), [(gray_scott_loops, (1, 2)), (burgers_slices, (2, 2)), (heat2_pad, (2, 2))])
 def test_bits_are_those_of_one_rank(f: Any, ranks: tuple[int, ...]) -> None:
     right, said = check(PROGRAMS[f], None, ((1, 1), ranks))
     assert right == 2, said
