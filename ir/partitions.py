@@ -24,7 +24,7 @@ NONE = -1
 NEAR = 2
 """How many elements an argument may be shorter or longer than the grid."""
 
-GUARD, AXIS = 4, 8
+GUARD, AXIS = 4, 10
 """How many integers a guard and an axis of a region take."""
 
 FAR = 1 << 40
@@ -126,7 +126,7 @@ class Partition:
         """Get all elements of an array, of which each rank has its own."""
         numbers = [*self._cut(axes), 1, 0]  # one box without guards: along each axis, all
         for n in array.shape:
-            numbers += [NONE, n, 1, 0, 0, n, 1, 0]
+            numbers += [NONE, n, 1, 0, 0, 0, n, 1, 0, 0]
         self.fetch(array, np.array(numbers, np.int64))
 
     def _cut(self, axes: Sequence[int]) -> tuple[int, ...]:
@@ -245,7 +245,7 @@ class _Region:
         for guards, axes in self._boxes:
             if not all(self._met(rank, *guard) for guard in guards):
                 continue
-            box = tuple(self._along(rank, n, *axis) for n, axis in zip(self.shape, axes, strict=True))
+            box = tuple(self._along(rank, n, axis) for n, axis in zip(self.shape, axes, strict=True))
             if all(a < b for a, b in box) and not any(_within(box, other) for other in found):
                 found = [other for other in found if not _within(other, box)] + [box]
         return found
@@ -254,18 +254,18 @@ class _Region:
         first, last = self.partition.block(rank, axis, extent)
         return max(first, low) < min(last, high)
 
-    def _along(
-        self, rank: int, n: int, axis: int, extent: int, q: int, c: int, low: int, high: int, a: int, b: int
-    ) -> tuple[int, int]:
-        """Elements ``a * i + b`` for the ``i`` from ``low`` to before ``high`` for which ``q * i + c`` is of the rank's
-        block along ``axis`` of an array of this ``extent``; all of them for no axis."""
+    def _along(self, rank: int, n: int, numbers: Sequence[int]) -> tuple[int, int]:
+        """Elements ``a * i + b``, and ``more`` behind, for the ``i`` from ``low`` to before ``high`` for which one of
+        ``q * i + c`` to ``q * i + c + wide`` is of the rank's block along ``axis`` of an array of this ``extent``; all
+        of them for no axis."""
+        axis, extent, q, c, wide, low, high, a, b, more = numbers
         if axis != NONE:
             first, last = self.partition.block(rank, axis, extent)
-            low, high = max(low, -((c - first) // q)), min(high, -((c - last) // q))
+            low, high = max(low, -((c + max(wide, 0) - first) // q)), min(high, -((c - last) // q))
         if low >= high:
             return 0, 0
         first, last = sorted((a * low + b, a * (high - 1) + b))
-        return max(first, 0), min(last + 1, n)
+        return max(first, 0), min(last + 1 + max(more, 0), n)
 
 
 def place(array: Any) -> int:

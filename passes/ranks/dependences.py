@@ -86,7 +86,8 @@ class Dependences:
             step = constant_of(loop.operands[2])
             before = then.get(loop, Form.symbol(self.nest.forms.symbol(body.args[0])))
             before = before - step if isinstance(step, int) else self._any
-            self._come([body.terminator.operands[value.index - 1]], {**then, loop: before})
+            around = loop in self._kept or loop in then  # the counter of another loop is any of its numbers
+            self._come([body.terminator.operands[value.index - 1]], {**then, loop: before} if around else then)
             return
         counted = loop.opdef in COUNTED
         self._come(loop.operands[:3] if counted else loop.operands, outside)  # not what it carries at first

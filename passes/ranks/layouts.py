@@ -175,9 +175,9 @@ class Layouts:
 
     def _is_not_less(self, extent: Form, of: Form) -> bool:
         """Whether an extent is a number, or 0 if that is less."""
-        (symbol, *more) = extent.symbols() or (None,)
-        op = symbol.value.op if symbol is not None and symbol.dim is None else None
-        if op is None or more or op.opdef is not ops.maxsi or extent != Form.symbol(symbol):
+        symbols = list(extent.symbols())
+        op = symbols[0].value.op if len(symbols) == 1 and symbols[0].dim is None else None
+        if op is None or op.opdef is not ops.maxsi or extent != Form.symbol(symbols[0]):
             return False
         pairs = (op.operands, op.operands[::-1])
         return any(_is_not_positive(constant_of(b)) and self.forms.of(a) == of for a, b in pairs)

@@ -29,7 +29,7 @@ from adc.passes.analysis.messages import Messages
 from adc.passes.ranks.accesses import Access, Apart, goes_to_stores
 from adc.passes.ranks.exchanges import built, changed, distinct, end_of_block, fetch, wrote
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
-from adc.passes.ranks.regions import Box, Nest
+from adc.passes.ranks.regions import Box, Cut, Nest
 from adc.passes.ranks.results import Results, arguments_written
 from adc.passes.ranks.split_nests import split_nest
 from adc.passes.ranks.terms import split_sums, write_loops
@@ -57,7 +57,7 @@ class _Step:
     """What is done around an operation: fetched before, cut, said to be written after."""
 
     fetches: dict[Value, list[Box]] = field(default_factory=dict)
-    cuts: list[tuple[Op, list[tuple[int, Form, int, Form]]]] = field(default_factory=list)
+    cuts: list[tuple[Op, list[Cut]]] = field(default_factory=list)
     written: list[Value] = field(default_factory=list)
     apart: list[list[Apart]] = field(default_factory=list)
     around: list[list[Apart]] = field(default_factory=list)
@@ -331,14 +331,14 @@ class _Function:
             for conditions in each:
                 met = [ops.cmpi(built(low), built(high), predicate="sge") for low, high in conditions]
                 build(ops.assert_, [reduce(ops.ori, met)], {"error": "ValueError", "message": (message,)})
-        for (read, written), load in step.distinct.items():
-            met = distinct(self.module, read, written)
-            build(ops.assert_, [met], {"error": "ValueError", "message": (_COMPUTED,)}, loc=load.loc)
+        for (read, stored), load in step.distinct.items():
+            apart = distinct(self.module, read, stored)
+            build(ops.assert_, [apart], {"error": "ValueError", "message": (_COMPUTED,)}, loc=load.loc)
         for array, boxes in step.fetches.items():
             fetch(self.module, array, self.layouts.of(array), boxes)
         cut = []
         for loop, cuts in step.cuts:
-            ends = [(self._end(op, "first", *by), self._end(op, "last", *by)) for by in cuts]
+            ends = [(self._end(op, "first", by), self._end(op, "last", by)) for by in cuts]
             low, high = ends[0]
             for first, last in ends[1:]:
                 low, high = ops.minsi(low, first), ops.maxsi(high, last)
@@ -349,8 +349,10 @@ class _Function:
             else:
                 self._before(loop, partial(_narrow, loop, low, high))
 
-    def _end(self, op: Op, name: str, axis: int, extent: Form, factor: int, rest: Form) -> Value:
+    def _end(self, op: Op, name: str, cut: Cut) -> Value:
         """The first counter, or the one behind the last, of which an element of this rank is stored."""
+        axis, extent, factor, rest, more = cut
+        rest = rest + more if name == "first" else rest
         end = ops.subi(self._block(op, name, axis, extent), built(rest))
         return end if factor == 1 else ops.ceildivsi(end, const_index(factor))
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op
 from adc.ir.nesting import enclosing, inside
 from adc.ir.partitions import FAR, NONE
-from adc.passes.analysis.affine import Form
+from adc.passes.analysis.affine import Form, Symbol
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.ranks.accesses import MOST_CHOICES, ONE, Access, Accesses, Apart, Moved
 from adc.passes.ranks.dependences import Dependences
@@ -25,10 +26,27 @@ from adc.passes.ranks.layouts import Layouts
 FEW = 8
 """How many iterations every rank may do."""
 
-Along = tuple[int, Form, int, Form, Form, Form, int, Form]
-"""What is read along one axis of an array: see ``adc.ir.partitions.Partition``."""
+
+class Along(NamedTuple):
+    """What is read along one axis of an array: elements ``by * i + start``, and ``more`` behind, for the ``i`` from
+    ``low`` to before ``high`` of which one of ``factor * i + rest``, and ``wide`` behind, is in a rank's block."""
+
+    axis: int
+    extent: Form
+    factor: int
+    rest: Form
+    wide: Form
+    low: Form
+    high: Form
+    by: int
+    start: Form
+    more: Form = Form.ZERO
+
 
 Guard = tuple[int, Form, Form, Form]
+
+Cut = tuple[int, Form, int, Form, Form]
+"""An axis, an extent, factor and rest of a subscript, and how much more it may be, one of which is in the block."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +57,7 @@ class Box:
 
 def whole_axis(extent: Form) -> Along:
     zero = Form.ZERO
-    return NONE, extent, 1, zero, zero, extent, 1, zero
+    return Along(NONE, extent, 1, zero, zero, zero, extent, 1, zero)
 
 
 class Nest(Accesses):
@@ -94,7 +112,7 @@ class Nest(Accesses):
         """Whether a rank reads more of an axis than what belongs to its block, and a few elements."""
         pairs = zip(self.layouts.of(load.array), box.axes, strict=True)
         return any(
-            axis != NONE and along[0] == NONE and along[6] and not self._is_short(along[4], along[5])
+            axis != NONE and along.axis == NONE and along.by and not self._is_short(along.low, along.high)
             for axis, along in pairs
         )
 
@@ -121,21 +139,78 @@ class Nest(Accesses):
         moved = self.moved(form)
         one, zero, far = ONE, Form.ZERO, Form.number(FAR)
         if isinstance(moved, Form):
-            return (NONE, extent, 1, zero, zero, one, 0, form), own
+            return Along(NONE, extent, 1, zero, zero, zero, one, 0, form), own
         if store is not None and store.at is not None:
             for e, (shared, stored) in enumerate(zip(self.layouts.of(store.array), store.at, strict=True)):
                 if shared == NONE:
                     continue
-                size, by = self.layouts.extent(store.array, e), self.moved(stored)
-                if moved is not None and isinstance(by, Moved) and by.loop is moved.loop and by.factor > 0:
-                    low, high = self.range(moved.loop) or (-far, far)
-                    if self.is_visible(by.rest) and self.is_visible(moved.rest):
-                        return (shared, size, by.factor, by.rest, low, high, moved.factor, moved.rest), own
+                size = self.layouts.extent(store.array, e)
+                if (found := self._together(shared, size, stored, form)) is not None:
+                    return found, own
                 if self.is_visible(form - stored):
-                    return (shared, size, 1, zero, -far, far, 1, form - stored), own
-        if moved is not None and (found := self.range(moved.loop)) is not None and self.is_visible(moved.rest):
-            return (NONE, extent, 1, zero, *found, moved.factor, moved.rest), own
+                    return Along(shared, size, 1, zero, zero, -far, far, 1, form - stored), own
+        if moved is not None and (ends := self.range(moved.loop)) is not None and self.is_visible(moved.rest):
+            return Along(NONE, extent, 1, zero, zero, *ends, moved.factor, moved.rest), own
         return whole_axis(extent), own
+
+    def _together(self, axis: int, extent: Form, stored: Form, form: Form) -> Along | None:
+        """What is read if one counter moves that and what is stored."""
+        by = self.spread(stored)
+        if by is None or by[0].factor < 0:
+            return None
+        (moved, wide), read = by, self.spread(form, by[0].loop)
+        if read is None:
+            return None
+        low, high = self.range(moved.loop) or (Form.number(-FAR), Form.number(FAR))
+        to, more = read
+        return Along(axis, extent, moved.factor, moved.rest, wide, low, high, to.factor, to.rest, more)
+
+    def spread(self, form: Form, loop: Op | None = None) -> tuple[Moved, Form] | None:
+        """How a subscript is moved by the counter of one loop, this one if it is given, and from there, at most how far
+        by those of others, of which it is known in front of the nest between which numbers they are."""
+        within = [s for s in form.symbols() if inside(s.value, self.op)]
+        best = None
+        for main in within:
+            factor, rest = form.split(main)
+            if main.loop is None or (loop is not None and main.loop is not loop) or not factor.is_constant:
+                continue
+            found = self._least(rest)
+            if found is not None and (best is None or self._is_short(Form.ZERO, found[1])):
+                best = Moved(main.loop, factor.constant, found[0]), found[1]
+        return best
+
+    def _least(self, form: Form) -> tuple[Form, Form] | None:
+        """The least that a number is, and how much more it is at most, if that is known in front of the nest."""
+        low, high = self._end(form, -1, MOST_CHOICES), self._end(form, 1, MOST_CHOICES)
+        return None if low is None or high is None else (low, high - low)
+
+    def _end(self, form: Form, sign: int, depth: int) -> Form | None:
+        """What a number is not more than (``sign`` 1), or not less (-1), if that is known in front of the nest."""
+        symbol = next((s for s in form.symbols() if inside(s.value, self.op)), None)
+        if symbol is None:
+            return form
+        factor, rest = form.split(symbol)
+        if depth == 0 or symbol.later is not None or not factor.is_constant:
+            return None
+        for end in self._ends_of(symbol, sign * factor.constant, depth - 1):
+            if (found := self._end(rest + end * factor.constant, sign, depth - 1)) is not None:
+                return found
+        return None
+
+    def _ends_of(self, symbol: Symbol, sign: int, depth: int) -> list[Form]:
+        """Forms that a counter, or a number that is chosen, is not more than (``sign`` positive), or not less."""
+        loop, op = symbol.loop, symbol.value.op
+        if loop is not None:
+            return [self.forms.of(loop.operands[0]) if sign < 0 else self.forms.of(loop.operands[1]) - 1]
+        if symbol.dim is not None or op is None or op.opdef not in (ops.minsi, ops.maxsi):
+            return []
+        either = [self.forms.of(v) for v in op.operands]
+        if (op.opdef is ops.minsi) == (sign > 0):
+            return sorted(either, key=lambda form: not form.is_constant)
+        a, b = (self._end(form, sign, depth) for form in either)
+        if a is None or b is None or not (a - b).is_constant:
+            return []
+        return [a if (a - b).constant * sign > 0 else b]
 
     def apart(self, load: Access, store: Access) -> list[Apart] | None:
         """What shows that a load and a store of an array never meet: one of these has to hold, of forms that are known
@@ -145,7 +220,7 @@ class Nest(Accesses):
         found = []
         for a, b in zip(load.at or (), store.at or (), strict=False):
             one, other = self._span(a), self._span(b)
-            if one is None or other is None or a == b or self._together(a, b):
+            if one is None or other is None or a == b or self._share_loop(a, b):
                 continue
             for (low, _), (_, high) in ((one, other), (other, one)):
                 rest = low - high
@@ -155,7 +230,7 @@ class Nest(Accesses):
                     found.append((low, high))
         return found or None
 
-    def _together(self, a: Form, b: Form) -> bool:
+    def _share_loop(self, a: Form, b: Form) -> bool:
         """Whether one loop moves both subscripts."""
         one, other = self.moved(a), self.moved(b)
         return isinstance(one, Moved) and isinstance(other, Moved) and one.loop is other.loop
@@ -183,12 +258,11 @@ class Nest(Accesses):
 
     # Cuts -------------------------------------------------------------------------------------------------------------
 
-    def cuts(self, loop: Op) -> list[tuple[int, Form, int, Form]] | None:
-        """By which blocks the range of a loop may be cut: an axis, an extent, and factor and rest of the subscript that
-        is to be in the block. None if all iterations have to be done."""
+    def cuts(self, loop: Op) -> list[Cut] | None:
+        """By which blocks the range of a loop may be cut; None if all iterations have to be done."""
         if loop.results or loop.opdef not in COUNTED or constant_of(loop.operands[2]) != 1:
             return None
-        found: dict[tuple[int, Form, int, Form], None] = {}
+        found: dict[Cut, None] = {}
         for store in self.writes:
             if loop not in enclosing(store.op.parent):
                 continue
@@ -200,11 +274,11 @@ class Nest(Accesses):
             found[by] = None
         return list(found) or None
 
-    def _cut(self, store: Access, loop: Op) -> tuple[int, Form, int, Form] | None:
+    def _cut(self, store: Access, loop: Op) -> Cut | None:
         for d, axis in enumerate(self.layouts.of(store.array)):
             if axis == NONE or store.at is None:
                 continue
-            by = self.moved(store.at[d])
-            if isinstance(by, Moved) and by.loop is loop and by.factor > 0 and self.is_visible(by.rest):
-                return axis, self.layouts.extent(store.array, d), by.factor, by.rest
+            by = self.spread(store.at[d])
+            if by is not None and by[0].loop is loop and by[0].factor > 0:
+                return axis, self.layouts.extent(store.array, d), by[0].factor, by[0].rest, by[1]
         return None

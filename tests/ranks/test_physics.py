@@ -1,4 +1,4 @@
-"""Some of the programs of physics, on layouts of ranks that were refused once. ``tests.ranks.table`` runs all of them."""
+"""Programs of physics on layouts of ranks that were refused once. ``tests.ranks.table`` runs all of them."""
 
 from __future__ import annotations
 
