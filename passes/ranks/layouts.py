@@ -9,6 +9,7 @@ from functools import cached_property
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.core import UNKNOWN, Block, Func, Op, Value
+from adc.ir.diagnostics import CompileTypeError
 from adc.ir.partitions import NONE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
@@ -49,6 +50,8 @@ class Layouts:
         self._args = set(func.args)
         self._known: dict[Value, tuple[Axis, ...]] = {}
         self._given: dict[Value, tuple[Axis, ...]] = {}
+        self._asked: set[Value] = set()  # of which the axes are being found
+        self._assumed = False  # whether that what they are is like what was found before
         self._base: dict[int, Form] = {}  # the extents of the grid
         self._like: list[tuple[int, Form, int]] = []  # what has been seen of them, and how much more that is
         for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
@@ -120,24 +123,48 @@ class Layouts:
 
     def _axes(self, array: Value) -> tuple[Axis, ...]:
         known = self._known.get(array)
-        if known is None:
-            roots = self._memory.roots(array)
-            if array not in roots and not self._views_carried.isdisjoint(roots):
+        if known is not None:
+            return known
+        if array in self._asked:
+            self._assumed = True
+            raise _Asked
+        roots = self._memory.roots(array)
+        if array not in roots and not self._views_carried.isdisjoint(roots):
+            raise _unclear(array)
+        first = not self._asked
+        if first:
+            self._assumed = False
+        self._asked.add(array)
+        try:
+            found = self._of_roots(array, roots)
+        finally:
+            self._asked.discard(array)
+        if first or not self._assumed:
+            self._known[array] = found
+        if first and self._assumed and self._of_roots(array, roots) != found:
+            del self._known[array]
+            raise _unclear(array)
+        return found
+
+    def _of_roots(self, array: Value, roots: frozenset[Value]) -> tuple[Axis, ...]:
+        """The axes of an array that is one of several; those whose extents are its own are like the others."""
+        found = []
+        for root in roots:
+            try:
+                found.append(self._of_root(root))
+            except _Asked:
+                continue
+        if not found:
+            raise _Asked if len(self._asked) > 1 else _unclear(array)
+        axes: list[Axis] = []
+        for d, each in enumerate(zip(*found, strict=True)):
+            if all(axis == NONE for axis, _ in each):
+                axes.append((NONE, self.forms.extent(array, d)))
+            elif all(axis == each[0] for axis in each):
+                axes.append(each[0])
+            else:
                 raise _unclear(array)
-            found = [self._of_root(root) for root in roots]
-            if not found:
-                raise _unclear(array)
-            axes: list[Axis] = []
-            for d, each in enumerate(zip(*found, strict=True)):
-                if all(axis == NONE for axis, _ in each):
-                    axes.append((NONE, self.forms.extent(array, d)))
-                elif all(axis == each[0] for axis in each):
-                    axes.append(each[0])
-                else:
-                    raise _unclear(array)
-            known = tuple(axes)
-            self._known[array] = known
-        return known
+        return tuple(axes)
 
     def _of_root(self, array: Value) -> tuple[Axis, ...]:
         if array in self._given:
@@ -153,7 +180,7 @@ class Layouts:
         found: list[Axis] = []
         above = NONE
         for d in range(array.type.rank):
-            extent = self.forms.extent(array, d)
+            extent = self._as_of_others(self.forms.extent(array, d))
             best = self._nearest(extent, above)
             if best is not None:
                 axis, more = best
@@ -162,6 +189,19 @@ class Layouts:
             else:
                 found.append((NONE, extent))
         return tuple(found)
+
+    def _as_of_others(self, extent: Form) -> Form:
+        """An extent in those of arguments, where it is made of extents of arrays that time loops carry."""
+        for symbol in extent.symbols():
+            if symbol.dim is None or symbol.value in self._given or symbol.value in self._args:
+                continue
+            try:
+                axis, found = self._axes(symbol.value)[symbol.dim]
+            except CompileTypeError:
+                continue
+            if axis != NONE and found != Form.symbol(symbol):
+                return self._as_of_others(extent.substitute(symbol, found))
+        return extent
 
     def clipped(self, array: Value) -> list[tuple[Form, Form]]:
         """Of an array that is allocated, extents, and what they are held to be, where they may be something else in
@@ -183,16 +223,16 @@ class Layouts:
         return any(_is_not_positive(constant_of(b)) and self.forms.of(a) == of for a, b in pairs)
 
     def _unclipped(self, extent: Form) -> Form:
-        """An extent as it is in arrays that are not very short: without what keeps it from being less than a number, or
+        """An extent as it is in arrays that are not very short: without what keeps it from being less than 0, or
         more than another one that it is always less than."""
         for symbol in extent.symbols():
             op = symbol.value.op
             if symbol.dim is not None or op is None or op.opdef not in (ops.maxsi, ops.minsi):
                 continue
             a, b = (self._unclipped(self.forms.of(v)) for v in op.operands)
-            if op.opdef is ops.maxsi and b.is_constant:
+            if op.opdef is ops.maxsi and b.is_constant and b.constant <= 0:
                 return self._unclipped(extent.substitute(symbol, a))
-            if op.opdef is ops.maxsi and a.is_constant:
+            if op.opdef is ops.maxsi and a.is_constant and a.constant <= 0:
                 return self._unclipped(extent.substitute(symbol, b))
             if (a - b).is_constant:
                 less = ((a - b).constant < 0) == (op.opdef is ops.minsi)
@@ -210,6 +250,10 @@ class Layouts:
             if axis > above and rest.is_constant and extent.symbols() and abs(rest.constant + more) <= NEAR:
                 found.append((abs(rest.constant + more), axis, rest.constant + more))
         return min(found)[1:] if found else None
+
+
+class _Asked(Exception):
+    """The axes of an array depend on what they are themselves."""
 
 
 def _is_not_positive(value: object) -> bool:

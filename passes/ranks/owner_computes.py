@@ -20,7 +20,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.nesting import inside, place_in
-from adc.ir.partitions import NONE
 from adc.ir.types import i1
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries
@@ -31,6 +30,7 @@ from adc.passes.ranks.exchanges import built, changed, distinct, end_of_block, f
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
 from adc.passes.ranks.regions import Box, Cut, Nest
 from adc.passes.ranks.results import Results, arguments_written
+from adc.passes.ranks.serial_sums import moves, store_terms
 from adc.passes.ranks.split_nests import split_nest
 from adc.passes.ranks.terms import split_sums, write_loops
 
@@ -86,7 +86,9 @@ class _Function:
     def run(self) -> None:
         written = arguments_written(self.func, self.layouts)
         # How sums are cut does not depend on the number of ranks along any axis, so bits do not.
-        self._terms = split_sums(self.func.body, self.layouts)
+        self._terms = store_terms(self.func.body, self.layouts)
+        self.layouts = self._layouts(range(self.grid))
+        self._terms += split_sums(self.func.body, self.layouts)
         if self.cut:
             self._refuse_messages()
             self.layouts = self._layouts(self.cut)
@@ -180,21 +182,14 @@ class _Function:
         nest = Nest(op, self.layouts)
         if any(self._is_handed_on(each, op) for each in (*nest.loads, *nest.writes)):
             return False
-        return any(self._moves(op, each) for each in (*nest.loads, *nest.stores))
+        return any(moves(nest, op, each) for each in (*nest.loads, *nest.stores))
 
     def _may_be_steps(self, op: Op) -> bool:
         """Whether a loop stores elements that are shared out and that its counter does not move: then it may as well be
         one over steps, with a series of numbers that happens to have about the grid's extent."""
-        stores = Nest(op, self.layouts).stores
-        return op.opdef is ops.for_ and any(self.layouts.is_shared(s.array) and not self._moves(op, s) for s in stores)
-
-    def _moves(self, loop: Op, each: Access) -> bool:
-        """Whether the counter of a loop moves a subscript along an axis that is shared out."""
-        if inside(each.array, loop) or each.at is None:
-            return False
-        counter = loop.regions[0].args[0]
-        pairs = zip(self.layouts.of(each.array), each.at, strict=True)
-        return any(axis != NONE and any(s.value is counter for s in form.symbols()) for axis, form in pairs)
+        nest = Nest(op, self.layouts)
+        shared = [s for s in nest.stores if self.layouts.is_shared(s.array)]
+        return op.opdef is ops.for_ and (not shared or any(not moves(nest, op, s) for s in shared))
 
     def _is_handed_on(self, each: Access, op: Op) -> bool:
         """Whether an array that is shared out has another name inside of an operation."""

@@ -191,7 +191,7 @@ def test_what_is_called_like_an_attribute_is_not_read() -> None:
 
 
 def test_messages_of_another_place_in_the_program_are_not_taken() -> None:
-    whole = [-1, 8, 1, 0, 0, 8, 1, 0]
+    whole = [-1, 8, 1, 0, 0, 0, 8, 1, 0, 0]
 
     def run() -> None:
         partition = Partition((8,), (2,), communicator())

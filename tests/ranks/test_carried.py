@@ -126,3 +126,20 @@ def test_elements_that_an_earlier_iteration_left_are_not_taken_for_those_of_this
 
     with pytest.raises(ValueError, match="each rank would need all of this array"):
         mpi.simulate(2, run)
+
+
+def carried_sum(u: Any) -> Any:
+    s = 0.0
+    for i in range(len(u) - 1):
+        s += u[i] * np.sin(u[i + 1])
+    return s * u[2]
+
+
+def test_sums_that_a_loop_carries_have_the_bits_of_python() -> None:
+    g = jit_grad(argnums=(0,))(carried_sum)
+    x = np.random.default_rng(0).random(23)
+    (truth,) = g.grad(x)
+    for n in (1, 2, 3, 6):
+        for value, (bar,) in on_ranks((n,), g, x.shape, (x,)):
+            assert value == carried_sum(x)
+            np.testing.assert_allclose(bar, truth, rtol=1e-13)

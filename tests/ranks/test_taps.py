@@ -68,14 +68,16 @@ def fewer_at_the_ends(u0: Any, w: Any) -> Any:
 def test_bits_are_those_of_one_rank(f: Callable[..., Any]) -> None:
     rng = np.random.default_rng(0)
     args = rng.random(13), rng.random(5)
-    g = jit_grad(argnums=(0,))(f)
+    # Sums in memory, which other loops add to w_bar, are refused.
+    g = jit_grad(argnums=(0,) if f in (scattered, fewer_at_the_ends) else (0, 1))(f)
     truth = g.value_and_grad(*args)
 
     def run(*ranks: int) -> set[bytes]:
         found = on_ranks(ranks, g, (13,), args)
-        for value, (bar,) in found:
+        for value, bars in found:
             assert value == pytest.approx(f(*args), rel=1e-13)
-            np.testing.assert_allclose(bar, truth[1][0], rtol=1e-12)
+            for bar, true in zip(bars, truth[1], strict=True):
+                np.testing.assert_allclose(bar, true, rtol=1e-12)
         return {bits(each) for each in found}
 
     one = run(1)
