@@ -21,6 +21,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
+    Flat,
     Lazy,
     Range,
     Ref,
@@ -241,7 +242,7 @@ def flat(frame: Frame, x: Array | Lazy) -> Stream:
     def item(k: Value) -> AbstractValue:
         return load_scalar(a.memref, unravelled(k, a.dims), a.dtype)
 
-    return Stream("flat", Indexed(count_of(a.dims), item))
+    return Flat("flat", Indexed(count_of(a.dims), item), array=a)
 
 
 def counts(v: AbstractValue) -> bool:

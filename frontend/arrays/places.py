@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from adc.frontend.arrays import arrays, gathers, subscripts
+from adc.frontend.arrays import arrays, flat, gathers, subscripts
 from adc.frontend.arrays.gathers import Indexed, Masked
 from adc.frontend.arrays.nested import array_of
 from adc.frontend.arrays.subscripts import Element
@@ -14,7 +14,7 @@ from adc.frontend.control import options
 from adc.frontend.data.dims import SHAPE_ERROR, dim_value
 from adc.frontend.data.roots import overlap
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_array, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Flat, Lazy, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import nests
@@ -39,6 +39,8 @@ _TOO_MANY = (
 
 def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     """``owner[items]`` as an expression."""
+    if isinstance(owner, Flat):
+        return flat.read(frame, owner, items)
     if not is_array(owner) or not gathers.by_arrays(items):
         return subscripts.read(frame, owner, items)
     if isinstance(owner, Lazy):

@@ -59,7 +59,7 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
     message = f"{describe_type(owner)} cannot be subscripted"
     if isinstance(owner, Stream):
         message += " here"
-        help = "use x.ravel()[k]" if owner.name == "flat" else f"make a list of it first: list({owner.name}(...))[k]"
+        help = f"make a list of it first: list({owner.name}(...))[k]"
         raise refuse(current_loc(), message, help, kind=kinds.NOT_SUBSCRIPTABLE)
     raise refuse(current_loc(), message, kind=kinds.NOT_SUBSCRIPTABLE)
 

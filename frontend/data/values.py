@@ -243,6 +243,17 @@ class Stream(AbstractValue):
 
 
 @dataclass(frozen=True, eq=False)
+class Flat(Stream):
+    """``array.flat``, which is subscripted, too."""
+
+    array: Any = None
+
+    @property
+    def shown(self) -> str:
+        return "flat"
+
+
+@dataclass(frozen=True, eq=False)
 class Generator(AbstractValue):
     """The call of the generator function ``target``, a ``Callee``, whose items nobody has asked for yet. ``inner``: it
     is defined in the function that calls it."""

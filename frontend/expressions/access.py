@@ -9,7 +9,7 @@ from adc.frontend.arrays import arrays, gathers, places, structured
 from adc.frontend.containers import indexing, records
 from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf, Structured, slice_object
-from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Static, Stream, Tuple, is_array
+from adc.frontend.data.values import NONE, AbstractValue, Flat, Lazy, Ref, Static, Stream, Tuple, is_array
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
@@ -99,7 +99,7 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.
         if isinstance(owner, Structured):
             with frame.at(item):
                 items += structured.items_of(frame, value, loc, alone=len(nodes) == 1)
-        elif is_array(owner):
+        elif is_array(owner) or isinstance(owner, Flat):
             with frame.at(item):
                 items += gathers.items_of(frame, value, loc, alone=len(nodes) == 1)
         else:

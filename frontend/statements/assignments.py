@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from adc.frontend import iteration
-from adc.frontend.arrays import arrays, places, structured, subscripts
+from adc.frontend.arrays import arrays, flat, places, structured, subscripts
 from adc.frontend.containers import indexing, records, sequences
 from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf, Structured
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Lazy, Ref, Stream
+from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Flat, Lazy, Ref, Stream
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.access import evaluate_owner, items_of, with_items
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
@@ -185,6 +185,8 @@ def _store_item(
 def _place(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> places.Place:
     if isinstance(owner, Structured):
         return structured.field_place(frame, owner, items)
+    if isinstance(owner, Flat):
+        owner = flat.written(frame, owner, items)
     if not isinstance(owner, Array):
         what = "an array expression" if isinstance(owner, Lazy) else describe_type(owner)
         help = "only elements and slices of arrays can be stored to"

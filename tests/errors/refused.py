@@ -263,8 +263,14 @@ def nested_list(u):
     return u[None].tolist()[0]  # error: unsupported-option | u[None].tolist()
 
 
-def flat_subscript(u):
-    return u.flat[0]  # error: not-subscriptable | u.flat[0]
+def flat_subscripts(u):
+    return u.flat[0, 1]  # error: invalid-subscript | u.flat[0, 1]
+
+
+def flat_store_into_gaps(u):
+    rows = u.reshape(-1, 2)[:, :1]
+    rows.flat[0] = 1.0  # error: unsupported-target | rows.flat[0]
+    return u
 
 
 def keys_of_the_run(u):
