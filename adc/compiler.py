@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,91 +23,26 @@ from adc.ir.arith import contract
 from adc.ir.attached import attach, drop_unmentioned, mentioned
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
-from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
-from adc.options import NAN, Derivative, Options, Selection
+from adc.options import NAN, Derivative, Selection
 from adc.parts import part_of as part_of
-from adc.passes import pipelines
 from adc.passes.analysis.machine import made_for
 from adc.passes.base import Pipeline, asked_verification, run_pipeline
-from adc.passes.cache.block_time import BlockTime
-from adc.passes.cache.tile_loops import TileLoops
-from adc.passes.checkpointing.budget import Chosen, choose_schedules, workspace
-from adc.passes.checkpointing.calls import expand_calls
-from adc.passes.checkpointing.footprint import Unsized
-from adc.passes.checkpointing.outline_steps import OutlineSteps, StepsPlan, without_schedules
-from adc.passes.differentiation import differentiate, forward, ranks
-from adc.passes.differentiation.adjoints import Adjoint
-from adc.passes.differentiation.algebras import Derivatives
-from adc.passes.differentiation.demand import CallPlan
-from adc.passes.differentiation.inner import define_derivatives, takes_derivatives
-from adc.passes.differentiation.needed_rules import drop_rules_of_rules
-from adc.passes.differentiation.take_gradients import gradients_of
-from adc.passes.differentiation.tangents import Tangent
-from adc.passes.plans import ParallelPlan
-from adc.passes.ranks.inline_shared import InlineShared
-from adc.passes.ranks.same_extents import unite_extents
-from adc.passes.scatter.lower_accumulate import LowerAccumulate
-from adc.passes.simplify.drop_rules import DropRules, without_marks
-from adc.passes.simplify.mark_forward import MarkForward
-from adc.passes.threads.parallelise import Parallelise, parallelise
-from adc.remembered import Remembered
 from adc.selecting import Wanted, select
-from adc.signature import Parameters
-from adc.targets import Target, target_of
+from adc.subject import Builtin as Builtin
+from adc.subject import Subject as Subject
+from adc.subject import UnknownConstant as UnknownConstant
 from adc.told import Told
 
 if TYPE_CHECKING:
     from adc.loadable import Loadable
-
-Builtin = Callable[..., Any]
-
-
-class UnknownConstant(CompileTypeError):
-    """An argument has to be known when the function is compiled: the leaf at ``path`` of all arguments."""
-
-    def __init__(self, name: str, path: tuple[int, ...]) -> None:
-        super().__init__(
-            f"the argument {name} must be known when the function is compiled",
-            help="call the function with a value, or write the constant into it",
-            kind=kinds.NOT_CONSTANT.name,
-        )
-        self.path = path
-
-
-@dataclass
-class Subject:
-    """A Python function and how it is to be compiled: what the function and its derivatives have in common."""
-
-    fn: types.FunctionType
-    options: Options
-    lock: forks.Lock = field(default_factory=forks.Lock)
-    last: tuple[Abstract, ...] | None = None  # what was specialised for last
-    # Integer arguments whose values the code depends on, by the types of all arguments.
-    constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
-    looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.overlap
-    remembered: Remembered = field(default_factory=Remembered)
-    owner: Any = None  # the ``JitFunction``
-    read: Callable[[], Traced] | None = None  # what is to be compiled in place of ``fn``: a function of a file of MLIR
-
-    def __post_init__(self) -> None:
-        self._parameters = Parameters(self.fn)
-
-    @property
-    def parameters(self) -> Parameters:
-        """The parameters as they are now: the code and the defaults of a function can be exchanged."""
-        if not self._parameters.are_of(self.fn):
-            self._parameters = Parameters(self.fn)
-        return self._parameters
-
-    @property
-    def target(self) -> Target:
-        return target_of(self.options)
-
-    @property
-    def name(self) -> str:
-        return str(getattr(self.fn, "__name__", "function"))
-
+    from adc.passes.checkpointing.budget import Chosen
+    from adc.passes.checkpointing.outline_steps import StepsPlan
+    from adc.passes.differentiation.adjoints import Adjoint
+    from adc.passes.differentiation.algebras import Derivatives
+    from adc.passes.differentiation.demand import CallPlan
+    from adc.passes.differentiation.tangents import Tangent
+    from adc.passes.plans import ParallelPlan
 
 @dataclass
 class Staged:
@@ -138,6 +72,11 @@ class Staged:
     def traced(self, *, reverse: bool = False) -> Traced:
         """The function in IR as it was written. ``reverse``: it will be differentiated in reverse mode, for which the
         gradients that it takes itself keep their tapes."""
+        from adc.passes import pipelines
+        from adc.passes.checkpointing.calls import expand_calls
+        from adc.passes.differentiation.inner import define_derivatives, takes_derivatives
+        from adc.passes.differentiation.take_gradients import gradients_of
+
         traced = self.subject.remembered.traced((self.abstracts, self.whole), self._trace)
         if reverse:
             expand_calls(traced.module, gradients_of(traced.module))
@@ -147,6 +86,8 @@ class Staged:
         return traced
 
     def _trace(self) -> Traced:
+        from adc.passes.differentiation import ranks
+
         positional, keywords = self.subject.parameters.split(self.abstracts)
         options = self.subject.options
         with self.measure("trace"):
@@ -196,6 +137,8 @@ class Staged:
 
     def _differentiated(self, traced: Traced, wanted: Wanted) -> Traced:
         """The gradient as a function to be differentiated again: it must be one float."""
+        from adc.passes.differentiation import ranks
+
         by = traced.leaves[wanted.wrt[0]].abstract
         if len(wanted.wrt) > 1 or not isinstance(by, Scalar) or not wanted.single:
             raise kinds.NOT_SCALAR(
@@ -208,6 +151,7 @@ class Staged:
 
     def function(self, derivative: Derivative) -> Traced:
         """What is to be differentiated in forward mode: the function, or one of its derivatives."""
+
         if not derivative.chain:
             return self.traced()
         if derivative.has_aux:
@@ -235,6 +179,11 @@ class Staged:
 
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""
+        from adc.passes import pipelines
+        from adc.passes.ranks.inline_shared import InlineShared
+        from adc.passes.ranks.same_extents import unite_extents
+        from adc.passes.simplify.mark_forward import MarkForward
+
         self.bring_rules(traced, deep=True)
         passes = pipelines.PREPARE if self.subject.options.bounds else pipelines.UNCHECKED
         if (shared := self.subject.options.shared) is not None:
@@ -248,6 +197,9 @@ class Staged:
 
     def _simplified_for_last(self, traced: Traced) -> Module:
         """The same for a derivative that is not differentiated again."""
+        from adc.passes.differentiation.inner import takes_derivatives
+        from adc.passes.differentiation.needed_rules import drop_rules_of_rules
+
         if not takes_derivatives(traced.module):
             self.bring_rules(traced, deep=False)
             drop_rules_of_rules(traced.module, traced.entry)
@@ -261,6 +213,9 @@ class Staged:
 
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""
+        from adc.passes.differentiation.inner import takes_derivatives
+        from adc.passes.simplify.drop_rules import DropRules, without_marks
+
         without_marks(traced.module)
         if not takes_derivatives(traced.module):
             DropRules().run(traced.module)  # they are often more code than the functions
@@ -276,6 +231,10 @@ class Staged:
         ``clears``: shadows may hold anything when it is called; else, and where arguments overlap, they must be zero.
         ``steps``: whether loops have their schedules, and calls are run again. ``last``: it is not differentiated.
         """
+        from adc.passes.checkpointing.calls import expand_calls
+        from adc.passes.checkpointing.outline_steps import without_schedules
+        from adc.passes.differentiation import differentiate, ranks
+
         ranks.check_loss(traced.module, traced.entry)
         if not steps:
             expand_calls(traced.module, [traced.entry])
@@ -294,6 +253,9 @@ class Staged:
         self, traced: Traced, wrt: Sequence[int], final: Sequence[int] = (), algebra: Derivatives | None = None
     ) -> tuple[Module, Tangent]:
         """A module with the function that carries tangents, before what is done to lower it."""
+        from adc.passes.differentiation import forward
+        from adc.passes.simplify.drop_rules import without_marks
+
         without_marks(traced.module)
         module = self.simplified(traced)
         with self.measure("differentiate"):
@@ -301,6 +263,8 @@ class Staged:
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""
+        from adc.passes.differentiation import differentiate, ranks
+
         ranks.check_pullback(traced.module, traced.entry)
         module = self._in_steps(self._simplified_for_last(traced))
         with self.measure("differentiate"):
@@ -309,12 +273,16 @@ class Staged:
 
     def _in_steps(self, module: Module) -> Module:
         """The module with the loops that are checkpointed as functions of steps."""
+        from adc.passes.checkpointing.outline_steps import OutlineSteps
+
         with self.measure("differentiate"):
             self.steps = OutlineSteps(self.subject.options.checkpoint).plan(module)
         return module
 
     def tidied(self, module: Module) -> Module:
         """Differentiated code as it is shown."""
+        from adc.passes import pipelines
+
         return self._run(module, pipelines.SIMPLIFY, "prepare")
 
     def prepared(self, module: Module, roots: Sequence[str]) -> Module:
@@ -326,6 +294,10 @@ class Staged:
     ) -> Chosen | None:
         """Let a function of a prepared module choose the schedules of its loops by the memory that the options allow;
         None if they say nothing. ``reverse``: what runs later, on what it keeps; then ``measured`` is both."""
+        from adc.passes import pipelines
+        from adc.passes.checkpointing.budget import choose_schedules
+        from adc.passes.checkpointing.footprint import Unsized
+
         schedule = self.subject.options.checkpoint
         if schedule is None or not schedule.memory:
             return None
@@ -347,6 +319,10 @@ class Staged:
     def workspace(self, module: Module, entry: str, chosen: Chosen | None, *, fails: bool = False) -> Func | None:
         """Add the function that says what ``entry`` of a prepared module takes; None if that is not known before.
         ``fails``: it raises where no machine has so much."""
+        from adc.passes import pipelines
+        from adc.passes.checkpointing.budget import workspace
+        from adc.passes.checkpointing.footprint import Unsized
+
         options = self.subject.options
         memory = options.checkpoint.memory if options.checkpoint is not None else 0
         try:
@@ -358,6 +334,12 @@ class Staged:
 
     def planned(self, module: Module, roots: Sequence[str]) -> ParallelPlan:
         """What ``prepared`` decides about the loops of some functions and of those that they call."""
+        from adc.passes.cache.block_time import BlockTime
+        from adc.passes.cache.tile_loops import TileLoops
+        from adc.passes.plans import ParallelPlan
+        from adc.passes.scatter.lower_accumulate import LowerAccumulate
+        from adc.passes.threads.parallelise import Parallelise, parallelise
+
         plan, shown = ParallelPlan(), reachable(module, roots)
         # What decides about loops tells it, and leaves them as they are or does what it decided.
         tell: dict[type, Callable[[Any, Module], None]] = {

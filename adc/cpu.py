@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
-from adc.backend.lowering.lower import Lowered, lower_module
-from adc.backend.lowering.lower_units import NO_UNITS, lower_units
-from adc.backend.lowering.module_emitter import Unit
 from adc.backend.optimize import Optimized, optimize, optimize_or_find_all, vectorises
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
 from adc.kernels import KernelLibrary, library_for
 from adc.loadable import Builtin, Loadable, stubs
 from adc.options import GDB, NAN, Options
-from adc.passes import pipelines
 from adc.passes.analysis import machine
 from adc.passes.analysis.machine import Machine
 from adc.passes.base import Pipeline
-from adc.passes.cache.block_time import BlockTime
-from adc.passes.cache.tile_loops import TileLoops
-from adc.passes.checkpointing.count_steps import CountSteps
-from adc.passes.ranks.inline_shared import InlineShared
-from adc.passes.ranks.owner_computes import OwnerComputes
-from adc.passes.scatter.lower_accumulate import LowerAccumulate
-from adc.passes.simplify.check_finite import CheckFinite
+
+if TYPE_CHECKING:
+    from adc.backend.lowering.lower import Lowered
+    from adc.backend.lowering.module_emitter import Unit
 
 
 @dataclass(frozen=True)
@@ -42,6 +35,14 @@ class Cpu:
         return machine.CPU
 
     def lowering(self, options: Options) -> Pipeline:
+        from adc.passes import pipelines
+        from adc.passes.cache.block_time import BlockTime
+        from adc.passes.cache.tile_loops import TileLoops
+        from adc.passes.ranks.inline_shared import InlineShared
+        from adc.passes.ranks.owner_computes import OwnerComputes
+        from adc.passes.scatter.lower_accumulate import LowerAccumulate
+        from adc.passes.simplify.check_finite import CheckFinite
+
         accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
         # What time blocks recognise is nests in one piece, so these are not cut into blocks themselves.
         tile = options.tile if options.time_block is None else False
@@ -69,12 +70,11 @@ class Cpu:
         return made, made.load(code, miss=miss, name=name, doc=doc)
 
     def shown(self, module: Module, exports: Sequence[str], options: Options, *, debug: bool = False) -> Optimized:
-        counted = CountSteps(exports).run(module)
-        lowered = _lowered(counted, exports, options.parallel, vectorises(options.level), debug=debug)
+        lowered = _lowered(_counted(module, exports), exports, options.parallel, vectorises(options.level), debug=debug)
         return optimize(lowered.text(), lowered.target, options.level)
 
     def simd_lines(self, module: Module, exports: Sequence[str], options: Options) -> list[int]:
-        lowered = _lowered(CountSteps(exports).run(module), exports, options.parallel, vectors=True)
+        lowered = _lowered(_counted(module, exports), exports, options.parallel, vectors=True)
         places = (lowered.places[place] for place in optimize(lowered.text(), lowered.target, 3).vectorized())
         return [line for file, line in places if not in_library(file)]
 
@@ -90,9 +90,11 @@ def _object_code(
     The stubs and the loop nests of a long function are objects of their own. No name of the program's is in their
     texts: most often they are in the cache.
     """
+    from adc.backend.lowering.lower_units import NO_UNITS, lower_units
+
     exports = list(dict.fromkeys(s.function for s in signatures))
     threads, vectors = options.parallel, vectorises(options.level)
-    counted = CountSteps(exports).run(module)
+    counted = _counted(module, exports)
     lines = options.debug == GDB  # units do not know theirs
     apart = NO_UNITS if lines else lower_units(counted, threads=threads, vectors=vectors)
     lowered = _lowered(counted, exports, threads, vectors, debug=lines, units=apart.units)
@@ -121,6 +123,12 @@ def _object_code(
     return made, [each.object_code for each in optimized]
 
 
+def _counted(module: Module, exports: Sequence[str]) -> Module:
+    from adc.passes.checkpointing.count_steps import CountSteps
+
+    return CountSteps(exports).run(module)
+
+
 def _lowered(
     counted: Module,
     exports: Sequence[str],
@@ -130,6 +138,8 @@ def _lowered(
     debug: bool = False,
     units: Mapping[str, Unit] | None = None,
 ) -> Lowered:
+    from adc.backend.lowering.lower import lower_module
+
     return lower_module(
         counted, exports=exports, threads=threads, polls=True, vectors=vectors, debug=debug, units=units, quick=True
     )

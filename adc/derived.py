@@ -9,7 +9,6 @@ from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Value
 from adc.ir.types import MemRefType
-from adc.passes.differentiation.shadows import like
 
 
 def gradients_returned(func: Func, wrt: Sequence[int], *, values: int) -> dict[int, int]:
@@ -17,6 +16,8 @@ def gradients_returned(func: Func, wrt: Sequence[int], *, values: int) -> dict[i
 
     Returns the places of the gradients among the results, by the position of the argument.
     """
+    from adc.passes.differentiation.shadows import like
+
     places: dict[int, int] = {}
     floats = [k for k in wrt if func.args[k].type.is_float]
     places.update((k, values + n) for n, k in enumerate(floats))

@@ -32,7 +32,6 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Op
 from adc.ir.types import MemRefType
 from adc.options import Derivative, Selection
-from adc.passes.differentiation.algebras import Dependences, Derivatives
 from adc.signature import replace_leaves
 from adc.specialise import Specialisation
 from adc.tangent_calls import direct
@@ -252,6 +251,8 @@ class _Code:
     result and effects, and the tangents of the IR results ``results``. ``value``: whether the former are there."""
 
     def __init__(self, spec: JvpCode, traced: Traced, pattern: Pattern, given: Mapping[int, Direction]) -> None:
+        from adc.passes.differentiation.algebras import Dependences, Derivatives
+
         staged = spec.staged
         module, tangent = staged.tangent(
             traced, sorted(pattern.wrt), sorted(pattern.final), Dependences() if pattern.words else Derivatives()

@@ -16,7 +16,6 @@ from types import FunctionType
 from adc.backend import object_cache, runtime
 from adc.backend.calls import stub
 from adc.backend.jit import Library, engine
-from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import optimize_or_find, vectorises
 from adc.fingerprints import digest
 from adc.frontend.abstract import Abstract
@@ -31,10 +30,7 @@ from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type
 from adc.makers import makers
 from adc.options import Options
-from adc.passes import pipelines
 from adc.passes.base import asked_verification, run_pipeline
-from adc.passes.bounds.drop_checks import DropChecks
-from adc.passes.simplify.drop_rules import DropRules
 
 
 @dataclass(frozen=True)
@@ -103,13 +99,19 @@ class KernelLibrary:
             return _RULES[name]()[:2]
 
     def _compiled(self, symbol: str, traced: Traced) -> tuple[Code, bytes]:
+        from adc.backend.lowering.lower import lower_module
+        from adc.passes import pipelines
+        from adc.passes.bounds.drop_checks import DropChecks
+        from adc.passes.simplify.drop_rules import DropRules
+
         module, name = clone_module(traced[0]), traced[1]  # an interrupt may come, and the same be compiled again
         for func in module.funcs.values():  # what its lines are checked for is right
             erase_if(func.body, lambda op: op.opdef is ops.assert_)
         if self.contract:
             contract(module)
         module.funcs[name].attrs["adc.entry"] = True
-        module = run_pipeline(module, _SIMPLIFY, verify=asked_verification())
+        simplify = DropRules(), DropChecks(), DropChecks(ops.fits), *pipelines.PREPARE
+        module = run_pipeline(module, simplify, verify=asked_verification())
         module = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
         module = run_pipeline(module, pipelines.LOWER, verify=asked_verification())
         threads, vectors = self.parallel, vectorises(self.level)
@@ -132,7 +134,6 @@ def library_for(options: Options) -> KernelLibrary | None:
     )
 
 
-_SIMPLIFY = (DropRules(), DropChecks(), DropChecks(ops.fits), *pipelines.PREPARE)
 _DECLARED: dict[str, Declared | None] = {}
 _RULES: dict[str, Callable[[], Traced]] = {}
 _PENDING: dict[str, Callable[[], tuple[Code, bytes]]] = {}

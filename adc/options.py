@@ -7,17 +7,17 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from adc.frontend.kernels.lapack import is_installed
 from adc.ir import kinds
 from adc.ir.schedules import Schedule
-from adc.passes.cache.block_time import AUTO, MOST, TimeBlock
-from adc.passes.cache.tile_loops import Tiles
-from adc.passes.ranks.layouts import Shared
-from adc.passes.stencil_adjoints import strategy_costs
+from adc.passes.choices import AUTO, MOST_STEPS, STRATEGIES, Tiles, TimeBlock
+
+if TYPE_CHECKING:
+    from adc.passes.ranks.layouts import Shared
 
 Engine = Literal["native", "interpreter"]
 ArgNums = int | Iterable[int] | None
@@ -79,7 +79,7 @@ class Options:
     level: int = field(default_factory=default_level)
     bounds: bool = True
     contract: bool = field(default_factory=default_contract)
-    accumulate: str = strategy_costs.AUTO
+    accumulate: str = AUTO
     deterministic: bool = True
     tile: Tiles = True
     checkpoint: Schedule | None = None
@@ -100,12 +100,12 @@ class Options:
                 raise kinds.INVALID_OPTION(f"{name} must be True or False, not {getattr(self, name)!r}")
         if self.threads is not None and not (isinstance(self.threads, (int, np.integer)) and self.threads >= 1):
             raise kinds.INVALID_OPTION(f"threads must be an int of at least 1, not {self.threads!r}")
-        if self.accumulate not in strategy_costs.KINDS:
-            known = ", ".join(map(repr, strategy_costs.KINDS))
+        if self.accumulate not in STRATEGIES:
+            known = ", ".join(map(repr, STRATEGIES))
             raise kinds.INVALID_OPTION(f"accumulate must be one of {known}, not {self.accumulate!r}")
         steps = self.time_block
-        if not (steps is None or steps == AUTO or (type(steps) is int and 1 <= steps <= MOST)):
-            raise kinds.INVALID_OPTION(f"time_block must be 'auto' or a number from 1 to {MOST}, not {steps!r}")
+        if not (steps is None or steps == AUTO or (type(steps) is int and 1 <= steps <= MOST_STEPS)):
+            raise kinds.INVALID_OPTION(f"time_block must be 'auto' or a number from 1 to {MOST_STEPS}, not {steps!r}")
         if self.accumulate == "atomic" and self.deterministic:
             raise kinds.INVALID_OPTION(
                 "accumulate='atomic' adds in an order that threads decide",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from adc import binding
 from adc.backend.calls.abi import (
@@ -23,8 +24,10 @@ from adc.backend.calls.abi import (
 )
 from adc.frontend.abstract import Array, Scalar
 from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
-from adc.passes.differentiation.demand import CallPlan
 from adc.selecting import GradLeaf, GradTree, is_float
+
+if TYPE_CHECKING:
+    from adc.passes.differentiation.demand import CallPlan
 
 Path = tuple[int, ...]
 

@@ -35,7 +35,6 @@ from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
 from adc.pullback_calls import array_paths, direct
 from adc.pullbacks import Owner, Pullback, fingerprint, shape, with_pullback
-from adc.seeding import both_halves, clears, seeded
 from adc.selecting import everything
 from adc.specialise import Specialisation, arrange, misfit
 
@@ -44,6 +43,8 @@ class PullbackCode(Specialisation):
     """The forward and the reverse sweep of a function, as two callables."""
 
     def __init__(self, staged: Staged, miss: Callable[..., Any]) -> None:
+        from adc.seeding import both_halves, clears, seeded
+
         traced = staged.traced(reverse=True)
         super().__init__(staged, traced)
         self.wanted = everything(self.names, self.abstracts, traced)

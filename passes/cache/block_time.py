@@ -26,11 +26,8 @@ from adc.passes.cache.time_emission import Emission
 from adc.passes.cache.time_recognition import is_candidate, recognise
 from adc.passes.cache.time_slopes import Slopes, find_slopes
 from adc.passes.cache.time_steps import Steps, Unfit
+from adc.passes.choices import AUTO, TimeBlock
 from adc.passes.plans import NestPlan
-
-AUTO = "auto"
-TimeBlock = int | str | None
-MOST = 64  # steps at a time
 
 
 @dataclass(frozen=True)

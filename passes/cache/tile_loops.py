@@ -31,6 +31,7 @@ from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.machine import machine
 from adc.passes.cache.tiling import Level, Nest, Part, Whole, find_nest
+from adc.passes.choices import Tiles
 from adc.passes.plans import NestPlan
 from adc.passes.rewrite import put_before, put_instead
 
@@ -43,8 +44,6 @@ LEAST_POINTS = 2048
 GRAIN = 64
 """Blocks of an innermost loop are a multiple of this. Each starts like the first one in its cache line, and all but the
 last are whole vectors: elementary functions of vectors may differ from those of one number in the last bit."""
-
-Tiles = bool | tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from adc.passes.analysis.conflicts import Group, conflicting, has_accumulate
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS, PURE
+from adc.passes.choices import AUTO
 from adc.passes.distribution.distribute_terms import ends_in_rows, rows_last
 from adc.passes.distribution.fission import Fission, effects_left
 from adc.passes.plans import ParallelPlan, ShadowPlan
@@ -48,7 +49,6 @@ from adc.passes.scatter.rows import build_branch, find_rows
 from adc.passes.scatter.settle_accumulates import add_in_place
 from adc.passes.scatter.unconditional import make_unconditional
 from adc.passes.scatter.worth_of_copies import may_pay
-from adc.passes.stencil_adjoints.strategy_costs import AUTO
 from adc.passes.sums.factor_sums import SMALL_SUMS
 from adc.passes.sums.hoist_sums import HoistSums
 from adc.passes.threads.parallelise import mark_threads
@@ -60,7 +60,7 @@ _Solve = Callable[[list[Op], str, Fission, Block], bool]
 class LowerAccumulate:
     """Replace every ``adc.accumulate`` by code that is right on threads.
 
-    ``wanted`` (one of ``strategy_costs.KINDS``) is done wherever it is right. With ``atomics``, terms that would have
+    ``wanted`` (one of ``choices.STRATEGIES``) is done wherever it is right. With ``atomics``, terms that would have
     to be added one after the other are added atomically instead, in an order that threads decide.
     """
 

@@ -16,6 +16,7 @@ from adc.ir.types import i1
 from adc.passes.analysis.conflicts import Group
 from adc.passes.analysis.costs import cost_of_block
 from adc.passes.analysis.dependence import Access, Analysis
+from adc.passes.choices import AUTO
 from adc.passes.distribution.fission import Fission, effects_left
 from adc.passes.plans import ShadowPlan
 from adc.passes.rewrite import to_sequential
@@ -25,7 +26,7 @@ from adc.passes.stencil_adjoints.fills import fresh_after, zeros_before
 from adc.passes.stencil_adjoints.gather import Axis, Fresh, Gather, by_recomputation, overwrite
 from adc.passes.stencil_adjoints.interchange import build_interchanged, recognise_interchange
 from adc.passes.stencil_adjoints.stencils import Stencil, recognise
-from adc.passes.stencil_adjoints.strategy_costs import AUTO, Costs
+from adc.passes.stencil_adjoints.strategy_costs import Costs
 from adc.passes.stencil_adjoints.tiles import build_tiles
 from adc.passes.stencil_adjoints.windows import WindowGather, convolutions
 from adc.passes.threads.parallelise import mark_threads

@@ -1,4 +1,4 @@
-"""What the ways of adding the terms of stencils cost, and which a user may ask for.
+"""What the ways of adding the terms of stencils cost.
 
 Gathering repeats what terms need for each of their shifts. Tiles keep terms, and run the iterations that two tiles
 share twice. Both are nests of their own for each shadow, beside what is left of the loop. Blocks do all in one nest,
@@ -19,10 +19,6 @@ from adc.passes.analysis.kinds import ELEMENT_WRITES
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.stencils import Stencil
 from adc.passes.stencil_adjoints.tiles import size_of
-
-AUTO = "auto"
-KINDS = (AUTO, "gather", "rows", "blocks", "colours", "private", "serial", "atomic")
-"""What can be asked for; where it would not be right, what is right is done."""
 
 KEEPING = 6.0  # a term, in units of ``costs``: storing and loading it
 ADDING = 4.0  # to an element: loading, adding, storing it

@@ -15,8 +15,8 @@ from adc import jit_grad
 from adc.backend import runtime
 from adc.errors import AdcError
 from adc.ir import interpreter
+from adc.passes.choices import STRATEGIES
 from adc.passes.stencil_adjoints import block_rows, blocks
-from adc.passes.stencil_adjoints.strategy_costs import KINDS
 from tests.forward_mode import check_gradients
 from tests.passes.test_gather import SHAPES, M, arrays, check, nest, number, program, zeros
 from tests.stencils.check import threads_at_once
@@ -128,7 +128,7 @@ def in_order(f: Callable[..., Any], argnums: tuple[int, ...]) -> Any:
 
 
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", STRATEGIES)
 def test_any_kind_is_right_on_any_threads(kind: str) -> None:
     rng = np.random.default_rng(3)
     u, k = rng.standard_normal((41, 30)), rng.standard_normal((41, 30))

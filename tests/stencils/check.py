@@ -20,7 +20,7 @@ from adc.backend.runtime import on_threads
 from adc.compiler import Staged, compile_functions
 from adc.ir.core import Module
 from adc.passes.cache import tile_loops
-from adc.passes.cache.tile_loops import Tiles
+from adc.passes.choices import Tiles
 from adc.passes.stencil_adjoints import blocks, tiles
 from tests.fuzz.check import Subject, Verdict, loaded
 from tests.fuzz.oracle import SHORT_STEP, lengthen

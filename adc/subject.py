@@ -1,0 +1,65 @@
+"""What is compiled: a Python function, and how."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from adc.frontend.abstract import Abstract
+from adc.frontend.traced import Traced
+from adc.ir import forks, kinds
+from adc.ir.diagnostics import CompileTypeError
+from adc.options import Options
+from adc.remembered import Remembered
+from adc.signature import Parameters
+from adc.targets import Target, target_of
+
+Builtin = Callable[..., Any]
+
+
+class UnknownConstant(CompileTypeError):
+    """An argument has to be known when the function is compiled: the leaf at ``path`` of all arguments."""
+
+    def __init__(self, name: str, path: tuple[int, ...]) -> None:
+        super().__init__(
+            f"the argument {name} must be known when the function is compiled",
+            help="call the function with a value, or write the constant into it",
+            kind=kinds.NOT_CONSTANT.name,
+        )
+        self.path = path
+
+
+@dataclass
+class Subject:
+    """A Python function and how it is to be compiled: what the function and its derivatives have in common."""
+
+    fn: types.FunctionType
+    options: Options
+    lock: forks.Lock = field(default_factory=forks.Lock)
+    last: tuple[Abstract, ...] | None = None  # what was specialised for last
+    # Integer arguments whose values the code depends on, by the types of all arguments.
+    constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
+    looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.overlap
+    remembered: Remembered = field(default_factory=Remembered)
+    owner: Any = None  # the ``JitFunction``
+    read: Callable[[], Traced] | None = None  # what is to be compiled in place of ``fn``: a function of a file of MLIR
+
+    def __post_init__(self) -> None:
+        self._parameters = Parameters(self.fn)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters as they are now: the code and the defaults of a function can be exchanged."""
+        if not self._parameters.are_of(self.fn):
+            self._parameters = Parameters(self.fn)
+        return self._parameters
+
+    @property
+    def target(self) -> Target:
+        return target_of(self.options)
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.fn, "__name__", "function"))
