@@ -10,7 +10,6 @@ from typing import Any
 from adc.compiler import Staged
 from adc.errors import OutOfMemoryError
 from adc.ir import forks
-from adc.passes.checkpointing.budget import TOO_SMALL
 from adc.specialise import Gradient, Specialisation
 
 Make = Callable[[Staged, bool], Gradient]
@@ -51,6 +50,8 @@ class Budgeted(Specialisation):
 
 def too_little(error: OutOfMemoryError, whole: int | None) -> OutOfMemoryError:
     """The error of a schedule that does not fit: its least may be more than is taken without one, ``whole``."""
+    from adc.passes.checkpointing.budget import TOO_SMALL
+
     least = re.search(TOO_SMALL.split("{")[0] + r"(\d+)", error.message)
     if whole is None or least is None or whole >= int(least[1]):
         return error
