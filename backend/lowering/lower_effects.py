@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.callgraph import callees, recursive
-from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.core import Block, Func, Module, Op
 from adc.ir.externals import SYMBOL
+from adc.ir.handed_on import is_handed_on
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, OWN, TRIPS
 from adc.ir.nesting import inside
 from adc.ir.opdef import Trait
@@ -204,20 +205,7 @@ def on_stack(alloc: Op) -> bool:
         if extent is None:
             return False
         size *= extent
-    return size <= STACK_BYTES and _stays(alloc.result)
-
-
-def _stays(memref: Value) -> bool:
-    for op, position in memref.uses:
-        if Trait.VIEW in op.opdef.traits:
-            if not _stays(op.result):
-                return False
-        elif op.opdef in (ops.store, ops.fill):
-            if position == 0:
-                return False
-        elif op.opdef not in (ops.load, ops.accumulate, ops.copy, ops.matmul, ops.dim, ops.dealloc):
-            return False
-    return True
+    return size <= STACK_BYTES and not is_handed_on(alloc.result)
 
 
 @dataclass(frozen=True)

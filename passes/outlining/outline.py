@@ -9,6 +9,7 @@ from adc.ir import ops
 from adc.ir.alias import APART, Aliasing
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.handed_on import is_handed_on
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type
@@ -113,10 +114,8 @@ def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op
 
 
 def shows_frame(moved: Sequence[Op]) -> bool:
-    """Whether ``moved`` use a buffer of fixed size from outside.
-
-    Such buffers live in the frame, or in registers, as long as nobody else sees them.
-    """
+    """Whether ``moved`` use a buffer of fixed size from outside that nobody else sees: it lives in the frame, or in
+    registers."""
     return any(isinstance(v.type, MemRefType) and _fixed(v) for v in used_from_outside(moved))
 
 
@@ -124,7 +123,7 @@ def _fixed(memref: Value) -> bool:
     base = strip_views(memref)
     assert isinstance(base.type, MemRefType)
     allocated = base.op is not None and base.op.opdef is ops.alloc
-    return allocated and all(extent is not None for extent in base.type.shape)
+    return allocated and all(extent is not None for extent in base.type.shape) and not is_handed_on(base)
 
 
 def _alias_numbers(captured: list[Value], aliasing: Aliasing) -> dict[int, int]:

@@ -1,0 +1,23 @@
+"""Whether memory is handed on: to another function, or as a value of a region. What is not can live in a frame."""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.core import Value
+from adc.ir.opdef import Trait
+
+_HERE = frozenset({ops.load, ops.accumulate, ops.copy, ops.matmul, ops.dim, ops.dealloc})
+
+
+def is_handed_on(memref: Value) -> bool:
+    """Whether ``memref``, or a view of it, has uses other than accesses to its elements."""
+    for op, position in memref.uses:
+        if Trait.VIEW in op.opdef.traits:
+            if is_handed_on(op.result):
+                return True
+        elif op.opdef in (ops.store, ops.fill):
+            if position == 0:
+                return True
+        elif op.opdef not in _HERE:
+            return True
+    return False
