@@ -24,6 +24,7 @@ from typing import Any
 
 from adc import compiler, cpu
 from adc.backend import optimize
+from adc.backend.lowering import lower, lower_units
 from adc.ir.core import Module
 from adc.passes import pipelines
 from adc.passes.base import Pipeline
@@ -149,8 +150,8 @@ class Stages:
             (compiler, "trace", "trace"),
             (compiler, "run_pipeline", which),
             (differentiate, "gradient", "differentiate"),
-            (cpu, "lower_units", "text of units"),
-            (cpu, "lower_module", "text"),
+            (lower_units, "lower_units", "text of units"),
+            (lower, "lower_module", "text"),
             (cpu, "optimize_or_find_all", "objects"),
             (optimize, "_run_pipeline", "optimising"),
         ]

@@ -16,6 +16,7 @@ import tempfile
 import pytest
 from hypothesis import settings
 
+import adc.passes.pipelines  # noqa: F401  # made before a test exchanges parts of a pass
 from adc.persistent import records
 
 os.environ.setdefault("ADC_VERIFY", "pipelines")  # the tests of passes and `make test-all` verify after each pass

@@ -12,6 +12,7 @@ import pytest
 
 from adc import cpu, jit_grad
 from adc.backend import object_cache, running, runtime
+from adc.backend.lowering import lower_units as units_of
 from adc.backend.lowering.lower_units import Units, lower_units
 from adc.ir import ops
 from adc.ir.callgraph import called_in
@@ -140,7 +141,7 @@ for i in prange(n - 1):
     function = program(folder, body, tail="return np.sum(z)")
     source = Path(function.__code__.co_filename).read_text().splitlines()
     in_threads: set[str] = set()
-    lower_all = cpu.lower_units
+    lower_all = lower_units
 
     def noted(module: Module, **options: Any) -> Units:
         made = lower_all(module, **options)
@@ -148,7 +149,7 @@ for i in prange(n - 1):
         in_threads.update(name for name, unit in made.units.items() if name in called and unit.sites)
         return made
 
-    monkeypatch.setattr(cpu, "lower_units", noted)
+    monkeypatch.setattr(units_of, "lower_units", noted)
     compiled = jit_grad(argnums=1, threads=threads)(function)
     p = np.arange(12)
     value, gradient = compiled.value_and_grad(X, Y, p)
@@ -167,13 +168,13 @@ def test_loops_of_units_count_their_steps(folder: Path, monkeypatch: pytest.Monk
     function = program(folder, [*kinds, "for i in range(2, n):\n    x[i] = x[i - 2] * z[i]"])
     source = Path(function.__code__.co_filename).read_text().splitlines()
     made: list[Units] = []
-    lower_all = cpu.lower_units
+    lower_all = lower_units
 
     def noted(module: Module, **options: Any) -> Units:
         made.append(lower_all(module, **options))
         return made[-1]
 
-    monkeypatch.setattr(cpu, "lower_units", noted)
+    monkeypatch.setattr(units_of, "lower_units", noted)
     compiled = jit_grad(function)
     compiled.value_and_grad(X, Y, 1), compiled(X, Y, 1), compiled.grad(X, Y, 1)
     assert all(sum(len(unit.counted) for unit in each.units.values()) >= len(FUNCTIONS) for each in made)
