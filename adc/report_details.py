@@ -116,9 +116,10 @@ class Details:
             own = (p for p in shadows if of_program(name, p.loc))
             self._listed("sums of cotangents in", name, ([f"  {self._shadow(p)}"] for p in own))
         for name, nests in self.parallel.tiles.items():
-            self._listed("blocks for the cache in", name, ([f"  {self._nest(p)}"] for p in nests if _shown(name, p)))
+            lines = ([f"  {self._nest(name, p)}"] for p in nests if _shown(name, p))
+            self._listed("blocks for the cache in", name, lines)
         for name, nests in self.parallel.times.items():
-            self._listed("time steps of", name, ([f"  {self._steps(p)}"] for p in nests if _shown(name, p)))
+            self._listed("time steps of", name, ([f"  {self._steps(name, p)}"] for p in nests if _shown(name, p)))
         return self.lines
 
     # Functions --------------------------------------------------------------------------------------------------------
@@ -165,37 +166,37 @@ class Details:
     def _nests(self, name: str, loops: Iterable[LoopPlan]) -> Iterator[list[str]]:
         """The lines of each outermost loop with those inside."""
         found: list[str] = []
-        derived = function_in_words(name) != name
         for plan in loops:
             if plan.depth == 0 and found:
                 yield found
                 found = []
             if of_program(name, plan.loc):
-                found.append("  " * (plan.depth + 1) + self._loop(plan, derived))
+                found.append("  " * (plan.depth + 1) + self._loop(name, plan))
         if found:
             yield found
 
-    def _loop(self, plan: LoopPlan, derived: bool) -> str:
+    def _loop(self, name: str, plan: LoopPlan) -> str:
         reason = "" if plan.reason == "a while loop" else _because(plan.reason)
-        reverse = " (reverse sweep)" if derived and not plan.counter else ""
-        return f"{self._named(plan)}{reverse}: {_KINDS.get(plan.kind, plan.kind)}{reason}"
+        return f"{self._named(name, plan)}: {_KINDS.get(plan.kind, plan.kind)}{reason}"
 
-    def _named(self, plan: LoopPlan | NestPlan) -> str:
+    def _named(self, name: str, plan: LoopPlan | NestPlan) -> str:
         """Line and counter, as the program has them. Loops of array expressions and of reverse sweeps have none."""
         if plan.counter == "while":
             return f"{self._place(plan.loc)} (while)"
+        if not plan.counter and function_in_words(name) != name:
+            return f"{self._place(plan.loc)} (reverse sweep)"
         return f"{self._place(plan.loc)} (for {plan.counter})" if _counts(plan) else self._place(plan.loc)
 
     def _shadow(self, plan: ShadowPlan) -> str:
         of = f", to {plan.shadow.removesuffix('_bar')}" if plan.shadow.removesuffix("_bar") else ""
         return f"{self._place(plan.loc)}{of}: {plan.kind}" + (f": {in_words(plan.reason)}" if plan.reason else "")
 
-    def _nest(self, plan: NestPlan) -> str:
-        return f"{self._named(plan)}: {plan.kind}" + (f": {in_words(plan.reason)}" if plan.reason else "")
+    def _nest(self, name: str, plan: NestPlan) -> str:
+        return f"{self._named(name, plan)}: {plan.kind}" + (f": {in_words(plan.reason)}" if plan.reason else "")
 
-    def _steps(self, plan: NestPlan) -> str:
+    def _steps(self, name: str, plan: NestPlan) -> str:
         many = "one step" if plan.kind == "one" else f"{plan.kind} steps"
-        return f"{self._named(plan)}: {many} at a time" + (f": {in_words(plan.reason)}" if plan.reason else "")
+        return f"{self._named(name, plan)}: {many} at a time" + (f": {in_words(plan.reason)}" if plan.reason else "")
 
     def _place(self, loc: Loc) -> str:
         return f"line {loc.line}" if loc.file == self.file else f"{loc.file.rsplit('/', 1)[-1]}, line {loc.line}"
