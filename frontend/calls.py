@@ -33,11 +33,10 @@ from adc.frontend.data.values import (
     Stream,
     Tuple,
     is_array,
-    known_int,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import contexts, decorators, derivatives, mapped, vectorised
+from adc.frontend.functions import contexts, decorators, derivatives, mapped, patterns, vectorised
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method
@@ -47,9 +46,7 @@ from adc.frontend.rules import application, gradients
 from adc.frontend.rules.registry import RULES, subject_of
 from adc.frontend.statements.exceptions import is_exception, make_error
 from adc.frontend.suggestions import for_function, full_name
-from adc.frontend.syntax.contexts import enters
 from adc.frontend.syntax.generators import is_generator
-from adc.frontend.syntax.matching import has_length
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.diagnostics import AdcError
@@ -141,11 +138,9 @@ def call_plain(
     if not isinstance(callee, Static) or not callable(callee.value):
         refuse_dispatching(callee.value if isinstance(callee, Static) else None, current_loc())
         raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
-    if callee.value is has_length:
-        items = sequences.snapshot(frame, args[0])
-        return Static(isinstance(items, Tuple) and len(items.items) == known_int(args[1]))
-    if callee.value is enters:
-        return contexts.enter(args, kwargs)
+    of_syntax = _OF_SYNTAX.get(callee.value) if isinstance(callee.value, types.FunctionType) else None
+    if of_syntax is not None:
+        return of_syntax(frame, args, kwargs)
     if is_exception(callee.value):
         if kwargs:
             message = "exceptions with keywords are not supported"
@@ -194,6 +189,9 @@ def call_plain(
     make = Callee.of_library if prelude.is_helper(function) else Callee.of
     target = make(function, current_loc())
     return _call_bound(frame, target, target.source.name, args, kwargs, call_function)
+
+
+_OF_SYNTAX = contexts.RULES | patterns.RULES
 
 
 def _snapshots(frame: Frame, kwargs: Mapping[str, AbstractValue]) -> dict[str, AbstractValue]:

@@ -137,6 +137,9 @@ class Tracer(Protocol):
         """What ``callee`` makes of the generator ``args[at]`` by calling a function for each item before it asks for
         the next one; None if it calls none."""
 
+    def first(self, frame: Frame, source: ast.GeneratorExp, default: AbstractValue | None) -> AbstractValue:
+        """``next(source, default)``, as a loop."""
+
     def comprehended(self, frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
         """The list of a comprehension that goes through a generator."""
 

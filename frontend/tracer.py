@@ -43,7 +43,7 @@ from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.objects.pools import begin as begin_pools
 from adc.frontend.rules.registry import RULES
 from adc.frontend.statements.execution import execute_function
-from adc.frontend.statements.folds import fold, list_of_comprehension, list_of_generator
+from adc.frontend.statements.folds import first_of, fold, list_of_comprehension, list_of_generator
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
@@ -113,7 +113,7 @@ class Tracer:
         self.outer[key] = name, fetch
 
     collected, comprehended = staticmethod(list_of_generator), staticmethod(list_of_comprehension)
-    folded = staticmethod(fold)
+    folded, first = staticmethod(fold), staticmethod(first_of)
     captured = staticmethod(capture)
 
     def consult(self, function: object) -> None:

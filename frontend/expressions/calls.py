@@ -11,21 +11,34 @@ import numpy as np
 from adc.frontend.arrays import arrays
 from adc.frontend.containers import records, sequences
 from adc.frontend.control import options
+from adc.frontend.control.branches import trace
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Choice, Generator, Method, Ref, Static, is_dict, is_list
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Choice,
+    Generator,
+    Method,
+    Ref,
+    Static,
+    Tuple,
+    is_dict,
+    is_list,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.expressions import combined, comprehensions, starred
 from adc.frontend.expressions.access import evaluate_owner
-from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
+from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept, may_write
 from adc.frontend.expressions.generators import over_generator
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import counts
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
 from adc.frontend.libraries.table import is_library
 from adc.frontend.objects import rows
 from adc.ir import kinds
+from adc.ir.diagnostics import AdcError
 
 
 def _of_comprehension(
@@ -52,14 +65,27 @@ def _of_comprehension(
 
 
 def _first(frame: Frame, node: ast.Call, source: ast.GeneratorExp) -> AbstractValue:
-    """``next(x for x in items if ...)``, where it is known which items there are."""
+    """``next(x for x in items if ...)``: what is known now, or a loop."""
+    rest = node.args[1:]
+    first = source.generators[0].iter  # evaluated ahead of the default
+    plain = all(isinstance(getattr(a, "operand", a), ast.Constant) for a in rest) or not may_write(frame, first)
+    if len(source.generators) == 1 and plain and len(rest) < 2 and not _is_known(frame, source):
+        return frame.tracer.first(frame, source, evaluate_kept(frame, rest[0]) if rest else None)
     found = comprehensions.generator(frame, source)
-    rest = [evaluate_kept(frame, a) for a in node.args[1:]]
-    known = found.items.whole() or rest
+    known: list[AbstractValue] = found.items.whole() or [evaluate_kept(frame, a) for a in rest]
     if not known:
         message, help = "StopIteration: there is no such item", "give next() a default"
         raise refuse(frame.loc(node), message, help, kind=kinds.INVALID_VALUE)
     return known[0]
+
+
+def _is_known(frame: Frame, source: ast.GeneratorExp) -> bool:
+    """Whether the items of a generator expression are known one by one."""
+    try:
+        discard(trace(frame, lambda: Tuple(tuple(comprehensions.generator(frame, source).items.whole() or ()))).block)
+    except AdcError as error:
+        return error.kind != kinds.NOT_CONSTANT.name
+    return True
 
 
 def _as_loop(frame: Frame, v: AbstractValue) -> bool:

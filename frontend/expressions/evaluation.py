@@ -36,12 +36,13 @@ def evaluate_kept(frame: Frame, node: ast.expr) -> AbstractValue:
 
 def before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> AbstractValue:
     """Compute a pending array expression if evaluating ``rest`` may change what it reads."""
-    if isinstance(value, Lazy) and any(_may_write(frame, node) for node in rest):
+    if isinstance(value, Lazy) and any(may_write(frame, node) for node in rest):
         return materialise(frame, value)
     return value
 
 
-def _may_write(frame: Frame, node: ast.expr) -> bool:
+def may_write(frame: Frame, node: ast.expr) -> bool:
+    """Whether evaluating an expression may change what others read."""
     return any(isinstance(n, ast.Call) and not _calls_library(frame, n.func) for n in ast.walk(node))
 
 

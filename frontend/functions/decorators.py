@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from adc.frontend import forms
 from adc.frontend.data.callables import Closure, partial
@@ -69,9 +70,12 @@ def _value(v: AbstractValue) -> Any:
     return v.value if isinstance(v, Static) else None
 
 
+_GETTERS: Any = operator.attrgetter | operator.itemgetter
+
+
 def is_bound(obj: Any) -> bool:
     """Whether this is a partial, a bound method, or an object of a class of the user's that has ``__call__``."""
-    if isinstance(obj, functools.partial | types.MethodType):
+    if isinstance(obj, functools.partial | types.MethodType | _GETTERS):
         return True
     if isinstance(obj, type | types.FunctionType) or not callable(obj) or hasattr(obj, "__wrapped__"):
         return False
@@ -81,6 +85,9 @@ def is_bound(obj: Any) -> bool:
 def taken_apart(frame: Frame, made: Any) -> AbstractValue:
     """One of these from outside: what it holds is read at each call, as captured values are."""
     this = Object(made)
+    if isinstance(made, _GETTERS):  # which cannot be changed
+        cls, names = cast(tuple[Any, tuple[Any, ...]], made.__reduce__())
+        return frame.tracer.call(frame, Static(cls), [Static(name) for name in names], {})
     if not isinstance(made, functools.partial | types.MethodType):
         return external(frame, made, ("object", id(made)), type(made).__name__, this)
     function = made.__func__ if isinstance(made, types.MethodType) else made.func

@@ -31,7 +31,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.iteration import Indexed, Items, Known
 from adc.frontend.libraries.container_methods import extend
 from adc.frontend.libraries.library_iterators import by_program, called_for
-from adc.frontend.libraries.rules import Rule, no_keywords, positional, take
+from adc.frontend.libraries.rules import Rule, no_keywords, positional, static_of, take
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.numeric.scalars import binary
 from adc.frontend.numeric.slices import is_none
@@ -197,7 +197,27 @@ def _itemgetter(frame: Frame, *keys: AbstractValue) -> AbstractValue:
     return partial([Static(program), keys[0] if len(keys) == 1 else Tuple(keys)], {})
 
 
+def _attrgetter(frame: Frame, *names: AbstractValue) -> AbstractValue:
+    """``operator.attrgetter(name, ...)``."""
+    parts = [str(static_of(name, "the name of an attribute")).split(".") for name in names]
+    each = [Tuple(tuple(map(Static, part))) for part in parts]
+    if len(each) == 1:
+        return partial([Static(python_streams.attribute_of), each[0]], {})
+    return partial([Static(python_streams.attributes_of), Tuple(tuple(each))], {})
+
+
+def _methodcaller(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    """``operator.methodcaller(name, *args, **kwargs)``."""
+    name = Static(str(static_of(args[0], "the name of a method")))
+    every: dict[object, AbstractValue] = {}
+    every.update(kwargs.items())
+    named = sequences.new_dict(frame, every)
+    return partial([Static(python_streams.method_of), name, Tuple(tuple(args[1:])), named], {})
+
+
 TABLE: dict[Any, Rule] = {
+    operator.attrgetter: positional("operator.attrgetter", range(1, 64), _attrgetter),
+    operator.methodcaller: _methodcaller,
     operator.itemgetter: positional("operator.itemgetter", range(1, 64), _itemgetter),
     itertools.chain: _chain,
     itertools.chain.from_iterable: positional("itertools.chain.from_iterable", 1, _from_iterable),

@@ -7,13 +7,16 @@ numbers are Python's; integer powers that are known are products, as in both.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from adc.frontend.data.values import AbstractValue, Complex, Scalar, Static, is_number
 from adc.frontend.errors import refuse
+from adc.frontend.numeric.bits import logical_not
 from adc.frontend.numeric.convert import as_complex, as_number, complex_of, promote
+from adc.frontend.numeric.float_tests import is_inf
 from adc.frontend.numeric.operands import unsupported
-from adc.frontend.traps import trap_unless
+from adc.frontend.traps import handled, trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
@@ -32,7 +35,11 @@ def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if symbol in ("==", "!="):
         return Scalar(_equal(p, q) if symbol == "==" else _unequal(p, q), i1, weak)
     if symbol == "**":
-        return complex_of(*_power(p, q, _known(b), weak), weak=weak)
+        found = _power(p, q, _known(b), weak)
+        if weak and handled(OverflowError):
+            fine = logical_not(ops.ori(*map(is_inf, found)))
+            trap_unless(fine, "OverflowError", ("complex exponentiation",))
+        return complex_of(*found, weak=weak)
     if symbol == "/":
         return complex_of(*quotient(p, q, python=weak), weak=weak)
     if symbol not in _ARITHMETIC:
@@ -119,14 +126,17 @@ def _power(p: Pair, q: Pair, n: int | None, weak: bool) -> Pair:
     zero, one = const(0.0, p[0].type), const(1.0, p[0].type)
     if n is None:
         return _general_power(p, q, weak)
+    # Python multiplies one by the number first, which only matters for what is not finite.
+    first = (one, zero) if weak and handled(OverflowError) else None
     if n < 0:
-        return quotient((one, zero), _whole_power(p, -n), python=weak)
-    return _whole_power(p, n) if n else (one, zero)
+        return quotient((one, zero), _whole_power(p, -n, first), python=weak)
+    return _whole_power(p, n, first) if n else (one, zero)
 
 
-def _whole_power(p: Pair, n: int) -> Pair:
-    """By squares, in the order in which NumPy and Python multiply."""
-    result: Pair | None = p if n & 1 else None
+def _whole_power(p: Pair, n: int, result: Pair | None) -> Pair:
+    """By squares, in the order in which NumPy and Python multiply. ``result``: what the first factor is for."""
+    if n & 1:
+        result = p if result is None else product(result, p)
     square, bit = p, 2
     while bit <= n:
         square = product(square, square)
@@ -179,4 +189,9 @@ def absolute(v: AbstractValue) -> Scalar:
     """The modulus, a float."""
     s = as_number(v)
     assert isinstance(s, Complex)
-    return Scalar(ops.hypot(s.real.value, s.imag.value), s.real.dtype, s.weak)
+    parts = s.real.value, s.imag.value
+    found = ops.hypot(*parts)
+    if s.weak and handled(OverflowError):
+        fine = reduce(ops.ori, [logical_not(is_inf(found)), *map(is_inf, parts)])
+        trap_unless(fine, "OverflowError", ("absolute value too large",))
+    return Scalar(found, s.real.dtype, s.weak)

@@ -23,6 +23,25 @@ def accumulated(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
     return found
 
 
+def attributes_of(names: Any, x: Any) -> Any:
+    """What ``operator.attrgetter(*names)`` gives of ``x``."""
+    found: Any = ()
+    for name in names:
+        found = (*found, attribute_of(name, x))
+    return found
+
+
+def attribute_of(name: Any, x: Any) -> Any:
+    for part in name:
+        x = getattr(x, part)
+    return x
+
+
+def method_of(name: Any, args: Any, named: Any, x: Any) -> Any:
+    """What ``operator.methodcaller(name, *args, **named)`` gives of ``x``."""
+    return getattr(x, name)(*args, **named)
+
+
 def taken_while(predicate: Any, iterable: Any, /) -> Any:
     found = []
     for x in iterable:

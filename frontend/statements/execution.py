@@ -132,10 +132,12 @@ def _counting(frame: Frame, loop: ast.For, source: ast.expr, start: AbstractValu
 
 
 def over_generator(frame: Frame, loop: ast.For, found: Generator, live: frozenset[str]) -> None:
-    def execute(statements: list[ast.stmt]) -> None:
-        run(frame, statements, Place(live | frame.captured, False, _execute_one))
+    for_generator(frame, loop, found, lambda statements: execute_made(frame, statements, live), live)
 
-    for_generator(frame, loop, found, execute, live)
+
+def execute_made(frame: Frame, statements: list[ast.stmt], live: frozenset[str]) -> None:
+    """Execute statements that stand for a part of the source. ``live``: the variables that are read after them."""
+    run(frame, statements, Place(live | frame.captured, False, _execute_one))
 
 
 _UNROLLED_AT_MOST = 1000  # iterations

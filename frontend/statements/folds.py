@@ -11,8 +11,13 @@ from adc.frontend.containers import sequences
 from adc.frontend.data.values import AbstractValue, Generator, Static
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
-from adc.frontend.statements.execution import over_generator
+from adc.frontend.numeric import scalars
+from adc.frontend.statements.execution import execute_made, over_generator
 from adc.frontend.syntax.generators import Renaming
+from adc.frontend.syntax.liveness import analyse_block
+from adc.frontend.traps import trap_unless
+from adc.ir.arith import const
+from adc.ir.types import i1
 
 Adding = Callable[[ast.expr], list[ast.stmt]]  # what is done with an item
 
@@ -106,6 +111,39 @@ elif rank {} least:
     best = item
     least = rank
 """
+
+
+def first_of(frame: Frame, source: ast.GeneratorExp, default: AbstractValue | None) -> AbstractValue:
+    """``next(source, default)``: a loop that the first item ends."""
+    (clause,), elt = copy.deepcopy(source.generators), copy.deepcopy(source.elt)
+    frame.generators += 1
+    prefix = f"<first {frame.generators}>"
+    names = {n.id: prefix + n.id for n in ast.walk(clause.target) if isinstance(n, ast.Name)}
+    for part in (clause.target, *clause.ifs, elt):
+        Renaming(names).visit(part)
+    best, there, otherwise = prefix + "item", prefix + "there", prefix + "otherwise"
+    frame.env[there] = Static(True)
+    body: list[ast.stmt] = [ast.Assign([ast.Name(best, ast.Store())], elt), ast.Break()]
+    for test in reversed(clause.ifs):
+        body = [ast.If(test, body, [])]
+    without: ast.stmt = ast.Assign([ast.Name(there, ast.Store())], ast.Constant(False))
+    if default is not None:
+        frame.env[otherwise] = default
+        without = ast.Assign([ast.Name(best, ast.Store())], ast.Name(otherwise, ast.Load()))
+    loop = ast.For(clause.target, clause.iter, body, [without])
+    ast.fix_missing_locations(ast.copy_location(loop, source))
+    block, live = frame.statement_block, frozenset(frame.env) | frame.liveness.local | {best, there}
+    own = frozenset({best, there, otherwise, *names.values()})
+    frame.liveness = analyse_block(frame.liveness, [loop], frame.source.body, live, own)
+    execute_made(frame, [loop], live)
+    frame.statement_block = block
+    if default is None:
+        found = scalars.truth(evaluate(frame, ast.copy_location(ast.Name(there, ast.Load()), source)))
+        trap_unless(const(found, i1) if isinstance(found, bool) else found, "StopIteration", ("",))
+    result = evaluate(frame, ast.copy_location(ast.Name(best, ast.Load()), source))
+    for name in [n for n in frame.env if n.startswith(prefix)]:
+        del frame.env[name]
+    return result
 
 
 def _go_through(

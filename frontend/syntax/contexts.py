@@ -1,23 +1,51 @@
-"""``with`` of contexts that change nothing in compiled code, as what stands in it: done on the syntax tree.
+"""``with``, done on the syntax tree, so that liveness and control flow know nothing of it.
 
 ``with np.errstate(...)`` and ``with warnings.catch_warnings()`` say what becomes of warnings, of which compiled code
-gives none. What is called for the context is looked at when the function is traced; a ``with`` that binds a variable,
-or whose context is no call, stays as it is, to be refused then.
+gives none: they are what stands in them. Where ``contextlib.contextmanager`` decorates a function, the body takes the
+place of its ``yield``, as that of a loop over one item. Any other context is an object whose ``__exit__`` is called in
+a ``finally``. What is called for the context is looked at when the function is traced.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
+from collections.abc import Sequence
 from typing import Any
+
+from adc.frontend.syntax.generators import IN_WITH
+
+_QUIET = ("errstate", "catch_warnings", "nullcontext")
 
 
 def enters(context: Any, *args: Any, **kwargs: Any) -> None:
-    """What ``with context(*args, **kwargs)`` does in the beginning. The tracer has a rule for it."""
+    """What ``with context(*args, **kwargs)`` does in the beginning. The tracer has a rule for it, and for those below.
+    """
+    raise NotImplementedError
+
+
+def is_manager(context: Any, jumps: bool) -> bool:
+    """Whether ``contextlib.contextmanager`` decorates what is called for a context. ``jumps``: the body may leave."""
+    raise NotImplementedError
+
+
+def generator(context: Any) -> Any:
+    """The generator function that ``contextlib.contextmanager`` decorates."""
+    raise NotImplementedError
+
+
+def entered(context: Any) -> Any:
+    """What ``context.__enter__()`` gives."""
+    raise NotImplementedError
+
+
+def left(context: Any) -> None:
+    """What ``context.__exit__`` does, be there an exception or not."""
     raise NotImplementedError
 
 
 def without_contexts(tree: ast.Module) -> ast.Module:
-    """The tree with each ``with`` that can be so as a call of ``enters`` and its body."""
+    """The tree with each ``with`` as what it does."""
     result = _Translation().visit(tree)
     assert isinstance(result, ast.Module)
     return result
@@ -26,13 +54,68 @@ def without_contexts(tree: ast.Module) -> ast.Module:
 class _Translation(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
-        begun: list[ast.stmt] = []
-        for item in node.items:
-            context = item.context_expr
-            if item.optional_vars is not None or not isinstance(context, ast.Call):
-                return node
-            function = ast.Constant(None)
-            function.value = enters  # type: ignore[assignment]
-            call = ast.Expr(ast.Call(function, [context.func, *context.args], context.keywords))
-            begun.append(ast.fix_missing_locations(ast.copy_location(call, context)))
-        return [*begun, *node.body]
+        body = node.body
+        for item in reversed(node.items):
+            body = _within(item, body)
+        return body
+
+
+def _within(item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt]:
+    context, target = item.context_expr, item.optional_vars
+    if isinstance(context, ast.Call) and target is None and _name(context.func) in _QUIET:
+        return [_at(ast.Expr(_call(enters, [context.func, *context.args], context.keywords)), context), *body]
+    held = f"__with_{context.lineno}_{context.col_offset}"
+    begun: ast.expr = _call(entered, [ast.Name(held, ast.Load())])
+    objects: list[ast.stmt] = [
+        ast.Assign([ast.Name(held, ast.Store())], context),
+        ast.Expr(begun) if target is None else ast.Assign([target], begun),
+        ast.Try(body, [], [], [ast.Expr(_call(left, [ast.Name(held, ast.Load())]))]),
+    ]
+    if not isinstance(context, ast.Call):
+        return [_at(s, context) for s in objects]
+    first: list[ast.stmt] = []
+    if any(isinstance(n, ast.Call) for n in ast.walk(context.func)):  # which is asked for twice
+        once, name = context.func, ast.Name(held + "_of", ast.Load())
+        if isinstance(once, ast.Attribute):
+            context.func, once = ast.Attribute(name, once.attr, ast.Load()), once.value
+        else:
+            context.func = name
+        first = [ast.Assign([ast.Name(held + "_of", ast.Store())], once)]
+    each = copy.deepcopy(target) or ast.Name(held, ast.Store())
+    own = copy.deepcopy(context)
+    every = ast.Call(_call(generator, [own.func]), own.args, own.keywords)
+    loop = ast.For(each, every, copy.deepcopy(body), [])
+    setattr(loop, IN_WITH, True)
+    test = _call(is_manager, [copy.deepcopy(context.func), ast.Constant(_leaves(body))])
+    return [_at(s, context) for s in (*first, ast.If(test, [loop], objects))]
+
+
+def _name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _call(function: Any, args: list[ast.expr], keywords: Sequence[ast.keyword] = ()) -> ast.Call:
+    held = ast.Constant(None)
+    held.value = function
+    return ast.Call(held, args, list(keywords))
+
+
+def _at(node: ast.stmt, place: ast.expr) -> ast.stmt:
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def _leaves(body: Sequence[ast.stmt], loops: bool = False) -> bool:
+    """Whether statements may leave what is around them by ``return``, ``break`` or ``continue``."""
+    return any(_one_leaves(s, loops) for s in body)
+
+
+def _one_leaves(node: ast.AST, loops: bool) -> bool:
+    if isinstance(node, ast.Return):
+        return True
+    if isinstance(node, ast.Break | ast.Continue):
+        return not loops
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return False
+    if isinstance(node, ast.For | ast.While):
+        return _leaves(node.body, True) or _leaves(node.orelse, loops)
+    return any(_one_leaves(child, loops) for child in ast.iter_child_nodes(node))

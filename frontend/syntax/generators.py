@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from adc.frontend.syntax.bindings import Function, free_names, own_nodes
 
+IN_WITH = "in_with"  # of the loop that stands for a ``with``: what its body raises is raised by the ``yield``
 MOST_YIELDS = 8  # the loop's body stands in the place of each
 
 
@@ -80,6 +81,11 @@ class _Splice:
             return self.leave(s, "over")
         if isinstance(s, ast.If):
             s.body, s.orelse = self.block(s.body), self.block(s.orelse)
+            return [s]
+        if isinstance(s, ast.Try) and getattr(self.loop, IN_WITH, False):
+            s.body, s.orelse, s.finalbody = self.block(s.body), self.block(s.orelse), self.block(s.finalbody)
+            for handler in s.handlers:
+                handler.body = self.block(handler.body)
             return [s]
         if isinstance(s, ast.For | ast.While):
             before, self.flagged = self.flagged, False
@@ -161,6 +167,8 @@ class Renaming(ast.NodeVisitor):
             return
         if isinstance(node, ast.Name):
             node.id = self.names.get(node.id, node.id)
+        elif isinstance(node, ast.ExceptHandler) and node.name is not None:
+            node.name = self.names.get(node.name, node.name)
         elif isinstance(node, ast.alias):
             full = node.asname or node.name.split(".")[0]
             node.asname = self.names.get(full, full)

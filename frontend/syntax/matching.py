@@ -2,8 +2,8 @@
 
 The subject is a variable of its own. A pattern becomes a test of it and assignments of what it captures, which happen
 where the test holds, before the guard is asked. Patterns are constants, dotted names, None, True and False,
-alternatives of these, captures, ``_``, and tuples of patterns. A ``match`` with any other pattern stays as it is, to be
-refused when a function with it is traced.
+alternatives of these, captures, ``_``, tuples of patterns, and objects of classes. A ``match`` with any other pattern
+stays as it is, to be refused when a function with it is traced.
 """
 
 from __future__ import annotations
@@ -116,14 +116,39 @@ def _pattern(p: ast.pattern, subject: ast.expr) -> tuple[ast.expr | None, list[B
         return (_at(ast.BoolOp(ast.Or(), tests), p) if len(tests) == len(parts) else None), []
     if isinstance(p, ast.MatchSequence):
         return _sequence(p, subject)
+    if isinstance(p, ast.MatchClass):
+        return _object(p, subject)
     raise Unsupported(p)
+
+
+def part_of(value: object, cls: type, position: int) -> object:
+    """What a positional pattern of a class stands for. The tracer has a rule for it."""
+    raise NotImplementedError
+
+
+def _calling(function: object, args: list[ast.expr], place: ast.AST) -> ast.expr:
+    held = ast.Constant(None)
+    held.value = function  # type: ignore[assignment]
+    return _at(ast.Call(held, args, []), place)
+
+
+def _object(p: ast.MatchClass, subject: ast.expr) -> tuple[ast.expr, list[Binding]]:
+    tests = [_calling(isinstance, [subject, p.cls], p)]
+    places = [_calling(part_of, [subject, p.cls, ast.Constant(k)], part) for k, part in enumerate(p.patterns)]
+    for name, part in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
+        tests.append(_calling(hasattr, [subject, ast.Constant(name)], part))
+        places.append(_at(ast.Attribute(subject, name, ast.Load()), part))
+    found: list[Binding] = []
+    for part, place in zip([*p.patterns, *p.kwd_patterns], places, strict=True):
+        test, bindings = _pattern(part, place)
+        tests += [] if test is None else [test]
+        found += bindings
+    return _all(tests, p), found
 
 
 def _sequence(p: ast.MatchSequence, subject: ast.expr) -> tuple[ast.expr, list[Binding]]:
     length = [subject, _at(ast.Constant(len(p.patterns)), p)]
-    function = ast.Constant(None)
-    function.value = has_length  # type: ignore[assignment]
-    tests: list[ast.expr] = [_at(ast.Call(_at(function, p), length, []), p)]
+    tests = [_calling(has_length, length, p)]
     found: list[Binding] = []
     for k, part in enumerate(p.patterns):
         test, bindings = _pattern(part, _at(ast.Subscript(subject, _at(ast.Constant(k), part), ast.Load()), part))

@@ -48,7 +48,7 @@ def leaving_finally(x):
 
 
 def with_file(x):
-    with open("f") as file:  # error: unsupported-statement | with open("f") as file
+    with open("f") as file:  # error: unsupported-statement | open("f")
         return x
 
 

@@ -350,6 +350,6 @@ def deleting(x):
 
 def matching_a_class(x):
     match x:
-        case float():  # error: this match has a pattern that is not supported | float()
+        case {"a": y}:  # error: this match has a pattern that is not supported | {"a": y}
             return x
     return 2 * x

@@ -358,7 +358,7 @@ def method_of_an_array(x, c):
 
 
 @pytest.mark.parametrize(
-    "fn", [object_made_in_the_loop, wrapped_again_and_again, method_of_an_array], ids=lambda f: f.__name__
+    "fn", [wrapped_again_and_again, method_of_an_array], ids=lambda f: f.__name__
 )
 def test_refused_with_a_way_out(fn: Any) -> None:
     with pytest.raises(CompileError) as caught:
@@ -366,15 +366,17 @@ def test_refused_with_a_way_out(fn: Any) -> None:
     assert caught.value.help
 
 
-def test_an_object_made_in_a_loop_of_few_trips() -> None:
-    def f(x, c):
-        method = math.sin
-        for i in range(4):
-            x = method(x)
-            if i > c:
-                method = Quadratic(x).value
-        return x
+def object_made_in_few_trips(x, c):
+    method = math.sin
+    for i in range(4):
+        x = method(x)
+        if i > c:
+            method = Quadratic(x).value
+    return x
 
+
+@pytest.mark.parametrize("f", [object_made_in_few_trips, object_made_in_the_loop], ids=lambda f: f.__name__)
+def test_an_object_made_in_a_loop(f: Any) -> None:
     for c in (0.0, 1.0, 9.0):
         assert jit_grad(f)(0.7, c) == f(0.7, c)
         step = (f(0.7 + 1e-6, c) - f(0.7 - 1e-6, c)) / 2e-6

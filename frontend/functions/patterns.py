@@ -1,0 +1,44 @@
+"""What patterns of ``match`` ask of their subject (``syntax.matching``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from adc.frontend.containers import sequences
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Static, Tuple, known_int
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.rules import static_of
+from adc.frontend.looks import ABSENT, ClassVariable
+from adc.frontend.syntax import matching
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+
+_THEMSELVES = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+def _has_length(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    items = sequences.snapshot(frame, args[0])
+    return Static(isinstance(items, Tuple) and len(items.items) == known_int(args[1]))
+
+
+def _part_of(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    subject, of, position = args
+    cls, k = static_of(of, "a class"), known_int(position)
+    assert k is not None
+    if cls in _THEMSELVES and k == 0:
+        return subject
+    found, where = frame.tracer.looks.member(cls, "__match_args__") if isinstance(cls, type) else ((), object)
+    if found is ABSENT or len(found) <= k:
+        many = 0 if found is ABSENT else len(found)
+        message = f"{cls.__name__}() accepts {many} positional sub-patterns, not {k + 1}, for {describe_type(subject)}"
+        raise refuse(current_loc(), message, "name the attribute: C(a=...)", kind=kinds.WRONG_TYPE)
+    frame.tracer.looks.at(f"{where.__name__}.__match_args__", ClassVariable(where, "__match_args__"), found)
+    return attribute(frame, subject, found[k])
+
+
+Rule = Callable[[Frame, Sequence[AbstractValue], Mapping[str, AbstractValue]], AbstractValue]
+RULES: dict[Any, Rule] = {matching.has_length: _has_length, matching.part_of: _part_of}
