@@ -22,6 +22,21 @@ if TYPE_CHECKING:
 _KINDS = {"threads": "on threads", "parallel": "in any order", "sequential": "in order"}
 _FORWARD, _REVERSE = ("aug", "forward"), ("rev", "reverse")
 _HELD, _OF_OBJECT = "held", "attributes of an object"  # as the frontend calls what a loop carries
+_OPERATION = re.compile(r"\b(?:adc|arith|func|linalg|math|memref|scf)\.(\w+)")
+_CALLED = {
+    "alloc": "new memory",
+    "assert": "a check",
+    "bound": "a check of a subscript",
+    "call": "a call",
+    "copy": "a copy of an array",
+    "for": "a loop",
+    "foreign": "a call of a C function",
+    "if": "a branch",
+    "load": "a read of an array",
+    "parallel": "a parallel loop",
+    "store": "a store into an array",
+    "while": "a while loop",
+}
 _DEFINED = re.compile(r"\s*(?:async )?def (\w+)")
 
 
@@ -74,8 +89,9 @@ def function_in_words(name: str, loc: Loc | None = None) -> str:
 
 
 def in_words(text: str) -> str:
-    """A reason without the signs that names of the IR begin with."""
+    """A reason without names of functions and operations of the IR."""
     text = re.sub(r"@([\w.]+)", lambda found: function_in_words(found[1].rstrip(".")), text)
+    text = _OPERATION.sub(lambda found: _CALLED.get(found[1], f"an operation ({found[1]})"), text)
     text = text.replace(f"carries {_HELD} from", f"carries {_OF_OBJECT} from")
     return text.replace("trips of the loop at line", "iterations of the loop in line")
 

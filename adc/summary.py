@@ -139,7 +139,7 @@ def _threads(loops: Sequence[LoopPlan]) -> str:
     on = {p.loc.line for p in loops if p.kind == "threads"} - _in_order(loops)
     outer = {p.loc.line: p.reason for p in loops if p.depth == 0 and p.kind == "sequential" and p.loc.line not in on}
     text = f"threads: loops of {_lines(on)}" if on else "threads: no loop runs on threads"
-    why = next((reason for reason in outer.values() if reason and "carries a" not in reason), "")
+    why = in_words(next((reason for reason in outer.values() if reason and "carries a" not in reason), ""))
     return text + (f"; in order: {_lines(outer)}{f' ({why})' if why else ''}" if outer else "")
 
 
@@ -174,7 +174,7 @@ def advice(report: Report) -> list[str]:
     if serial:
         found.append(
             f"line {serial[0].loc.line} adds to {serial[0].shadow or 'one array'} one iteration at a time"
-            + (f" ({serial[0].reason})" if serial[0].reason else "")
+            + (f" ({in_words(serial[0].reason)})" if serial[0].reason else "")
         )
     own = [p for p in report.loops() if p.depth == 0 and p.counter]  # those of reverse sweeps have no counter
     outer = [p for p in own if p.kind == "sequential" and "carries" in p.reason]

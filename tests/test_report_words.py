@@ -205,6 +205,8 @@ def test_types_in_words() -> None:
     ):
         assert type_in_words(t) == words
     assert in_words("@note.aug may raise an error") == "the forward sweep of note may raise an error"
+    assert in_words("memref.alloc in the step") == "new memory in the step"
+    assert in_words("adc.grow in the loop (line 3)") == "an operation (grow) in the loop (line 3)"
     assert not of_program("f", Loc(np.__file__, 1)) and of_program("heat", Loc(__file__, heat.__code__.co_firstlineno))
 
 

@@ -1,4 +1,4 @@
-"""Doors to other frameworks: functions of adc in PyTorch and JAX, derivatives wired into SciPy, arrays without copies.
+"""Connections to other frameworks: compiled functions in PyTorch and JAX, derivatives for SciPy, arrays without copies.
 
 Nothing of PyTorch, JAX or SciPy is loaded before a function that needs it is called.
 """
