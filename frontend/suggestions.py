@@ -59,7 +59,6 @@ FUNCTIONS = INSTEAD | {
     "time.": "measure time outside the compiled function",
     "datetime.": "work with dates outside the compiled function",
     "os.": _INPUT,
-    "math.fsum": "use np.sum; or add in a loop that keeps what is lost (Neumaier's sum): arithmetic is not reordered",
     "math.sumprod": "use np.dot of two arrays",
     "math.dist": "use np.sqrt(np.sum((p - q) ** 2))",
     "math.ulp": "compute it outside, and pass it in",

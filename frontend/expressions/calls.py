@@ -96,7 +96,7 @@ def _as_loop(frame: Frame, v: AbstractValue) -> bool:
 def _makes_list(callee: AbstractValue) -> bool:
     """Whether a function takes any number of items into a list."""
     if isinstance(callee, Static):
-        return any(callee.value is f for f in (list, sorted, min, max, functools.reduce, np.fromiter, math.prod))
+        return any(callee.value is f for f in _OF_LISTS)
     return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
 
 
@@ -105,6 +105,7 @@ def _takes_all(callee: AbstractValue) -> bool:
     return isinstance(callee, Static) and any(callee.value is f for f in _ALL)
 
 
+_OF_LISTS = (list, sorted, min, max, functools.reduce, np.fromiter, math.prod, math.fsum)
 _WITHOUT_ORDER = (sorted, len, min, max, any, all)  # what gives the same in any order
 _ALL = (list, tuple, dict, sum, min, max, sorted, functools.reduce)
 

@@ -118,10 +118,10 @@ def _check_exit(function: Callable[..., Any]) -> None:
     for n in (n for s in body for n in ast.walk(s)):
         if isinstance(n, ast.Name) and n.id in own:
             message = f"an __exit__ that looks at the exception ('{n.id}') is not supported"
-            raise _refused(message, "write try, except and finally in the place of with")
+            raise _refused(message, "write try, except and finally instead of with")
         if isinstance(n, ast.Return) and not _is_nothing(n.value):
             message = "an __exit__ that may suppress the exception is not supported"
-            raise _refused(message, "write try and except in the place of with")
+            raise _refused(message, "write try and except instead of with")
 
 
 def _is_nothing(value: ast.expr | None) -> bool:

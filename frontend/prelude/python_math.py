@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.marker import stop_gradient
 from adc.frontend.prelude import unsupported
 
 
@@ -147,4 +148,69 @@ def ulp(x: Any) -> Any:
     return after - size
 
 
-FUNCTIONS = (gcd, lcm, factorial, comb, perm, isqrt, isclose, prod, ldexp, frexp, modf, nextafter, dist, ulp)
+MOST_PARTS = 48  # floats that do not overlap: their exponents are apart by 53 at least
+
+
+def fsum(seq: Any) -> Any:
+    """The exact sum, rounded once, as the sum of floats that do not overlap (Shewchuk). Its derivative is the sum's."""
+    plain = 0.0
+    for x in seq:
+        plain += x * 2.0**-64  # which does not overflow
+    parts = np.zeros(MOST_PARTS)
+    count, special, infinite = 0, 0.0, 0.0
+    for element in seq:
+        x = given = float(stop_gradient(element))
+        kept = 0
+        for j in range(count):
+            y = parts[j]
+            if abs(x) < abs(y):
+                x, y = y, x
+            total = x + y
+            rest = y - (total - x)
+            if rest != 0.0:
+                parts[kept] = rest
+                kept += 1
+            x = total
+        count = kept
+        if math.isfinite(x):
+            if x != 0.0:
+                parts[count] = x
+                count += 1
+        else:
+            if math.isfinite(given):
+                raise OverflowError("intermediate overflow in fsum")
+            if math.isinf(given):
+                infinite += given
+            special += given
+            count = 0
+    if special != 0.0:
+        if math.isnan(infinite):
+            raise ValueError("-inf + inf in fsum")
+        return special
+    found = _rounded(parts, count)
+    return found + (plain - stop_gradient(plain)) * 2.0**64  # and zero, whose derivative is the sum's
+
+
+def _rounded(parts: Any, count: Any) -> Any:
+    """The sum of parts that do not overlap, halves to even."""
+    if count == 0:
+        return 0.0
+    n = count - 1
+    high, low = parts[n], 0.0
+    while n > 0:
+        x = high
+        n -= 1
+        y = parts[n]
+        high = x + y
+        low = y - (high - x)
+        if low != 0.0:
+            break
+    if n > 0 and ((low < 0.0 and parts[n - 1] < 0.0) or (low > 0.0 and parts[n - 1] > 0.0)):
+        y = low * 2.0
+        x = high + y
+        if y == x - high:
+            high = x
+    return high
+
+
+FUNCTIONS = (gcd, lcm, factorial, comb, perm, isqrt, isclose, prod, ldexp, frexp, modf, nextafter, dist, ulp, fsum)

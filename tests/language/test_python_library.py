@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import heapq
 import itertools
+import math
 import operator
 import warnings
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import adc
+from adc import jit_grad
 from adc.errors import AdcError
 from tests.programs.harness import check
 
@@ -287,3 +289,18 @@ def test_what_starmap_gives_does_not_change_with_the_arguments():
         return total + kept[0][0]
 
     check(f, (V, V + 1.0))
+
+
+def test_fsum():
+    exact = jit_grad(lambda x: math.fsum(x))
+    given = np.random.default_rng(3)
+    for n in (0, 1, 2, 9, 30):
+        x = given.standard_normal(n) * 10.0 ** given.integers(-40, 40, n)
+        x = np.concatenate([x, -x[::2], [1.0, 2.0**-53, 2.0**-106]])
+        assert exact(x) == math.fsum(x)
+        assert np.array_equal(exact.grad(x), np.ones(len(x)))
+    squares = adc.grad(lambda x: math.fsum(v * v for v in x if v < 2))
+    assert squares(np.array([1.0, -1.0, 3.0])).tolist() == [2.0, -2.0, 0.0]
+    for x in ([1e308, 1e308], [np.inf, -np.inf]):
+        with pytest.raises((OverflowError, ValueError), match="in fsum"):
+            exact(np.array(x))
