@@ -8,6 +8,7 @@ from adc.ir import ops
 from adc.ir.core import Func, Module, Op
 from adc.ir.nesting import enclosing, of_kinds
 from adc.ir.opdef import OpDef, Trait
+from adc.ir.states import is_in, state
 
 _CALLS = frozenset({ops.call})
 _LOOPS = ops.having(Trait.LOOP)
@@ -15,11 +16,10 @@ _LOOPS = ops.having(Trait.LOOP)
 
 def callees(func: Func) -> list[str]:
     """The functions that ``func`` calls, each once, in order."""
-    state = func.version, func.moves
     found = func.known.get(callees)
-    if found is None or found[0] != state:
+    if found is None or not is_in(func, found[0]):
         called = dict.fromkeys([op.attrs["callee"] for op in of_kinds(func.body, _CALLS)])
-        found = func.known[callees] = state, list(called)
+        found = func.known[callees] = state(func), list(called)
     return list(found[1])
 
 

@@ -5,7 +5,7 @@ There is one class of operation. What distinguishes ``arith.addf`` from ``scf.fo
 phi nodes. Passes build new code and drop the old rather than edit in place.
 
 Whether a function was changed is a fact, not a claim. What can be changed is read-only to type checkers; the methods
-that change it count, in the function that holds it (``Func.version``). What is in no function yet is new: it counts
+that change it count, in the function that holds it (``adc.ir.states``). What is in no function yet is new: it counts
 when it is put into one. Names (``hint``) and places in the source do not count: nothing is decided by them.
 """
 
@@ -323,7 +323,7 @@ class Func:
     ``adc.entry`` (callable from outside), ``adc.cold`` (rare), ``adc.noinline``, ``adc.symbol`` (``adc.ir.externals``).
     """
 
-    __slots__ = ("_changes", "arg_attrs", "attrs", "body", "known", "loc", "moves", "name", "result_types")
+    __slots__ = ("arg_attrs", "attrs", "body", "changes", "known", "loc", "moves", "name", "result_types")
 
     def __init__(
         self,
@@ -340,15 +340,9 @@ class Func:
         self.arg_attrs: list[dict[str, Attr]] = [{} for _ in arg_types]
         self.attrs: dict[str, Attr] = {}
         self.loc = loc
-        self._changes = 0  # of the body
+        self.changes = 0  # of the body
         self.moves = 0  # of operations to blocks in place of others
-        self.known: dict[object, tuple[object, Any]] = {}  # by analysis: see adc.ir.known
-
-    @property
-    def version(self) -> tuple[object, ...]:
-        """Something that is another one, by comparison, after any change of the function."""
-        attrs = map(tuple, map(dict.items, self.arg_attrs))  # asked for again and again
-        return self._changes, self.name, self.result_types, tuple(self.attrs.items()), *attrs
+        self.known: dict[object, tuple[Any, Any]] = {}  # by analysis: see adc.ir.known
 
     @property
     def args(self) -> tuple[Value, ...]:
@@ -371,7 +365,7 @@ def _touch(where: Op | Block | Func | None, *, moved: bool = False) -> bool:
         where = where.parent
     if where is not None:
         where.moves += moved
-        where._changes += not moved
+        where.changes += not moved
     return where is not None
 
 
@@ -387,7 +381,7 @@ class Module:
     """Functions by symbol name, in order of definition."""
 
     funcs: dict[str, Func] = field(default_factory=dict)
-    known: dict[object, tuple[object, Any]] = field(default_factory=dict, repr=False, compare=False)  # as Func.known
+    known: dict[object, object] = field(default_factory=dict, repr=False, compare=False)  # see adc.ir.known
 
     def add(self, func: Func) -> Func:
         if func.name in self.funcs:

@@ -1,10 +1,10 @@
 """Analyses are asked for, not made: what was found out is kept until something that it depends on has changed.
 
-Nothing says of a change what it leaves true. A function that is not what it was has another version (``Func.version``),
-and so has what depends on it: an analysis of a function on those that it calls too, one of a module on all. What an
+Nothing says of a change what it leaves true. A function that is not what it was has another version, and so has what
+depends on it (``adc.ir.states``): an analysis of a function on those that it calls too, one of a module on all. What an
 analysis finds when it is asked something may be kept in it, since it is handed out only as long as the function is the
-same. While operations are in another block for a moment it may be asked, too: after that it is not handed out either
-(``Func.moves``). Which operations that are in no function yet use a value does not count as a change.
+same. While operations are in another block for a moment it may be asked, too: after that it is not handed out either.
+Which operations that are in no function yet use a value does not count as a change.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar, cast
 
 from adc.ir.callgraph import callees, closure
 from adc.ir.core import Func, Module
+from adc.ir.states import State, is_in, state
 
 T = TypeVar("T")
 
@@ -31,11 +32,11 @@ F = TypeVar("F", bound=OfFunction)
 def of_function(kind: object, func: Func, module: Module, make: Callable[[], F]) -> F:
     """The analysis ``kind`` of ``func``: as it is known, or what ``make`` finds."""
     found = func.known.get(kind)
-    own = _version(func)
-    if found is not None and found[0] == own:
+    if found is not None and is_in(func, found[0]):
         analysis, used = cast("tuple[F, list[_Seen]]", found[1])
-        if used == [_seen(module, name) for _, name, *_ in used]:
+        if all(_is_still(module, seen) for seen in used):
             return analysis
+    own = state(func)
     analysis = make()
     names = dict.fromkeys((*analysis.callees, *closure(module, analysis.callees, callees)))
     func.known[kind] = own, (analysis, [_seen(module, name) for name in names])
@@ -44,11 +45,15 @@ def of_function(kind: object, func: Func, module: Module, make: Callable[[], F])
 
 def of_module(kind: object, module: Module, make: Callable[[], T]) -> T:
     """The analysis ``kind`` of all functions: as it is known, or what ``make`` finds."""
-    state = [_seen(module, name) for name in module.funcs]
     found = module.known.get(kind)
-    if found is None or found[0] != state:
-        found = module.known[kind] = state, make()
-    return cast(T, found[1])
+    if found is not None:
+        used, analysis = cast("tuple[list[_Seen], T]", found)
+        if [name for _, name, *_ in used] == list(module.funcs) and all(_is_still(module, seen) for seen in used):
+            return analysis
+    seen = [_seen(module, name) for name in module.funcs]
+    analysis = make()
+    module.known[kind] = seen, analysis
+    return analysis
 
 
 def forget(module: Module) -> None:
@@ -58,14 +63,18 @@ def forget(module: Module) -> None:
         func.known.clear()
 
 
-_Seen = tuple[int, str, Func | None, object]
+_Seen = tuple[int, str, Func | None, State | None]
 
 
 def _seen(module: Module, name: str) -> _Seen:
     """A function as it is now; the module is one that what is known refers to."""
     func = module.funcs.get(name)
-    return id(module), name, func, None if func is None else _version(func)
+    return id(module), name, func, None if func is None else state(func)
 
 
-def _version(func: Func) -> tuple[object, ...]:
-    return func.version, func.moves
+def _is_still(module: Module, seen: _Seen) -> bool:
+    """Whether the function of this name is the one that was seen, and as it was."""
+    number, name, func, then = seen
+    if number != id(module) or module.funcs.get(name) is not func:
+        return False
+    return func is None or then is None or is_in(func, then)

@@ -40,6 +40,7 @@ from adc.ir.attached import check as attached_check
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.printer import print_op
+from adc.ir.states import Version, version
 from adc.ir.types import MemRefType, Type, memref
 
 
@@ -72,13 +73,13 @@ class Changes:
     def __init__(self) -> None:
         self._interfaces: list[tuple[object, ...]] = []
         self._states: dict[str, list[object]] = {}
-        self._versions: dict[str, tuple[Func, tuple[object, ...]]] = {}
+        self._versions: dict[str, tuple[Func, Version]] = {}
 
     def verify(self, module: Module) -> None:
         """``verify``, for the module of the last time."""
         interfaces = [_interface(name, func) for name, func in module.funcs.items()]
         states = {name: _state(func) for name, func in module.funcs.items()}
-        versions = {name: (func, func.version) for name, func in module.funcs.items()}
+        versions = {name: (func, version(func)) for name, func in module.funcs.items()}
         before, counted = self._states, self._versions
         known = before if interfaces == self._interfaces else {}
         self._interfaces, self._states, self._versions = [], {}, {}  # nothing is known of what does not pass

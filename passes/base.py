@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from adc.ir.attached import mentioned
 from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module
+from adc.ir.states import Version, version
 
 
 @runtime_checkable
@@ -168,12 +169,12 @@ class _Run:
         return bool(changed)
 
 
-Versions = dict[str, tuple[Func, tuple[object, ...]]]
+Versions = dict[str, tuple[Func, Version]]
 
 
 def versions(module: Module) -> Versions:
     """The functions of a module as they are now, to be told from what they are later."""
-    return {name: (func, func.version) for name, func in module.funcs.items()}
+    return {name: (func, version(func)) for name, func in module.funcs.items()}
 
 
 def differing(before: Versions, after: Versions) -> Changed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
 Names = frozenset[str]
@@ -60,9 +61,19 @@ def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
         elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
             yield from _of_comprehension(node)
         else:
-            for name in reversed(node._fields):  # as ast.iter_child_nodes, which is slow
+            for name in _parts(node._fields):  # as ast.iter_child_nodes, which is slow
                 part = getattr(node, name, None)
-                stack += reversed([n for n in (part if type(part) is list else [part]) if isinstance(n, ast.AST)])
+                if type(part) is list:
+                    stack += [n for n in reversed(part) if isinstance(n, ast.AST)]
+                elif isinstance(part, ast.AST):
+                    stack.append(part)
+
+
+@functools.cache
+def _parts(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """The fields of a node in which there may be others, the last first: not operators and contexts, which are half of
+    a tree's nodes and of which nobody asks anything."""
+    return tuple(name for name in reversed(fields) if name not in ("ctx", "op", "ops"))
 
 
 def _of_comprehension(node: ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp) -> Iterator[ast.AST]:

@@ -130,6 +130,7 @@ def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
     """
     named: dict[str, Names] = {}
     flows: dict[str, set[str]] = {}  # variables whose functions a variable may hold
+    nodes = list(own_nodes(body))
     staying: set[ast.AST] = set()
 
     def flow(targets: Sequence[ast.expr], value: ast.expr) -> None:
@@ -142,7 +143,7 @@ def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
                 else:
                     flows.setdefault(target.id, set()).add(holder.id)
 
-    for node in own_nodes(body):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef):
             named[node.name] = named.get(node.name, EMPTY) | free_names(node)
         elif isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) for t in node.targets):
@@ -161,7 +162,7 @@ def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
             changed |= more != free
             named[name] = more
     escaped: set[str] = set()
-    for node in own_nodes(body):
+    for node in nodes:
         if isinstance(node, ast.Lambda) and node not in staying:
             escaped |= free_names(node)
         elif isinstance(node, ast.Name) and named.get(node.id) and isinstance(node.ctx, ast.Load):

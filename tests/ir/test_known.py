@@ -16,6 +16,7 @@ from adc.ir.callgraph import callees
 from adc.ir.core import Func, Module, Op
 from adc.ir.known import forget
 from adc.ir.parser import parse_module
+from adc.ir.states import version
 from adc.ir.types import MemRefType, f64
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.base import Verify, run_pipeline
@@ -118,7 +119,7 @@ def test_another_module_with_the_same_functions_is_looked_at_by_itself() -> None
 def test_what_was_asked_while_operations_were_elsewhere_is_not_kept() -> None:
     module = parse_module(TEXT)
     func = module.funcs["alone"]
-    version = func.version
+    then = version(func)
     before = Aliasing.asked(func, module)
     new = func.body.in_place_of()
     for op in func.body.ops:
@@ -126,7 +127,7 @@ def test_what_was_asked_while_operations_were_elsewhere_is_not_kept() -> None:
         meanwhile = Aliasing.asked(func, module)
         assert meanwhile is not before
     func.body.set_ops(new.ops)
-    assert func.version == version  # nothing has changed
+    assert version(func) == then  # nothing has changed
     assert Aliasing.asked(func, module) not in (before, meanwhile)
 
 

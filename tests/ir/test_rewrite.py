@@ -11,6 +11,7 @@ from adc.ir.core import Func, Loc, Module
 from adc.ir.parser import parse_module
 from adc.ir.printer import print_func, print_module
 from adc.ir.rewrite import clone_block, clone_func, clone_module, clone_op, erase_if, inline_block
+from adc.ir.states import version
 from adc.ir.types import f32, f64
 from adc.ir.verifier import verify
 
@@ -147,9 +148,9 @@ def test_users_of_a_replaced_value_are_those_of_the_other_one() -> None:
     load, product = (next(op for op in func.walk() if op.opdef is kind) for kind in (ops.load, ops.mulf))
     old, new = func.args[2], load.result
     users, others = list(old.uses), list(new.uses)
-    before = func.version
+    before = version(func)
     old.replace_uses(old)
-    assert list(old.uses) == users and func.version == before
+    assert list(old.uses) == users and version(func) == before
     old.replace_uses(new)
-    assert not old.uses and list(new.uses) == others + users and func.version != before
+    assert not old.uses and list(new.uses) == others + users and version(func) != before
     assert product.operands[1] is new and all(op.operands[k] is new for op, k in new.uses)
