@@ -261,7 +261,10 @@ class _Region:
         axis, extent, q, c, wide, low, high, a, b, more = numbers
         if axis != NONE:
             first, last = self.partition.block(rank, axis, extent)
-            low, high = max(low, -((c + max(wide, 0) - first) // q)), min(high, -((c - last) // q))
+            first, last = first - max(wide, 0), last - 1
+            if q < 0:
+                first, last = last, first
+            low, high = max(low, -((c - first) // q)), min(high, (last - c) // q + 1)
         if low >= high:
             return 0, 0
         first, last = sorted((a * low + b, a * (high - 1) + b))

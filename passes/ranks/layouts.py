@@ -182,10 +182,14 @@ class Layouts:
         for d in range(array.type.rank):
             extent = self._as_of_others(self.forms.extent(array, d))
             best = self._nearest(extent, above)
+            coarse = self._fraction_of(self._unclipped(extent))
             if best is not None:
                 axis, more = best
                 above, extent = axis, self._base[axis] + more
                 found.append((axis, extent))
+            elif coarse is not None and coarse > above:
+                above = coarse
+                found.append((coarse, self._unclipped(extent)))
             else:
                 found.append((NONE, extent))
         return tuple(found)
@@ -241,6 +245,24 @@ class Layouts:
 
     def _takes_shared(self, call: Op) -> bool:
         return any(isinstance(v.type, MemRefType) and self.is_shared(underneath(v)[0]) for v in call.operands)
+
+    def _fraction_of(self, extent: Form) -> int | None:
+        """The axis of the grid of which an extent is about a half, say, or a half of that: a coarser grid is shared out
+        in proportion."""
+        if len(extent.symbols()) != 1:
+            return None
+        (symbol,) = extent.symbols()
+        op = symbol.value.op
+        if symbol.dim is not None or op is None or op.opdef not in (ops.floordivsi, ops.ceildivsi):
+            return None
+        by, rest = constant_of(op.operands[1]), extent - Form.symbol(symbol)
+        if not isinstance(by, int) or by < 2 or not rest.is_constant or abs(rest.constant) > NEAR:
+            return None
+        of = self._unclipped(self._as_of_others(self.forms.of(op.operands[0])))
+        for axis, given, more in self._like:
+            if (of - given).is_constant and abs((of - given).constant + more) <= NEAR:
+                return axis
+        return self._fraction_of(of)
 
     def _nearest(self, extent: Form, above: int) -> tuple[int, int] | None:
         """The axis of the grid whose extent is nearest, of those behind ``above``, and how much longer this is."""

@@ -347,6 +347,12 @@ class _Function:
     def _end(self, op: Op, name: str, cut: Cut) -> Value:
         """The first counter, or the one behind the last, of which an element of this rank is stored."""
         axis, extent, factor, rest, more = cut
+        if factor < 0:
+            if name == "first":
+                behind = ops.subi(built(rest + 1), self._block(op, "last", axis, extent))
+                return ops.ceildivsi(behind, const_index(-factor))
+            found = ops.subi(built(rest + more), self._block(op, "first", axis, extent))
+            return ops.addi(ops.floordivsi(found, const_index(-factor)), const_index(1))
         rest = rest + more if name == "first" else rest
         end = ops.subi(self._block(op, name, axis, extent), built(rest))
         return end if factor == 1 else ops.ceildivsi(end, const_index(factor))

@@ -8,7 +8,7 @@ whose subscript of the store is in the rank's block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -65,7 +65,28 @@ class Nest(Accesses):
 
     def __init__(self, op: Op, layouts: Layouts) -> None:
         super().__init__(op, layouts)
+        self.writes = [self._settled(each) for each in self.writes]
+        self.stores = [self._settled(each) for each in self.stores]
+        self.loads = [self._settled(each) for each in self.loads]
+        self.by_op = {load.op: load for load in self.loads}
         self.around: list[list[Apart]] = []  # what has to hold for what is found: of each list, one
+
+    def _settled(self, each: Access) -> Access:
+        """An access whose subscripts do not count from the end, where that is known of them."""
+        if each.at is None:
+            return each
+        at = []
+        for form in each.at:
+            for symbol in [s for s in form.symbols() if s.dim is None and inside(s.value, self.op)]:
+                op = symbol.value.op
+                if op is None or op.opdef is not ops.bound:
+                    continue
+                subscript = self.forms.of(op.operands[0])
+                least = self._end(subscript, -1, MOST_CHOICES)
+                if least is not None and least.is_constant and least.constant >= 0:
+                    form = form.substitute(symbol, subscript)
+            at.append(form)
+        return replace(each, at=tuple(at)) if tuple(at) != each.at else each
 
     # What depends on what ---------------------------------------------------------------------------------------------
 
@@ -156,7 +177,7 @@ class Nest(Accesses):
     def _together(self, axis: int, extent: Form, stored: Form, form: Form) -> Along | None:
         """What is read if one counter moves that and what is stored."""
         by = self.spread(stored)
-        if by is None or by[0].factor < 0:
+        if by is None:
             return None
         (moved, wide), read = by, self.spread(form, by[0].loop)
         if read is None:
@@ -279,6 +300,6 @@ class Nest(Accesses):
             if axis == NONE or store.at is None:
                 continue
             by = self.spread(store.at[d])
-            if by is not None and by[0].loop is loop and by[0].factor > 0:
+            if by is not None and by[0].loop is loop:
                 return axis, self.layouts.extent(store.array, d), by[0].factor, by[0].rest, by[1]
         return None

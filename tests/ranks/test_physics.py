@@ -8,17 +8,28 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from tests.ranks.physics import burgers_slices, gray_scott_loops, heat2_pad, programs
+from tests.ranks.physics import burgers_slices, gray_scott_loops, heat2_pad, programs, vcycle_loops
 from tests.ranks.stencils import bits
 from tests.ranks.table import check, on_ranks
 
 PROGRAMS = {program.f: program for program in programs()}
 
 
-@pytest.mark.parametrize(("f", "ranks"), [(gray_scott_loops, (1, 2)), (burgers_slices, (2, 2)), (heat2_pad, (2, 2))])
+@pytest.mark.parametrize(("f", "ranks"), [(gray_scott_loops, (1, 2)), (burgers_slices, (2, 2)), (heat2_pad, (2, 2)), (vcycle_loops, (3,))])
 def test_bits_are_those_of_one_rank(f: Any, ranks: tuple[int, ...]) -> None:
-    right, said = check(PROGRAMS[f], None, ((1, 1), ranks))
+    right, said = check(PROGRAMS[f], None, ((1,) * len(ranks), ranks))
     assert right == 2, said
+
+
+def test_a_coarse_grid_with_fewer_points_than_ranks() -> None:
+    rng = np.random.default_rng(0)
+    f = jit_grad(argnums=(0, 1))(vcycle_loops)
+    for n in (5, 9):
+        args = rng.random(n), rng.random(n), 2
+        (one,) = on_ranks((1,), f, (n,), args)
+        np.testing.assert_allclose(one[0], vcycle_loops(*args), rtol=1e-13)
+        for count in (2, 6):
+            assert {bits(found) for found in on_ranks((count,), f, (n,), args)} == {bits(one)}, (n, count)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (2, 3), (3, 1)])
