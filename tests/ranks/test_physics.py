@@ -15,7 +15,10 @@ from tests.ranks.table import check, on_ranks
 PROGRAMS = {program.f: program for program in programs()}
 
 
-@pytest.mark.parametrize(("f", "ranks"), [(gray_scott_loops, (1, 2)), (burgers_slices, (2, 2)), (heat2_pad, (2, 2)), (vcycle_loops, (3,))])
+@pytest.mark.parametrize(
+    ("f", "ranks"),
+    [(gray_scott_loops, (1, 2)), (burgers_slices, (2, 2)), (heat2_pad, (2, 2)), (vcycle_loops, (3,))],
+)
 def test_bits_are_those_of_one_rank(f: Any, ranks: tuple[int, ...]) -> None:
     right, said = check(PROGRAMS[f], None, ((1,) * len(ranks), ranks))
     assert right == 2, said
