@@ -1,0 +1,77 @@
+"""How much code a program becomes: lines of LLVM for its value and gradient, and of assembly, beside the goals.
+
+Run ``python -m benchmarks.code_lines [PATTERN]``. Texts that several parts share count once; stubs, through which
+Python calls, are counted by themselves.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from unittest import mock
+
+import numpy as np
+
+from adc import cpu, jit_grad
+from adc.backend.optimize import Optimized, optimize
+from adc.backend.target import Target, host
+from benchmarks.generated import load
+from benchmarks.latency import arrays, programs
+
+RUNGE_KUTTA = """
+def slope(u, a):
+    v = np.zeros(10)
+    v[1:-1] = (u[2:] - u[:-2]) * u[1:-1] + a
+    v[0] = (u[1] - u[9]) * u[0] + a
+    v[9] = (u[0] - u[8]) * u[9] + a
+    return v - u
+
+def main(u, a, h):
+    k1 = slope(u, a)
+    k2 = slope(u + 0.5 * h * k1, a)
+    k3 = slope(u + 0.5 * h * k2, a)
+    k4 = slope(u + h * k3, a)
+    return np.sum((u + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)) ** 2)
+
+arguments = rng.random(10), 8.0, 0.01
+"""
+PROGRAMS = programs.PROGRAMS | arrays.PROGRAMS | {"Runge-Kutta on ten numbers": RUNGE_KUTTA}
+GOALS = {"README's heat": 3000, "network of 2": 4000, "Runge-Kutta on ten numbers": 4000}
+"""Lines of LLVM before optimisation."""
+
+
+def levels_of(source: str) -> dict[str, int]:
+    """The texts of a program's value and gradient, and how much LLVM optimises each."""
+    text = f"{programs.HEAD}{source}\ndef both():\n    return main, arguments, argnums\n"
+    main, arguments, argnums = load(text, "<program>", "both")()
+    found: dict[str, int] = {}
+
+    def keep(levels: dict[str, int], target: Target) -> list[Optimized]:
+        found.update(levels)
+        return [optimize(each, target, 0) for each in levels]
+
+    with mock.patch.object(cpu, "optimize_or_find_all", keep), np.errstate(all="ignore"):
+        function = jit_grad(argnums=argnums)(main)
+        function(*arguments)
+        function.value_and_grad(*arguments)
+    return found
+
+
+def main() -> int:
+    good = True
+    print(f"{'':28}{'LLVM':>8}{'goal':>8}{'assembly':>10}{'stubs':>8}")
+    for name, source in PROGRAMS.items():
+        if not re.search(sys.argv[1] if len(sys.argv) > 1 else "", name):
+            continue
+        levels = levels_of(source)
+        code = {text: level for text, level in levels.items() if '@"adc.stub' not in text}
+        lines = sum(len(text.splitlines()) for text in code)
+        stubs = sum(len(text.splitlines()) for text in levels) - lines
+        assembly = sum(len(optimize(text, host(), level).assembly().splitlines()) for text, level in code.items())
+        good &= lines <= GOALS.get(name, lines)
+        print(f"{name:28}{lines:8}{GOALS.get(name, '-'):>8}{assembly:10}{stubs:8}", flush=True)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
