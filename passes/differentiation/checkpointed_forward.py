@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const_index
@@ -20,30 +19,10 @@ from adc.passes.differentiation.demand import CallPlan, union
 from adc.passes.differentiation.open_steps import run_open
 from adc.passes.differentiation.pieces import Pieces, copied, is_float, like, root
 from adc.passes.differentiation.slots import Slots
-from adc.passes.differentiation.split_plans import SplitKey
+from adc.passes.differentiation.split_plans import SplitKey, Sweeps, SweepsKey
 
 
-@dataclass(frozen=True)
-class Sweeps:
-    """The function ``name`` runs the forward and the reverse sweep of another one.
-
-    It takes the arguments of that, shadows of the arguments ``shadows``, those of the memref results ``given`` and
-    ``moved`` (see ``rematerialised.ResultShadows``), the cotangents of the results ``cotangents_in``, and those so far
-    of the arguments ``summed``, which it adds to; it returns the cotangents of the arguments ``cotangents_out``. The
-    shadows hold cotangents of what is in memory afterwards, then of what was in it before; the memory itself is changed
-    as by the other function.
-    """
-
-    name: str
-    shadows: tuple[int, ...]
-    given: tuple[int, ...]
-    moved: tuple[int, ...]
-    cotangents_in: tuple[int, ...]
-    summed: tuple[int, ...]
-    cotangents_out: tuple[int, ...]
-
-
-BothSweeps = Callable[[str, Interface, Collection[int]], Sweeps]
+BothSweeps = Callable[[SweepsKey], Sweeps]
 
 
 class ForwardSteps:
@@ -70,7 +49,8 @@ class ForwardSteps:
         self.copied = [k for k in memrefs if k not in writes.writes and k not in stable]
         self.fixed = [k for k in range(BOUNDS, self.first_carried) if k not in self.state and k not in self.copied]
         self.interface = self._interface(interface)
-        self.inner = both(self.run, self.interface, self.carried)
+        self.sweeps = SweepsKey(self.run, self.interface, frozenset(self.carried))
+        self.inner = both(self.sweeps)
         self.plan = CallPlan(
             assumed.augmented,
             assumed.reverse,

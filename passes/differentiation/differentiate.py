@@ -25,7 +25,6 @@ from adc.passes.differentiation.activity import Activity, Interface
 from adc.passes.differentiation.adjoints import Adjoint, Findings, findings_of
 from adc.passes.differentiation.augment import augment
 from adc.passes.differentiation.checkpointed import Steps, is_checkpointed
-from adc.passes.differentiation.checkpointed_forward import Sweeps
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.insertion import Insertions
@@ -38,7 +37,7 @@ from adc.passes.differentiation.reverse_regions import RegionSweep
 from adc.passes.differentiation.rule_calls import split_functions
 from adc.passes.differentiation.shadows import forward_shadow
 from adc.passes.differentiation.shared_room import SharedRoom, may_share
-from adc.passes.differentiation.split_plans import SplitKey, SplitPlans
+from adc.passes.differentiation.split_plans import SplitKey, SplitPlans, Sweeps, SweepsKey
 from adc.passes.differentiation.storage import Recipes, plan_storage
 from adc.passes.differentiation.storage_plan import StoragePlan
 from adc.passes.differentiation.tape import Tape
@@ -82,9 +81,9 @@ def _stored(name: str, module: Module, wrt: tuple[int, ...]) -> list[StoragePlan
 class _Differentiator:
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.plans = SplitPlans(module, self._split)
+        self.plans = SplitPlans(module, self._split, self._both_sweeps)
         self.adjoints: dict[SplitKey, Adjoint] = {}
-        self.sweeps: dict[tuple[str, Interface], tuple[Sweeps, Adjoint]] = {}
+        self.sweeps: dict[SweepsKey, Adjoint] = {}
         self.once = False  # whether the reverse sweep of what is being differentiated runs but once
 
     # One function ----------------------------------------------------------------------------------------------------
@@ -245,10 +244,11 @@ class _Differentiator:
 
     def _split_steps(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func]:
         """The same for a function of steps, which is differentiated piece by piece."""
-        steps = (SharedRoom if may_share(primal, key) else Steps)(self.module, primal, key, assumed, self._both_sweeps)
-        inner = self.sweeps[steps.run, steps.interface][1]
-        plan = steps.plan
-        self.adjoints[key] = _called(steps, primal, plan, inner)
+        kind = SharedRoom if may_share(primal, key) else Steps
+        steps = kind(self.module, primal, key, assumed, self.plans.sweeps_of)
+        inner, plan = self.sweeps.get(steps.sweeps), steps.plan
+        if inner is not None:  # else what is being made is of the steps themselves, which call it
+            self.adjoints[key] = _called(steps, primal, plan, inner)
         return plan, steps.augmented(), steps.reverse()
 
     def _split_call(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func, Func]:
@@ -277,17 +277,11 @@ class _Differentiator:
             )
         return augmented, derived_signatures.remove_return(func)
 
-    def _both_sweeps(self, name: str, interface: Interface, carried: Collection[int]) -> Sweeps:
-        """A function that runs the forward and the reverse sweep of a function, on memory that it may change.
-
-        The arguments ``carried`` have no cotangents yet.
-        """
-        known = self.sweeps.get((name, interface))
-        if known is None:
-            made, adjoint = self._sweeps(name, self.module.unique_name(f"{name}.adjoint"), interface, carried)
-            self.module.add(made.func)
-            known = self.sweeps[name, interface] = made.sweeps, adjoint
-        return known[0]
+    def _both_sweeps(self, key: SweepsKey, assumed: Sweeps) -> tuple[Sweeps, Func]:
+        """A function that runs the forward and the reverse sweep of a function, on memory that it may change."""
+        made, adjoint = self._sweeps(key.name, assumed.name, key.interface, key.carried, assumed.assumed())
+        self.sweeps[key] = adjoint
+        return made.sweeps, made.func
 
     def _sweeps(
         self,
@@ -295,7 +289,7 @@ class _Differentiator:
         name: str,
         interface: Interface,
         carried: Collection[int],
-        assumed: CallPlan | None = None,
+        assumed: CallPlan,
     ) -> tuple[MadeSweeps, Adjoint]:
         """The same under a name, in no module yet. ``assumed``: what it has shadows and cotangents of, at least."""
         func = clone_func(self.module.funcs[primal], name)
@@ -317,10 +311,8 @@ class _Differentiator:
         plan, tape = self._store(augmented, recipes)
         returned = derived_signatures.remove_return(func)
         active = augmented.activity.active
-        incoming = tuple(k for k in sorted(interface.useful_results) if active(returned[k]))
-        found = tuple(k for k in sorted(interface.varied) if active(originals[k]))
-        if assumed is not None:
-            incoming, found = union(assumed.cotangents_in, incoming), union(assumed.cotangents_out, found)
+        incoming = union(assumed.cotangents_in, (k for k in interface.useful_results if active(returned[k])))
+        found = union(assumed.cotangents_out, (k for k in interface.varied if active(originals[k])))
         summed = tuple(k for k in found if k not in carried)
         results = ResultShadows(augmented, returned, originals, positions)
         root = Frame(func.body, func.body, func.loc)

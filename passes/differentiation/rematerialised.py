@@ -25,12 +25,11 @@ from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, record
 from adc.passes.analysis.effects import Summaries
 from adc.passes.building import nest
-from adc.passes.differentiation.checkpointed_forward import Sweeps
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.pieces import as_type, copied, like
 from adc.passes.differentiation.residuals import aliasing_of, fresh_memory, residual_memory
 from adc.passes.differentiation.shadows import SHADOW_ALIAS, attrs_of_kept, forward_shadow
-from adc.passes.differentiation.split_plans import SplitKey
+from adc.passes.differentiation.split_plans import SplitKey, Sweeps
 from adc.passes.rewrite import put_instead
 
 

@@ -1,12 +1,15 @@
 """Which functions have been split into an augmented and a reverse one, and how.
 
 A recursive function calls itself by the plan that is being made. So a plan is assumed, at first the least one, the
-functions are built by it, and built again while what they turn out to need is more than was assumed.
+functions are built by it, and built again while what they turn out to need is more than was assumed. The same holds of
+functions that run both sweeps of steps, as steps may call the function whose loop they are of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from adc.ir import ops
 from adc.ir.attached import attached
@@ -23,18 +26,67 @@ SplitKey = tuple[str, Interface, frozenset[int], bool]
 Build = Callable[[SplitKey, CallPlan], tuple[CallPlan, *tuple[Func, ...]]]
 
 
-class SplitPlans:
-    """``build`` makes the two functions by an assumed plan, and what they call of their own."""
+@dataclass(frozen=True)
+class Sweeps:
+    """The function ``name`` runs the forward and the reverse sweep of another one.
 
-    def __init__(self, module: Module, build: Build) -> None:
+    It takes the arguments of that, shadows of the arguments ``shadows``, those of the memref results ``given`` and
+    ``moved`` (see ``rematerialised.ResultShadows``), the cotangents of the results ``cotangents_in``, and those so far
+    of the arguments ``summed``, which it adds to; it returns the cotangents of the arguments ``cotangents_out``. The
+    shadows hold cotangents of what is in memory afterwards, then of what was in it before; the memory itself is changed
+    as by the other function.
+    """
+
+    name: str
+    shadows: tuple[int, ...]
+    given: tuple[int, ...]
+    moved: tuple[int, ...]
+    cotangents_in: tuple[int, ...]
+    summed: tuple[int, ...]
+    cotangents_out: tuple[int, ...]
+
+    def assumed(self) -> CallPlan:
+        """The same as what a plan asks for at least."""
+        return CallPlan(self.name, "", self.shadows, (), (), (), self.cotangents_in, self.cotangents_out, False)
+
+
+class SweepsKey(NamedTuple):
+    """A function that returns no arrays, and what of it is differentiated; the arguments ``carried`` have no cotangents
+    before."""
+
+    name: str
+    interface: Interface
+    carried: frozenset[int]
+
+
+BuildSweeps = Callable[[SweepsKey, Sweeps], tuple[Sweeps, Func]]
+
+
+class SplitPlans:
+    """``build`` makes the two functions by an assumed plan, and what they call of their own; ``both`` makes functions
+    of both sweeps."""
+
+    def __init__(self, module: Module, build: Build, both: BuildSweeps) -> None:
         self._module = module
         self._make = build
-        self._built: dict[SplitKey, tuple[Func, ...]] = {}
+        self._both = both
+        self._built: dict[SplitKey | SweepsKey, tuple[Func, ...]] = {}
         self._reserved: set[str] = set()
-        # The plan of a key, whose functions are in the module, or will be.
-        self.of = Builder[SplitKey, CallPlan](self._first, self._build, self._forget)
+        self._plans = Builder[SplitKey | SweepsKey, CallPlan | Sweeps](self._first, self._build, self._forget)
 
-    def _first(self, key: SplitKey) -> CallPlan:
+    def of(self, key: SplitKey) -> CallPlan:
+        """The plan of a key, whose functions are in the module, or will be."""
+        found = self._plans(key)
+        assert isinstance(found, CallPlan)
+        return found
+
+    def sweeps_of(self, key: SweepsKey) -> Sweeps:
+        """The same of a function of both sweeps."""
+        found = self._plans(key)
+        assert isinstance(found, Sweeps)
+        return found
+
+    def _first(self, key: SplitKey | SweepsKey) -> CallPlan | Sweeps:
         """The least that differentiating asks for: what is active, and nothing that is kept for the reverse sweep."""
         name, interface, *_ = key
         func = self._module.funcs[name]
@@ -43,10 +95,15 @@ class SplitPlans:
         activity = analyse(self._module, func, interface)
         activity.include_held()
         returned = func.body.terminator.operands
+        read = tuple(k for k in sorted(interface.useful_results) if activity.active(returned[k]))
+        varied = tuple(k for k in sorted(interface.varied) if activity.active(func.args[k]))
 
         def shadowed(values: Sequence[Value]) -> tuple[int, ...]:
             return tuple(k for k, v in enumerate(values) if activity.has_companion(v))
 
+        if isinstance(key, SweepsKey):
+            summed = tuple(k for k in varied if k not in key.carried)
+            return Sweeps(self._name(f"{name}.adjoint"), shadowed(func.args), (), (), read, summed, varied)
         results = shadowed(returned)
         given = tuple(k for k in results if _made_here(returned[k], func) and not _shared(k, returned, activity))
         return CallPlan(
@@ -56,21 +113,27 @@ class SplitPlans:
             tuple(k for k in results if k not in given),
             given,
             (),
-            tuple(k for k in sorted(interface.useful_results) if activity.active(returned[k])),
-            tuple(k for k in sorted(interface.varied) if activity.active(func.args[k])),
+            read,
+            varied,
             False,
         )
 
-    def _build(self, key: SplitKey, assumed: CallPlan) -> CallPlan:
+    def _build(self, key: SplitKey | SweepsKey, assumed: CallPlan | Sweeps) -> CallPlan | Sweeps:
         if key in self._built:
             self._forget(key)
-        found, *funcs = self._make(key, assumed)
+        found: CallPlan | Sweeps
+        if isinstance(key, SweepsKey):
+            assert isinstance(assumed, Sweeps)
+            found, *funcs = self._both(key, assumed)
+        else:
+            assert isinstance(assumed, CallPlan)
+            found, *funcs = self._make(key, assumed)
         self._built[key] = tuple(funcs)
         for func in funcs:
             self._module.add(func)
         return found
 
-    def _forget(self, key: SplitKey) -> None:
+    def _forget(self, key: SplitKey | SweepsKey) -> None:
         for func in self._built.pop(key):
             del self._module.funcs[func.name]
 
