@@ -223,7 +223,8 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
             if not concerned or is_constant(augmented.module.funcs[op.attrs["callee"]]):
                 continue
             plan = split(op.attrs["callee"], interface, stable[op])
-            if not (plan.shadows or plan.cotangents_out or crosses or _makes_record(op)):
+            needed = crosses or _makes_record(op)
+            if not needed and (plan.is_left_out or not (plan.shadows or plan.cotangents_out)):
                 continue
             augmented.calls[op] = plan
             beside = [op.operands[k] for k in plan.shadows]

@@ -27,6 +27,8 @@ class CallPlan:
 
     ``given`` are results in memory that the callee allocates and hands to nobody else: only the caller's reverse sweep
     has to know their shadows. What is in these afterwards does not matter.
+
+    ``idle``: the reverse function has nothing to do but to free what is in the record.
     """
 
     augmented: str
@@ -38,6 +40,12 @@ class CallPlan:
     cotangents_in: tuple[int, ...]
     cotangents_out: tuple[int, ...]
     record: bool
+    idle: bool = field(default=False, compare=False)  # found of the functions; nothing is built by it
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the function may be called as it is, and the reverse sweep do without the call."""
+        return self.idle and not (self.shadow_results or self.given or self.cotangents_in)
 
 
 def union(assumed: Iterable[int], found: Iterable[int]) -> tuple[int, ...]:

@@ -27,6 +27,7 @@ from adc.passes.differentiation.augment import augment
 from adc.passes.differentiation.checkpointed import Steps, is_checkpointed
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
+from adc.passes.differentiation.idle import drop_unused, is_idle
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.mixed import mixed
 from adc.passes.differentiation.one_number import of_one_number
@@ -52,7 +53,7 @@ def gradient(module: Module, name: str, wrt: tuple[int, ...], *, with_value: boo
     results of the function if ``with_value``, then the cotangents of the float arguments in ``wrt``. Arguments that
     the function writes to are copied first, except those that may overlap: of these the caller passes copies.
     """
-    return _Differentiator(module).gradient(name, wrt, with_value)
+    return drop_unused(module, lambda: _Differentiator(module).gradient(name, wrt, with_value))
 
 
 @contractible()
@@ -66,8 +67,13 @@ def split(module: Module, name: str, wrt: tuple[int, ...]) -> tuple[Adjoint, Cal
     )
     interface = Interface(frozenset(wrt), floats, memrefs)
     differentiator = _Differentiator(module)
-    plan = differentiator.split(name, interface, memrefs)
-    return differentiator.adjoints[name, interface, memrefs, False], plan
+
+    def both() -> Adjoint:
+        plans.append(differentiator.split(name, interface, memrefs))
+        return differentiator.adjoints[name, interface, memrefs, False]
+
+    plans: list[CallPlan] = []
+    return drop_unused(module, both), plans[0]
 
 
 def _stored(name: str, module: Module, wrt: tuple[int, ...]) -> list[StoragePlan]:
@@ -237,9 +243,8 @@ class _Differentiator:
         self.adjoints[key] = self._adjoint(func.name, rev.name, augmented, plan)
         if why:
             self.adjoints[key].findings.notes.append(f"  calls of @{name} keep a tape: {why}")
-        found = CallPlan(
-            func.name, rev.name, tuple(positions), shadow_results, given, kept, cotangents_in, floats_out, record
-        )
+        names, idle = (func.name, rev.name), is_idle(rev)
+        found = CallPlan(*names, tuple(positions), shadow_results, given, kept, cotangents_in, floats_out, record, idle)
         return found, func, rev
 
     def _split_steps(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func]:
