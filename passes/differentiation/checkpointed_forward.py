@@ -21,7 +21,6 @@ from adc.passes.differentiation.pieces import Pieces, copied, is_float, like, ro
 from adc.passes.differentiation.slots import Slots
 from adc.passes.differentiation.split_plans import SplitKey, Sweeps, SweepsKey
 
-
 BothSweeps = Callable[[SweepsKey], Sweeps]
 
 

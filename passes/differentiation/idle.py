@@ -23,7 +23,7 @@ _STORES = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
 
 
 def is_idle(reverse: Func) -> bool:
-    """Whether ``reverse`` adds nothing to any shadow and returns zeros. What calls itself alone, does nothing either."""
+    """Whether ``reverse`` adds nothing to any shadow and returns zeros. Calling itself is nothing, too."""
     return all(_is_nothing(op, reverse) for op in reverse.walk()) and all(
         constant_of(v) == 0.0 for v in reverse.body.terminator.operands
     )

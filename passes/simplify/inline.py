@@ -58,13 +58,9 @@ class Inline:
             while work:
                 call = work.pop(0)
                 callee = module.funcs.get(call.attrs["callee"])
-                if callee is None or callee.name in circular or not _STAYS.isdisjoint(callee.attrs):
-                    continue
-                if names_arguments(callee):
+                if callee is None or callee.name in circular or not may_be_inlined(callee):
                     continue
                 if self.anywhere and callee.name in loops:
-                    continue
-                if attached(callee) is not None:  # its rule is wanted where the call is differentiated
                     continue
                 size = sum(1 for _ in callee.walk())
                 if size <= min(self.most, left):
@@ -74,6 +70,22 @@ class Inline:
         for name in gone - reachable(module, module.funcs.keys() - gone):
             del module.funcs[name]
         return module
+
+
+def may_be_inlined(callee: Func) -> bool:
+    """Whether a function that does not call itself may become part of its callers."""
+    if not _STAYS.isdisjoint(callee.attrs) or names_arguments(callee):
+        return False
+    return attached(callee) is None  # else its rule is wanted where the call is differentiated
+
+
+def inline_call(call: Op, callee: Func) -> list[Op]:
+    """Put what ``callee`` does in the place of ``call``; the operations that come in its place."""
+    with insert_at(Block()) as made:
+        results = inline_block(callee.body, call.operands)
+    put_instead(call, made.ops)
+    replace_op(call, results)
+    return list(made.ops)
 
 
 def _is_call(op: Op) -> bool:

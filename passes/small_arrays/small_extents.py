@@ -7,6 +7,8 @@
 works for three numbers alone, unless ``steps`` is 0. One test of the extent chooses between a version in which it is a
 number, so that ``u`` can be values, and one for the rest, which ends in the first iteration with an error. That one is
 not optimised in loaded code: it was two thirds of what LLVM took for a model of three bodies.
+
+Where nothing is checked, subscripts may give the number away (``guessed_extents``); other extents are as good then.
 """
 
 from __future__ import annotations
@@ -17,27 +19,32 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import const, const_index, constant_of
+from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.externals import EXCEPTIONAL
 from adc.ir.moments import strip_views
 from adc.ir.nesting import holds
 from adc.ir.rewrite import Mapping as Copies
-from adc.ir.rewrite import clone_op
+from adc.ir.rewrite import clone_func, clone_op
 from adc.ir.types import MemRefType, i1
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.extents import Extents
 from adc.passes.rewrite import replace_op
+from adc.passes.small_arrays.known_extents import (
+    Dimension,
+    checked_extents,
+    equality,
+    guessed_extents,
+    inline_users,
+    is_worth_guessing,
+)
 from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.pass_elements import is_passed
 from adc.passes.small_arrays.sharing import may_be_copies
 from adc.passes.small_arrays.unrolling import are_short, loops_of_uses
 from adc.passes.small_arrays.views import Shape
 from adc.passes.small_arrays.webs import Web, find_webs, hands_on, is_known, is_known_use, is_of_numbers
-
-Dimension = tuple[Value, int]
-"""Of an argument."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +58,31 @@ class SmallExtents:
     name: ClassVar[str] = "small-extents"
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in list(module.funcs.values()):
             if any(map(_is_readonly, func.args, func.arg_attrs)) and sum(1 for _ in func.walk()) <= self.code:
-                equations = _equations(module, func, self.most, self.written_out)
+                equations = _equations(module, func, self.most, self.written_out, checked_extents(func))
+                guessed = not equations
+                if guessed:
+                    equations = self._guessed(module, func)
                 known = func.body
                 for dimension, extent in equations.items():
-                    known = _version(func, known, dimension, extent)
+                    known = _version(func, known, dimension, extent, rare=not guessed)
+                if equations and guessed:
+                    inline_users(module, known)
                 if equations:
                     _copy_arguments(func, known, equations)
         return module
+
+    def _guessed(self, module: Module, func: Func) -> dict[Dimension, int]:
+        """The same by guesses, where short functions that are called have become part of the version."""
+        guesses = guessed_extents(func)
+        if not guesses:
+            return {}
+        trial = clone_func(func, func.name)
+        inline_users(module, trial.body)
+        guesses = {(trial.args[arg.index], d): extent for (arg, d), extent in guesses.items()}
+        found = _equations(module, trial, self.most, self.written_out, guesses, guessed=True)
+        return {(func.args[arg.index], d): extent for (arg, d), extent in found.items()}
 
 
 def _is_readonly(arg: Value, attrs: dict[str, object]) -> bool:
@@ -69,19 +92,20 @@ def _is_readonly(arg: Value, attrs: dict[str, object]) -> bool:
 # What extents have to be -------------------------------------------------------------------------------------------
 
 
-def _equations(module: Module, func: Func, most: int, code: int) -> dict[Dimension, int]:
+def _equations(
+    module: Module, func: Func, most: int, code: int, checked: dict[Dimension, int], *, guessed: bool = False
+) -> dict[Dimension, int]:
     """Which extents of arguments have to be what, for arrays to be of few elements; without contradictions."""
     own = {arg for arg, attrs in zip(func.args, func.arg_attrs, strict=True) if _is_readonly(arg, attrs)}
     extents = Extents()
     found: dict[Dimension, int] = {}
-    checked = _checked(func)
     for web in find_webs(func):
         if web.allocations and all(v in own or is_known(v) for v in web.members):
             shape, equations = _of_web(web, own, extents, checked)
             agree = all(found.get(dimension, extent) == extent for dimension, extent in equations.items())
             if equations and agree and 0 < math.prod(shape) <= most:
                 together = {**found, **equations}
-                if _is_replaced(module, web, own, shape, together, code):
+                if _is_replaced(module, web, own, shape, together, code) and (not guessed or is_worth_guessing(web)):
                     found = together
     return found
 
@@ -99,28 +123,6 @@ def _is_replaced(
     numbers = Numbers(dict.fromkeys(web.members, shape), equations)
     loops = loops_of_uses(uses, numbers)
     return loops is not None and are_short(loops, loops, numbers, code)
-
-
-def _checked(func: Func) -> dict[Dimension, int]:
-    """Numbers that extents have to be, as the program checks."""
-    found: dict[Dimension, int] = {}
-    for op in func.walk():
-        pair = _equality(op)
-        if pair is not None:
-            found[pair[0]] = pair[1]
-    return found
-
-
-def _equality(op: Op) -> tuple[Dimension, int] | None:
-    """The extent that ``op`` asserts to be a number."""
-    made = op.operands[0].op if op.opdef is ops.assert_ else None
-    if made is None or made.opdef is not ops.cmpi or made.attrs["predicate"] != "eq":
-        return None
-    for a, b in (made.operands, made.operands[::-1]):
-        number = constant_of(b)
-        if number is not None and a.op is not None and a.op.opdef is ops.dim:
-            return (a.op.operands[0], a.op.attrs["dim"]), int(number)
-    return None
 
 
 def _of_web(
@@ -159,8 +161,9 @@ def _order(dimension: Dimension) -> tuple[int, int]:
 # Versions ----------------------------------------------------------------------------------------------------------
 
 
-def _version(func: Func, block: Block, dimension: Dimension, extent: int) -> Block:
-    """Have ``block`` twice: where the extent is this number, which is returned, and where it is not."""
+def _version(func: Func, block: Block, dimension: Dimension, extent: int, *, rare: bool) -> Block:
+    """Have ``block`` twice: where the extent is this number, which is returned, and where it is not, which may be rare.
+    """
     arg, d = dimension
     end = block.pop()
     before, known, other = Block(), Block(), Block()
@@ -178,9 +181,10 @@ def _version(func: Func, block: Block, dimension: Dimension, extent: int) -> Blo
     other.set_ops(block.ops)
     with insert_at(other, func.loc):
         build(ops.yield_, end.operands, loc=end.loc)
-    _end_early(other, dimension, extent)
-    rare = {COLD: "else", EXCEPTIONAL: True}
-    choice = Op(ops.if_, [test], [v.type for v in end.operands], rare, [known, other], func.loc)
+    if rare:
+        _end_early(other, dimension, extent)
+    attrs = {COLD: "else", EXCEPTIONAL: True} if rare else {}
+    choice = Op(ops.if_, [test], [v.type for v in end.operands], attrs, [known, other], func.loc)
     results = Op(end.opdef, choice.results, (), loc=end.loc)
     end.drop()
     block.set_ops([*before.ops, choice, results])
@@ -255,7 +259,7 @@ def _failing(loop: Op, extents: Extents, dimension: Dimension, extent: int) -> I
     body = loop.regions[0]
     starts = dict(zip(body.args[1:], loop.operands[3:], strict=True))
     for op in body.ops:
-        pair = _equality(op)
+        pair = equality(op)
         if pair is not None and pair[1] == extent:
             (memref, d), _ = pair
             memref = starts.get(memref, memref)
