@@ -72,7 +72,7 @@ def _for(rw: Rewriter, op: Op) -> Op | None:
         rw.replace_op(op, values)
         return None
     op = _drop_invariants(rw, op)
-    op = _drop_inductions(rw, op)
+    op = _drop_alternations(rw, _drop_inductions(rw, op))
     rw.walk(body)
     if _fails_first(rw, op):
         return None
@@ -182,6 +182,48 @@ def _increment(arg: Value, value: Value) -> int | None:
     if a is not arg or number is None:
         return None
     return int(number) if op.opdef is ops.addi else -int(number)
+
+
+def _drop_alternations(rw: Rewriter, op: Op) -> Op:
+    """``s = -s``, ``c - s`` or ``not s`` by step one: ``s`` is its initial value or the opposite, by the counter."""
+    lower, upper, step = op.operands[:3]
+    if constant_of(step) != 1:
+        return op
+    body = op.regions[0]
+    left = []
+    start: list[Op] = []
+    for k, init in enumerate(op.operands[3:]):
+        arg, value = body.args[1 + k], body.terminator.operands[k]
+        made = _opposite_of(arg, value)
+        if made is None:
+            left.append(k)
+            continue
+        rw.loc = op.loc
+        other = rw.emit(made.opdef, *(init if v is arg else v for v in made.operands), **made.attrs)
+        with rw.collect(start, body):
+            now = rw.emit(ops.select, _is_odd(rw, rw.emit(ops.subi, body.args[0], lower)), other, init)
+        rw.replace(arg, now)
+        trips = rw.emit(ops.subi, rw.emit(ops.maxsi, upper, lower), lower)
+        rw.replace(op.results[k], rw.emit(ops.select, _is_odd(rw, trips), other, init))
+    if start:
+        body.set_ops([*start, *body.ops])
+    return _narrow(rw, op, left)
+
+
+def _opposite_of(arg: Value, value: Value) -> Op | None:
+    """What makes ``value`` of ``arg``, and of that ``arg`` again."""
+    op = value.op
+    if op is None:
+        return None
+    if op.opdef is ops.subi:
+        return op if op.operands[1] is arg and constant_of(op.operands[0]) is not None else None
+    if op.opdef is ops.xori:
+        return op if arg in op.operands and any(constant_of(v) is not None for v in op.operands) else None
+    return op if op.opdef is ops.negf and op.operands[0] is arg else None
+
+
+def _is_odd(rw: Rewriter, number: Value) -> Value:
+    return rw.emit(ops.cmpi, rw.emit(ops.andi, number, rw.index(1)), rw.index(1), predicate="eq")
 
 
 def _parallel(rw: Rewriter, op: Op) -> Op | None:

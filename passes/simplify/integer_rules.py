@@ -270,7 +270,20 @@ def _cmpi(rw: Rewriter, op: Op) -> Result:
             if (predicate == "eq") == (number == 1):
                 return (boolean,)
             return (rw.emit(ops.xori, boolean, rw.constant(1, i1)),)
-    return None
+    return _of_choice(rw, op)
+
+
+def _of_choice(rw: Rewriter, op: Op) -> Result:
+    """A number compared with one of two numbers says which of these it is, or nothing."""
+    a, b = op.operands
+    choice, number = made_by(a, ops.select), constant_of(b)
+    if choice is None or number is None or a.type == i1:
+        return None
+    condition, *sides = choice.operands
+    if any(constant_of(v) is None for v in sides):
+        return None
+    first, second = (rw.emit(ops.cmpi, v, b, predicate=op.attrs["predicate"]) for v in sides)
+    return (rw.emit(ops.select, condition, first, second),)
 
 
 def _decide(rw: Rewriter, predicate: str, a: Value, b: Value) -> bool | None:
