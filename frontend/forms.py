@@ -33,7 +33,8 @@ class Form:
     length is known at run time only: an ``abstract.Row``, and their items are the length and columns.
 
     ``record`` is an instance of a frozen dataclass, ``object`` one of any other class. Where several values travel
-    together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items.
+    together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items, and
+    ``kin`` are the numbers of those before it that it may be.
     ``protected`` says why it must not be mutated, if so. A ``function`` was defined in a traced function,
     or is a partial. A ``choice`` is one of several constants or functions: ``names`` tell them apart; the items are the
     number of the chosen one, and all of them.
@@ -49,6 +50,7 @@ class Form:
     names: tuple[Hashable, ...] = ()
     number: int = -1
     again: bool = False
+    kin: tuple[int, ...] = ()
     protected: str = ""
     dtype: Any = None
 
@@ -63,12 +65,12 @@ class Form:
         name = self.names[position]
         return f"[{name!r}]" if self.kind in ("dict", "structured") else f".{name}"
 
-    def numbered(self, number: int, protected: str = "") -> Form:
-        return Form(self.kind, self.cls, self.names, number, self.again, protected)
+    def numbered(self, number: int, protected: str = "", kin: tuple[int, ...] = ()) -> Form:
+        return Form(self.kind, self.cls, self.names, number, self.again, kin, protected)
 
     def plain(self) -> Form:
         """The form of what the object holds, without its identity."""
-        return replace(self, number=-1, protected="") if self.number >= 0 else self
+        return replace(self, number=-1, kin=(), protected="") if self.number >= 0 else self
 
     def __str__(self) -> str:
         return f"function {self.names[0]}" if self.kind == "function" else self.cls.__name__

@@ -11,7 +11,7 @@ from adc.frontend.abstract import Tuple as Several
 from adc.frontend.containers.sequences import assign_dict, constant_key, dict_items, known_items, new_list
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
-from adc.frontend.data.compounds import Contents
+from adc.frontend.data.compounds import Contents, Handle
 from adc.frontend.data.described import describe
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -31,7 +31,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
-from adc.frontend.objects import growing, heap, list_changes, rows
+from adc.frontend.objects import growing, heap, joining, list_changes, rows
 from adc.frontend.objects.merge import Clash, coerce, join
 from adc.frontend.traps import handled, trap_unless, within
 from adc.ir import kinds, ops
@@ -82,6 +82,9 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
     known = known_int(index)
     if known is None and not held.items and isinstance(index, Scalar) and not index.dtype.is_float:
         _nothing_there(frame, what)
+    if known is None:
+        for item in held.items[1:]:
+            joining.want_pools(frame, held.items[0], item)
     if known is None and isinstance(index, Scalar) and not index.dtype.is_float and not _alike(held.items):
         known = needed_int(index)
         if known is None and not _constants(held.items):
@@ -132,7 +135,8 @@ def _alike(items: Sequence[AbstractValue]) -> bool:
         for spec in specs[1:]:
             join(specs[0], spec)
     except Clash:
-        return all(isinstance(item, Ref) for item in items) and len({item.cls for item in items}) == 1  # type: ignore[attr-defined]
+        alike = all(isinstance(item, Ref) for item in items) and len({item.cls for item in items}) == 1  # type: ignore[attr-defined]
+        return alike or _pool(items) is not None
     return bool(items) and not any(isinstance(i, Static) and not is_static_number(i) for i in items)
 
 
@@ -148,9 +152,22 @@ def _constants(items: Sequence[AbstractValue]) -> bool:
 _FEW_INTEGERS, _FEW_FLOATS = 32, 8
 
 
-def _selected(items: Sequence[AbstractValue], at: Value) -> Scalar | None:
+def _pool(items: Sequence[AbstractValue]) -> Ref | None:
+    """The pool that all items are objects of, if there is one."""
+    pools = {item.pool if isinstance(item, Handle) else None for item in items}
+    return pools.pop() if len(pools) == 1 else None
+
+
+def _selected(items: Sequence[AbstractValue], at: Value) -> Scalar | Handle | None:
     """Item number ``at`` of a few numbers, without branches: loops can be SIMD, and ranges of integers are seen."""
-    spec = reduce(join, map(describe, items))
+    pool = _pool(items)
+    if pool is not None:
+        number = _selected([item.items[1] for item in items if isinstance(item, Handle)], at)
+        return None if number is None else Handle((pool, number), items[0].form)
+    try:
+        spec = reduce(join, map(describe, items))
+    except Clash:  # objects, which are chosen as a condition chooses them
+        return None
     if not isinstance(spec, Number) or len(items) > (_FEW_FLOATS if spec.type.is_float else _FEW_INTEGERS):
         return None
     values = []

@@ -65,6 +65,8 @@ def contents(frame: Frame, ref: Ref) -> Contents:
     value = frame.env.get(ref.key)
     if isinstance(value, Poison):
         unroll(frame, frame.loops)
+        if ref.kind == "object":
+            frame.want_pool(ref)
         raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):
         value = value.value
@@ -87,6 +89,8 @@ def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | 
     for key in sorted(frame.heap.kin.get(ref.key, ())):
         other = frame.heap.refs[key]
         if other.caller or other.protected:
+            if ref.kind == "object":
+                frame.want_pool(ref)
             raise refuse(
                 current_loc(),
                 f"whether this {ref.cls.__name__} is the caller's is not known when the function is compiled",
@@ -169,9 +173,10 @@ def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int])
         if isinstance(v, Ref):
             if v.key in numbers:
                 return Contents((), Form(v.kind, v.cls, (), numbers[v.key], again=True))
+            kin = tuple(sorted(numbers[k] for k in frame.heap.kin.get(v.key, ()) if k in numbers))
             number = numbers[v.key] = len(numbers)
             held = contents(frame, v)
-            return Contents(tuple(map(packed, held.items)), held.form.numbered(number, v.protected))
+            return Contents(tuple(map(packed, held.items)), held.form.numbered(number, v.protected, kin))
         if isinstance(v, Closure):
             v = frame.tracer.captured(v)
         if isinstance(v, Compound):
@@ -191,6 +196,8 @@ def unpack(frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool 
         if v.form.again:
             return refs[number]
         ref = refs[number] = reference(frame, v.form, v.form.protected, caller=given)
+        for other in v.form.kin:
+            relate(frame, ref, refs[other])
         if given:
             frame.heap.given.append((ref, v))  # in the order of their numbers
             place = len(frame.heap.given) - 1

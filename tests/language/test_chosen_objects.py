@@ -1,0 +1,177 @@
+"""Objects of which the run decides which one is meant: each is one object under all its names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from adc.errors import CompileError
+from tests.programs.harness import check
+
+X = np.array([0.4, -0.3, 1.7, 0.8, 0.1])
+
+
+class Cell:
+    def __init__(self, at):
+        self.at = at
+        self.mass = 0.0
+
+
+def item_in_a_variable(x):
+    cells = [Cell(k + 0.5) for k in range(3)]
+    for v in x:
+        cell = cells[int(abs(v)) % 3]
+        cell.mass += v * cell.at
+    return sum(c.mass**2 for c in cells)
+
+
+def grid(x):
+    cells = [[Cell(i + 0.5 * j) for j in range(2)] for i in range(2)]
+    for v in x:
+        cells[int(abs(v)) % 2][int(abs(3 * v)) % 2].mass += v
+    for v in x:
+        row = cells[int(abs(v)) % 2]
+        cell = row[int(abs(7 * v)) % 2]
+        cell.mass *= 1 + 0.1 * cell.at
+        for other in row:
+            other.at += 0.1 * v
+    return sum(c.mass**2 * c.at for row in cells for c in row)
+
+
+def best_of_a_loop(x):
+    cells = [Cell(k + 0.5) for k in range(3)]
+    best = cells[0]
+    for v in x:
+        k = int(abs(v)) % 3
+        if cells[k].mass <= best.mass:
+            best = cells[k]
+        best.mass += v * v
+    return sum(c.mass**2 for c in cells) + best.at
+
+
+def chosen_by_a_condition(x):
+    a, b = Cell(1.0), Cell(x[0])
+    best = a if a.at < b.at else b
+    best.mass = x[1]
+    b.mass += 3 * x[2]
+    return a.mass + 10 * b.mass
+
+
+def nearer(a, b):
+    return a if a.at < b.at else b
+
+
+def returned(x):
+    a, b = Cell(1.0), Cell(x[0])
+    nearer(a, b).mass = x[1]
+    return a.mass + 10 * b.mass
+
+
+def item(cells, k):
+    return cells[k]
+
+
+def item_returned(x):
+    cells = [Cell(1.0), Cell(x[0])]
+    best = item(cells, int(x[0] > 0))
+    best.mass = x[1]
+    cells[1].mass *= x[2]
+    return cells[0].mass + 10 * cells[1].mass
+
+
+def given_or_new(x):
+    def some(cell, v):
+        return cell if v > 0 else Cell(3.0)
+
+    a = Cell(1.0)
+    b = some(a, x[0])
+    b.mass = x[1]
+    c = some(a, -x[0])
+    c.mass += x[2]
+    return a.mass + b.at * b.mass + c.mass
+
+
+def returned_beside_what_it_may_be(x):
+    def three(a, b):
+        return (a if a.at > b.at else b), a, b
+
+    best, a, b = three(Cell(1.0), Cell(x[0]))
+    best.mass = x[1]
+    a.mass += 1
+    b.mass *= 3
+    return a.mass + 10 * b.mass + best.mass
+
+
+def passed_with_what_it_may_be(x):
+    def told(p, q):
+        p.mass = x[2]
+        return q.mass
+
+    a, b = Cell(1.0), Cell(2.0)
+    best = a if x[0] > 0 else b
+    return told(best, a) * x[1] + a.mass
+
+
+class Pair:
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+        self.best = None
+
+    def choose(self):
+        self.best = self.a if self.a.at > self.b.at else self.b
+
+
+def attribute(x):
+    pair = Pair(Cell(1.0), Cell(x[0]))
+    for v in x:
+        pair.choose()
+        pair.best.mass += v
+        pair.a.at -= pair.best.mass
+    return pair.a.mass + 10 * pair.b.mass + pair.best.at
+
+
+def least_by_a_key(x):
+    cells = Cell(1.0), Cell(2.0), Cell(x[0])
+    best = min(cells, key=lambda c: c.at)
+    best.mass = x[1]
+    cells[2].mass += 3
+    first, *rest = sorted(cells, key=lambda c: -c.at)
+    first.mass += x[2]
+    return sum((k + 1) * c.mass * c.at for k, c in enumerate(cells)) + rest[0].mass
+
+
+PROGRAMS = (
+    item_in_a_variable,
+    grid,
+    best_of_a_loop,
+    chosen_by_a_condition,
+    returned,
+    item_returned,
+    given_or_new,
+    returned_beside_what_it_may_be,
+    passed_with_what_it_may_be,
+    attribute,
+    least_by_a_key,
+)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_and_gradients(f):
+    check(f, (X,), (-X,))
+
+
+def test_lists_are_not_mixed_up():
+    """They have no pools: what may have been changed under another name is refused, also where a call has chosen."""
+
+    def shorter(a, b):
+        return a if a[0] < b[0] else b
+
+    def f(x):
+        a, b = [1.0, 2.0], [x[0], 3.0]
+        shorter(a, b)[0] = x[1]
+        return a[0] + 10 * b[0]
+
+    with pytest.raises(CompileError, match="under another name"):
+        jit_grad(f)(X)
