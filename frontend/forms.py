@@ -33,11 +33,10 @@ class Form:
     length is known at run time only: an ``abstract.Row``, and their items are the length and columns.
 
     ``record`` is an instance of a frozen dataclass, ``object`` one of any other class. Where several values travel
-    together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items, and
-    ``kin`` are the numbers of those before it that it may be.
-    ``protected`` says why it must not be mutated, if so. A ``function`` was defined in a traced function,
-    or is a partial. A ``choice`` is one of several constants or functions: ``names`` tell them apart; the items are the
-    number of the chosen one, and all of them.
+    together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items;
+    ``kin`` are the numbers of those before it that it may be. ``protected`` says why it must not be mutated, if so.
+    A ``function`` was defined in a traced function, or is a partial. A ``choice`` is one of several constants or
+    functions: ``names`` tell them apart; the items are the number of the chosen one, and all of them.
     A ``text`` has a template for a name, and numbers for items. A ``complex`` number has its two parts, and a ``slice``
     that traced code made its three; other slices are constants.
     A ``structured`` array of NumPy's, or an element of one (then ``cls`` is a ``np.void``), has one item for each field

@@ -9,6 +9,7 @@ operations is rounded, as in Python. Derivatives are, and the products in ``@`` 
 
 from __future__ import annotations
 
+from adc.backend.lowering import half_precision
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_types import register_type
 from adc.ir.arith import fusible
@@ -28,6 +29,8 @@ def multiply_add(e: FunctionEmitter, product: Value, addend: str, *, negated: bo
     kind = register_type(product.type)
     if negated:
         a = e.let(f"fneg {kind} {a}")
+    if kind == "half" and not half_precision.computes(e):
+        return half_precision.multiply_add(e, a, b, addend)
     name = e.module.declare(*_intrinsic(kind))
     return e.let(f"call {kind} @{name}({kind} {a}, {kind} {b}, {kind} {addend})")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import inf
 
 from adc.backend.lowering import sincos, vectormath
+from adc.backend.lowering.half_precision import from_double
 from adc.backend.lowering.integer_lowerings import (
     Lowering,
     divsi,
@@ -147,20 +148,9 @@ def _strong(compute: Lowering) -> Lowering:
 
 
 def _truncf(e: FunctionEmitter, op: Op, x: str) -> str:
-    """To half precision by way of single, rounded to odd, so that rounding a second time cannot go wrong: few
-    processors have an instruction for it."""
-    narrow = e.let
-    if op.operands[0].type != f64 or op.result.type != f16 or e.module.target.has("avx512fp16"):
-        return narrow(f"fptrunc {register_type(op.operands[0].type)} {x} to {_kind(op)}")
-    single = narrow(f"fptrunc double {x} to float")
-    back = narrow(f"fpext float {single} to double")
-    magnitudes = [narrow(f"and i64 {narrow(f'bitcast double {v} to i64')}, {2**63 - 1}") for v in (back, x)]
-    above = narrow(f"sext i1 {narrow('icmp ugt i64 {}, {}'.format(*magnitudes))} to i32")
-    inexact = narrow(f"zext i1 {narrow(f'fcmp one double {back}, {x}')} to i32")
-    down = narrow(f"add i32 {narrow(f'bitcast float {single} to i32')}, {above}")
-    odd = narrow(f"bitcast i32 {narrow(f'or i32 {down}, {inexact}')} to float")
-    exact = narrow(f"fcmp ueq double {back}, {x}")
-    return narrow(f"fptrunc float {narrow(f'select i1 {exact}, float {single}, float {odd}')} to half")
+    if op.operands[0].type == f64 and op.result.type == f16:
+        return from_double(e, x)
+    return e.let(f"fptrunc {register_type(op.operands[0].type)} {x} to {_kind(op)}")
 
 
 _LEAST_INT64, _BEYOND_INT64 = "0xC3E0000000000000", "0x43E0000000000000"

@@ -55,8 +55,7 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
     position = _position(frame, held, index)
     if isinstance(position, int):
         return held.items[position]
-    selected = _selected(held.items, position)
-    return selected or _chosen(frame, held.items, position, 0, len(held.items))
+    return _item(frame, held.items, position)
 
 
 def no_key(frame: Frame, key: object, items: dict[object, AbstractValue]) -> NoReturn:
@@ -158,12 +157,17 @@ def _pool(items: Sequence[AbstractValue]) -> Ref | None:
     return pools.pop() if len(pools) == 1 else None
 
 
-def _selected(items: Sequence[AbstractValue], at: Value) -> Scalar | Handle | None:
-    """Item number ``at`` of a few numbers, without branches: loops can be SIMD, and ranges of integers are seen."""
+def _item(frame: Frame, items: Sequence[AbstractValue], at: Value) -> AbstractValue:
+    """Item number ``at``."""
     pool = _pool(items)
     if pool is not None:
-        number = _selected([item.items[1] for item in items if isinstance(item, Handle)], at)
-        return None if number is None else Handle((pool, number), items[0].form)
+        handles = [item for item in items if isinstance(item, Handle)]
+        return handles[0].of((pool, _item(frame, [handle.items[1] for handle in handles], at)))
+    return _selected(items, at) or _chosen(frame, items, at, 0, len(items))
+
+
+def _selected(items: Sequence[AbstractValue], at: Value) -> Scalar | None:
+    """Item number ``at`` of a few numbers, without branches: loops can be SIMD, and ranges of integers are seen."""
     try:
         spec = reduce(join, map(describe, items))
     except Clash:  # objects, which are chosen as a condition chooses them
