@@ -406,7 +406,7 @@ def in_recursion(u: Array, n: int) -> Any:
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        (item_stored_to, "cannot store into this array: it is an item of a list"),
+        (item_stored_to, "cannot store into this array: it is in a list whose length depends on the run"),
         (several_shapes, "must all have one shape; for rows of several lengths extend a list of numbers"),
         (in_recursion, "not supported in a function that calls itself"),
         (the_callers, "a list of arrays that was passed to the function cannot change its length"),

@@ -49,7 +49,7 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   %zero = arith.constant 0.0 : f64
   %c-1 = arith.constant -1 : index
   %c0_i64 = arith.constant 0 : i64
-  %c37 = arith.constant 37 : index
+  %c45 = arith.constant 45 : index
   %c-1_i64 = arith.constant -1 : i64
   %c2 = arith.constant 2 : index
   %c2_i64 = arith.constant 2 : i64
@@ -88,6 +88,14 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   %c34 = arith.constant 34 : index
   %c35 = arith.constant 35 : index
   %c36 = arith.constant 36 : index
+  %c37 = arith.constant 37 : index
+  %c38 = arith.constant 38 : index
+  %c39 = arith.constant 39 : index
+  %c40 = arith.constant 40 : index
+  %c41 = arith.constant 41 : index
+  %c42 = arith.constant 42 : index
+  %c43 = arith.constant 43 : index
+  %c44 = arith.constant 44 : index
   %n = memref.dim %u, 0 : memref<?x?xf64>
   %m = memref.dim %u, 1 : memref<?x?xf64>
   %last = arith.addi %n, %c-1 : index
@@ -103,7 +111,7 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   %9 = arith.maxsi %7, %c1 : index
   %10 = arith.minsi %last, %8 : index
   scf.for %t = %c0 to %steps step %c1 {
-    %11 = memref.alloc(%c37) : memref<?xi64>
+    %11 = memref.alloc(%c45) : memref<?xi64>
     memref.store %c0_i64, %11[%c0] : memref<?xi64>
     memref.store %c-1_i64, %11[%c1] : memref<?xi64>
     memref.store %c2_i64, %11[%c2] : memref<?xi64>
@@ -112,35 +120,43 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
     memref.store %0, %11[%c5] : memref<?xi64>
     memref.store %c1_i64, %11[%c6] : memref<?xi64>
     memref.store %c0_i64, %11[%c7] : memref<?xi64>
-    memref.store %c1_i64, %11[%c8] : memref<?xi64>
-    memref.store %5, %11[%c9] : memref<?xi64>
-    memref.store %c1_i64, %11[%c10] : memref<?xi64>
+    memref.store %c0_i64, %11[%c8] : memref<?xi64>
+    memref.store %c1_i64, %11[%c9] : memref<?xi64>
+    memref.store %5, %11[%c10] : memref<?xi64>
     memref.store %c1_i64, %11[%c11] : memref<?xi64>
-    memref.store %c-1_i64, %11[%c12] : memref<?xi64>
-    memref.store %6, %11[%c13] : memref<?xi64>
-    memref.store %c1_i64, %11[%c14] : memref<?xi64>
-    memref.store %c0_i64, %11[%c15] : memref<?xi64>
-    memref.store %c0_i64, %11[%c16] : memref<?xi64>
-    memref.store %6, %11[%c17] : memref<?xi64>
-    memref.store %c1_i64, %11[%c18] : memref<?xi64>
+    memref.store %c1_i64, %11[%c12] : memref<?xi64>
+    memref.store %c0_i64, %11[%c13] : memref<?xi64>
+    memref.store %c-1_i64, %11[%c14] : memref<?xi64>
+    memref.store %6, %11[%c15] : memref<?xi64>
+    memref.store %c1_i64, %11[%c16] : memref<?xi64>
+    memref.store %c0_i64, %11[%c17] : memref<?xi64>
+    memref.store %c0_i64, %11[%c18] : memref<?xi64>
     memref.store %c0_i64, %11[%c19] : memref<?xi64>
-    memref.store %c0_i64, %11[%c20] : memref<?xi64>
-    memref.store %c0_i64, %11[%c21] : memref<?xi64>
-    memref.store %0, %11[%c22] : memref<?xi64>
-    memref.store %c1_i64, %11[%c23] : memref<?xi64>
+    memref.store %6, %11[%c20] : memref<?xi64>
+    memref.store %c1_i64, %11[%c21] : memref<?xi64>
+    memref.store %c0_i64, %11[%c22] : memref<?xi64>
+    memref.store %c0_i64, %11[%c23] : memref<?xi64>
     memref.store %c0_i64, %11[%c24] : memref<?xi64>
-    memref.store %c1_i64, %11[%c25] : memref<?xi64>
-    memref.store %5, %11[%c26] : memref<?xi64>
+    memref.store %c0_i64, %11[%c25] : memref<?xi64>
+    memref.store %0, %11[%c26] : memref<?xi64>
     memref.store %c1_i64, %11[%c27] : memref<?xi64>
-    memref.store %c-1_i64, %11[%c28] : memref<?xi64>
-    memref.store %c-1_i64, %11[%c29] : memref<?xi64>
-    memref.store %6, %11[%c30] : memref<?xi64>
-    memref.store %c1_i64, %11[%c31] : memref<?xi64>
-    memref.store %c0_i64, %11[%c32] : memref<?xi64>
-    memref.store %c0_i64, %11[%c33] : memref<?xi64>
-    memref.store %6, %11[%c34] : memref<?xi64>
-    memref.store %c1_i64, %11[%c35] : memref<?xi64>
-    memref.store %c0_i64, %11[%c36] : memref<?xi64>
+    memref.store %c0_i64, %11[%c28] : memref<?xi64>
+    memref.store %c0_i64, %11[%c29] : memref<?xi64>
+    memref.store %c1_i64, %11[%c30] : memref<?xi64>
+    memref.store %5, %11[%c31] : memref<?xi64>
+    memref.store %c1_i64, %11[%c32] : memref<?xi64>
+    memref.store %c-1_i64, %11[%c33] : memref<?xi64>
+    memref.store %c0_i64, %11[%c34] : memref<?xi64>
+    memref.store %c-1_i64, %11[%c35] : memref<?xi64>
+    memref.store %6, %11[%c36] : memref<?xi64>
+    memref.store %c1_i64, %11[%c37] : memref<?xi64>
+    memref.store %c0_i64, %11[%c38] : memref<?xi64>
+    memref.store %c0_i64, %11[%c39] : memref<?xi64>
+    memref.store %c0_i64, %11[%c40] : memref<?xi64>
+    memref.store %6, %11[%c41] : memref<?xi64>
+    memref.store %c1_i64, %11[%c42] : memref<?xi64>
+    memref.store %c0_i64, %11[%c43] : memref<?xi64>
+    memref.store %c0_i64, %11[%c44] : memref<?xi64>
     %12 = func.call @fetch(%u, %11) : (memref<?x?xf64>, memref<?xi64>) -> i64
     %13 = arith.cmpi eq, %12, %c0_i64 : i64
     adc.assert %13, %12 {error = "Exception", message = ["{int!k}"]} : i1, i64
@@ -170,7 +186,7 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
     scf.yield
   }
   %16 = memref.alloc(%n) : memref<?xf64>
-  %17 = memref.alloc(%c20) : memref<?xi64>
+  %17 = memref.alloc(%c24) : memref<?xi64>
   memref.store %c0_i64, %17[%c0] : memref<?xi64>
   memref.store %c-1_i64, %17[%c1] : memref<?xi64>
   memref.store %c1_i64, %17[%c2] : memref<?xi64>
@@ -180,18 +196,22 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   memref.store %c1_i64, %17[%c6] : memref<?xi64>
   memref.store %c0_i64, %17[%c7] : memref<?xi64>
   memref.store %c0_i64, %17[%c8] : memref<?xi64>
-  memref.store %0, %17[%c9] : memref<?xi64>
-  memref.store %c1_i64, %17[%c10] : memref<?xi64>
-  memref.store %c0_i64, %17[%c11] : memref<?xi64>
-  memref.store %c-1_i64, %17[%c12] : memref<?xi64>
+  memref.store %c0_i64, %17[%c9] : memref<?xi64>
+  memref.store %0, %17[%c10] : memref<?xi64>
+  memref.store %c1_i64, %17[%c11] : memref<?xi64>
+  memref.store %c0_i64, %17[%c12] : memref<?xi64>
+  memref.store %c0_i64, %17[%c13] : memref<?xi64>
+  memref.store %c-1_i64, %17[%c14] : memref<?xi64>
   %18 = arith.index_cast %m : index to i64
-  memref.store %18, %17[%c13] : memref<?xi64>
-  memref.store %c1_i64, %17[%c14] : memref<?xi64>
-  memref.store %c0_i64, %17[%c15] : memref<?xi64>
-  memref.store %c0_i64, %17[%c16] : memref<?xi64>
-  memref.store %18, %17[%c17] : memref<?xi64>
-  memref.store %c1_i64, %17[%c18] : memref<?xi64>
+  memref.store %18, %17[%c15] : memref<?xi64>
+  memref.store %c1_i64, %17[%c16] : memref<?xi64>
+  memref.store %c0_i64, %17[%c17] : memref<?xi64>
+  memref.store %c0_i64, %17[%c18] : memref<?xi64>
   memref.store %c0_i64, %17[%c19] : memref<?xi64>
+  memref.store %18, %17[%c20] : memref<?xi64>
+  memref.store %c1_i64, %17[%c21] : memref<?xi64>
+  memref.store %c0_i64, %17[%c22] : memref<?xi64>
+  memref.store %c0_i64, %17[%c23] : memref<?xi64>
   %19 = func.call @fetch(%u, %17) : (memref<?x?xf64>, memref<?xi64>) -> i64
   %20 = arith.cmpi eq, %19, %c0_i64 : i64
   adc.assert %20, %19 {error = "Exception", message = ["{int!k}"]} : i1, i64
@@ -214,7 +234,7 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   %29 = func.call @wrote_1(%16) : (memref<?xf64>) -> i64
   %30 = arith.cmpi eq, %29, %c0_i64 : i64
   adc.assert %30, %29 {error = "Exception", message = ["{int!k}"]} : i1, i64
-  %31 = memref.alloc(%c11) : memref<?xi64>
+  %31 = memref.alloc(%c13) : memref<?xi64>
   memref.store %c1_i64, %31[%c0] : memref<?xi64>
   memref.store %c1_i64, %31[%c1] : memref<?xi64>
   memref.store %c0_i64, %31[%c2] : memref<?xi64>
@@ -223,9 +243,11 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   memref.store %c1_i64, %31[%c5] : memref<?xi64>
   memref.store %c0_i64, %31[%c6] : memref<?xi64>
   memref.store %c0_i64, %31[%c7] : memref<?xi64>
-  memref.store %0, %31[%c8] : memref<?xi64>
-  memref.store %c1_i64, %31[%c9] : memref<?xi64>
-  memref.store %c0_i64, %31[%c10] : memref<?xi64>
+  memref.store %c0_i64, %31[%c8] : memref<?xi64>
+  memref.store %0, %31[%c9] : memref<?xi64>
+  memref.store %c1_i64, %31[%c10] : memref<?xi64>
+  memref.store %c0_i64, %31[%c11] : memref<?xi64>
+  memref.store %c0_i64, %31[%c12] : memref<?xi64>
   %32 = func.call @fetch_1(%16, %31) : (memref<?xf64>, memref<?xi64>) -> i64
   %33 = arith.cmpi eq, %32, %c0_i64 : i64
   adc.assert %33, %32 {error = "Exception", message = ["{int!k}"]} : i1, i64
