@@ -7,7 +7,7 @@ a gradient it leaves the caller's arrays as they were: it works on copies of tho
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -257,8 +257,13 @@ class _Code:
         module, tangent = staged.tangent(
             traced, sorted(pattern.wrt), sorted(pattern.final), Dependences() if pattern.words else Derivatives()
         )
-        self.arguments, self.results = tangent.arguments, tangent.results
         func = module.funcs[tangent.name]
+        pairs = _pairs(traced) if not pattern.words else frozenset[int]()
+        real = not pairs and not any(is_pairs(leaf.abstract) for leaf in traced.leaves)
+        plain = spec.is_plain and real and not pattern.final and not pattern.words
+        self.arguments, self.results = tangent.arguments, tangent.results
+        if plain:
+            self.arguments = _with_unused(func, self.arguments, given)
         count = len(func.result_types) - len(self.results)
         self.value = pattern.value or not _follows(traced, self.results)
         if not self.value:
@@ -272,7 +277,6 @@ class _Code:
         guards = binding.guard_params(spec.abstracts, spec.traced)
         leaves = binding.leaf_params(spec.names, traced, read_only=False)
         params = [_param(func.args[own + n].type, len(spec.names) + n) for n in range(len(self.arguments))]
-        pairs = _pairs(traced) if not pattern.words else frozenset[int]()
         outputs: tuple[Output, ...] = (
             binding.effects_output(traced) if self.value else StaticOut(None),
             TupleOut(tuple(Out(count + n, pairs=k in pairs) for n, k in enumerate(self.results))),
@@ -292,16 +296,26 @@ class _Code:
         reached = reachable(module, [func.name])
         self.floats_decide = any(_decides(op) for name in reached for op in module.funcs[name].walk())
         signatures = [signature]
-        real = not pairs and not any(is_pairs(leaf.abstract) for leaf in traced.leaves)
-        plain = spec.is_plain and real and not pattern.final and not pattern.words
-        if plain and given and tuple(given) == self.arguments:
-            tangents = {binding.leaf_path(spec.names, traced.leaves[k]): d.given for k, d in given.items()}
+        if plain and given and given.keys() == set(self.arguments):
+            tangents = {binding.leaf_path(spec.names, traced.leaves[k]): given[k].given for k in self.arguments}
             called = direct(signature, spec.abstracts, tangents, traced.result, self.results, with_value=pattern.value)
             signatures += [called] if called is not None else []
         refuse = functools.partial(_refuse_arguments, spec.subject.name)
         made = compile_functions(staged, module, signatures, refuse)
         self.kernel: Builtin = made[0]
         self.direct: Builtin | None = made[1] if len(made) > 1 else None
+
+
+def _with_unused(func: Func, used: Sequence[int], given: Iterable[int]) -> tuple[int, ...]:
+    """The arguments whose tangents ``func`` takes, those included that are given and that it has no use for: then calls
+    need no Python in between."""
+    from adc.passes.differentiation.forward_sweep import TANGENT
+
+    unused = [k for k in given if k not in used]
+    for k in unused:
+        func.body.add_arg(func.args[k].type, f"{func.args[k].hint}_unused")
+        func.arg_attrs.append({TANGENT: k})
+    return (*used, *unused)
 
 
 def _pairs(traced: Traced) -> frozenset[int]:

@@ -23,6 +23,11 @@ def weighted(x: Any, y: Any) -> Any:
 
 
 @jit_grad
+def product(x: Any, y: Any, z: Any) -> Any:
+    return np.sum(x * y * z)
+
+
+@jit_grad
 def parts(x: Any, scale: Any, pair: Any) -> Any:
     return x * scale, pair[0] + pair[1][0] * scale, 3, 1.5, len(x)
 
@@ -51,6 +56,8 @@ PAIR = (np.array([1.0, 2.0]), (np.array([3.0, 4.0]), "name"))
         (weighted, (X, Y), (None, V)),
         (weighted.grad, (X, Y), (V, None)),
         (weighted.value_and_grad, (X, Y), (V, V)),
+        (product.grad, (X, Y, V), (Y, X, V)),  # the gradient does not depend on x
+        (product.grad, (X, Y, V), (Y, X, None)),
         (parts, (X, 2.0, PAIR), (V, 1.0, (PAIR[0], (PAIR[0], None)))),
         (parts, (X, 2.0, PAIR), (None, 1.0, None)),
         (parts, (X, 2.0, PAIR), (V, np.float64(1.5), (None, (PAIR[0], None)))),
