@@ -69,6 +69,7 @@ class Callee:
     rematerialised: bool = False
     function: Any = None  # a Python function, that may be changed
     catching: tuple[type[Exception], ...] | None = None  # exceptions that it hands to its caller beside the result
+    keeps: bool = False  # whether objects that it makes, of which the run chooses, leave it in pools
 
     @staticmethod
     def of(fn: types.FunctionType, loc: Loc) -> Callee:
@@ -109,6 +110,10 @@ class Callee:
     def handing_on(self, classes: tuple[type[Exception], ...]) -> Callee:
         """The same function, called where handlers take exceptions of ``classes``."""
         return replace(self, identity=("handing on", classes, self.identity), catching=classes)
+
+    def keeping(self) -> Callee:
+        """The same function, called where the objects that it makes go to pools: it has told apart which is which."""
+        return replace(self, identity=("keeping", self.identity), keeps=True)
 
     def default(self, frame: Frame, name: str) -> AbstractValue:
         """The default of a parameter; numbers are known, arrays are captured."""

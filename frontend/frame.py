@@ -81,6 +81,10 @@ class Pools:
     sites: set[tuple[Loc, type]] = field(default_factory=set)
     rows: dict[type, abstract.Abstract] = field(default_factory=dict)
 
+    def has_site(self, loc: Loc) -> bool:
+        """Whether objects that the expression there makes, by itself or by a call, are kept in pools."""
+        return any(site == loc for site, _ in self.sites)
+
 
 class NeedsPool(Exception):
     """The function of ``frame`` has to be traced again: more of its objects are kept in pools. ``given``: that of which
@@ -247,7 +251,9 @@ class Frame(Scope):
 
     def want_pool(self, ref: Ref) -> None:
         """Have an object, and all that it may be, kept in a pool from where they are made on, if that is in the
-        program."""
+        program. Of a list there is no pool."""
+        if ref.kind != "object":
+            return
         either = [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
         if any(r.protected or (r.caller and self.entry) for r in either):
             return

@@ -137,6 +137,8 @@ class Tracer:
         hands_on = bool(frame.catching) and callee.ruled is None and not by_itself(callee)
         if hands_on and callee.identity is not self.entry:
             callee = callee.handing_on(frame.catching)
+        if frame.pools.has_site(current_loc()) and callee.ruled is None and callee.identity is not self.entry:
+            callee = callee if by_itself(callee) else callee.keeping()
         while True:
             constants = self.constants.setdefault(callee.identity, set())
             numbers: dict[str, int] = {}
@@ -260,7 +262,7 @@ class Tracer:
             frame.capture(c)
         self._attempts[key] = _Attempt(name, tuple(a.type for a in func.args), roots)
         try:
-            left: AbstractValue = heap.outcome(frame, self.run(callee, frame))
+            left: AbstractValue = heap.outcome(frame, self.run(callee, frame), keeps=callee.keeps)
         except Undetermined:
             if before.result is None:
                 del self.module.funcs[name]

@@ -41,7 +41,10 @@ def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | N
     if a is b:
         return Static(True)
     if isinstance(a, Handle) and isinstance(b, Handle) and records.generated(frame, a, "__eq__") is None:
-        return same_object(a, b)
+        return same_object(frame, a, b)
+    own = isinstance(a, Ref) and a.kind == "object" and records.generated(frame, a, "__eq__") is None
+    if own and heap.may_be_one(frame, a, b):
+        frame.want_pool(a)  # type: ignore[arg-type]
     if rows.grows(frame, a) or rows.grows(frame, b):
         if not (is_list(a) and is_list(b)):
             return Static(False)
@@ -68,8 +71,15 @@ def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | N
     return Static(result) if isinstance(result, bool) else Scalar(result, i1)
 
 
-def same_object(a: Handle, b: Handle) -> AbstractValue:
+def same_object(frame: Frame, a: Handle, b: Handle) -> AbstractValue:
     """``a is b`` of two objects in pools."""
+    if heap.may_be_one(frame, a.pool, b.pool):
+        raise refuse(
+            current_loc(),
+            "whether these are one object is not known when the function is compiled",
+            "make all objects that are compared in one function",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
     if a.pool is not b.pool:
         return Static(False)
     return Scalar(ops.cmpi(a.number, b.number, predicate="eq"), i1)

@@ -104,10 +104,9 @@ def options(raised: AbstractValue) -> list[tuple[int, Thrown]]:
 def again(frame: Frame, raised: AbstractValue) -> None:
     """Raise an exception that was handled once more."""
     found = options(raised)
-    if all(handled(frame, one.cls) for _, one in found):
-        frame.env[RAISED] = raised
-        return
     for k, one in found:
+        if handled(frame, one.cls):
+            continue
         if one.shows:
             raise refuse(
                 current_loc(),
@@ -120,7 +119,10 @@ def again(frame: Frame, raised: AbstractValue) -> None:
             other = ops.cmpi(raised.position, const_index(k), predicate="ne")
         name = class_name(one.cls)
         build(ops.assert_, [other], {"error": name, "message": one.message})
-    frame.env[NEVER] = NONE
+    if any(handled(frame, one.cls) for _, one in found):
+        frame.env[RAISED] = raised  # one of those that are handled: the others have left
+    else:
+        frame.env[NEVER] = NONE
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def _compared(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractV
         if _is_flag(left, right) or _is_flag(right, left):
             return arrays.operate(frame, "==" if isinstance(op, ast.Is) else "!=", left, right)
         if isinstance(left, Handle) and isinstance(right, Handle):
-            found = equality.same_object(left, right)
+            found = equality.same_object(frame, left, right)
             return found if isinstance(op, ast.Is) else arrays.operate(frame, "==", found, Static(False))
         same = _identity(frame, left, right, node)
         return Static(same == isinstance(op, ast.Is))
@@ -113,6 +113,7 @@ def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast
             kind=kinds.UNSUPPORTED_OPERAND,
         )
     if heap.may_be_one(frame, left, right):
+        frame.want_pool(left)  # type: ignore[arg-type]
         raise refuse(
             frame.loc(node),
             "whether these are one object is not known when the function is compiled",

@@ -260,7 +260,8 @@ def check_unshared(
     if outside is not None:
         raise not_made_here(outside)
     others = [value for value in variables.values() if value is not owner] if inside else []
-    if any(ref in inside for value in others for ref in heap.refs_of(value)):
+    either = {ref.key for ref in inside}.union(*(frame.heap.kin.get(ref.key, ()) for ref in inside))
+    if any(ref.key in either for value in others for ref in heap.refs_of(value)):
         raise refuse(
             current_loc(),
             f"{describe_type(item)}, which has a name, cannot become an item of a list of run-time length",

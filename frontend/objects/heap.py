@@ -211,8 +211,11 @@ def unpack(frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool 
     return v
 
 
-def outcome(frame: Frame, result: AbstractValue) -> Tuple:
-    """What a function leaves: its result and, for each of the caller's objects, what that holds now; packed."""
+def outcome(frame: Frame, result: AbstractValue, *, keeps: bool = False) -> Tuple:
+    """What a function leaves: its result and, for each of the caller's objects, what that holds now; packed.
+
+    ``keeps``: the caller keeps the objects in pools, so those that may be one have to be in one here.
+    """
     given = frame.heap.given
     numbers = {ref.key: n for n, (ref, _) in enumerate(given)}
     found = [result]
@@ -223,7 +226,11 @@ def outcome(frame: Frame, result: AbstractValue) -> Tuple:
         else:
             items = [UNCHANGED if _item(before, now.form, k) is item else item for k, item in enumerate(now.items)]
             found.append(now.of(items))
-    return Tuple(tuple(pack(frame, found, numbers)))
+    left = Tuple(tuple(pack(frame, found, numbers)))
+    for key in [*numbers][len(given) :] if keeps else ():
+        if frame.heap.refs[key].kind == "object" and not frame.heap.kin.get(key, set()).isdisjoint(numbers):
+            frame.want_pool(frame.heap.refs[key])
+    return left
 
 
 def check_result(frame: Frame, result: AbstractValue) -> None:

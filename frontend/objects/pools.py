@@ -79,6 +79,13 @@ def _moved(frame: Frame, v: AbstractValue, made: dict[str, AbstractValue | None]
                 kind=kinds.TYPE_DIFFERS,
             )
         return known
+    if frame.heap.kin.get(v.key):
+        raise refuse(
+            current_loc(),
+            f"this call gives one {v.cls.__name__} under several names, and which one depends on the run",
+            "make the objects where they are used, or give back the number of the chosen one",
+            kind=kinds.NOT_CONSTANT,
+        )
     made[v.key] = None
     held = heap.contents(frame, v)
     items = tuple(_moved(frame, item, made) for item in held.items)

@@ -142,6 +142,62 @@ def least_by_a_key(x):
     return sum((k + 1) * c.mass * c.at for k, c in enumerate(cells)) + rest[0].mass
 
 
+def chosen_of_new(v):
+    a, b = Cell(1.0), Cell(v)
+    return (a if v > 0 else b), a, b
+
+
+def chosen_in_a_call(x):
+    best, a, b = chosen_of_new(x[0])
+    best.mass = x[1]
+    a.mass += 1
+    return a.mass + 10 * b.mass + best.mass
+
+
+def chosen_in_a_call_of_a_call(x):
+    def again(v):
+        return Pair(*chosen_of_new(v)[1:]), chosen_of_new(v)
+
+    pair, (best, a, b) = again(x[0])
+    best.mass = x[1]
+    a.mass += 1
+    pair.choose()
+    pair.best.mass += x[2]
+    return a.mass + 10 * b.mass + best.mass + 100 * pair.a.mass + 1000 * pair.b.mass
+
+
+def in_an_attribute_that_a_call_chose(x):
+    def made(v):
+        pair = Pair(Cell(1.0), Cell(v))
+        pair.choose()
+        return pair
+
+    pair = made(x[0])
+    pair.best.mass = x[1]
+    pair.a.mass += 1
+    return pair.a.mass + 10 * pair.b.mass + pair.best.mass
+
+
+def given_and_new(x):
+    def some(cell, v):
+        other = Cell(3.0)
+        return (cell if v > 0 else other), other
+
+    a = Cell(1.0)
+    c, b = some(a, x[0])
+    c.mass += x[1]
+    a.at += c.mass
+    b.mass += a.at * 2
+    return a.mass + b.mass * 3 + c.mass + a.at
+
+
+def identity(x):
+    a, b = Cell(1.0), Cell(2.0)
+    c = a if x[0] > 0 else b
+    y = (x[1] if c is a else x[2]) + (x[3] if c is not b else 2 * x[4])
+    return y * (x[3] if c in [b] else x[4]) + (1.0 if c == a else 2.0)
+
+
 PROGRAMS = (
     item_in_a_variable,
     grid,
@@ -154,6 +210,11 @@ PROGRAMS = (
     passed_with_what_it_may_be,
     attribute,
     least_by_a_key,
+    chosen_in_a_call,
+    chosen_in_a_call_of_a_call,
+    in_an_attribute_that_a_call_chose,
+    given_and_new,
+    identity,
 )
 
 
@@ -175,3 +236,52 @@ def test_lists_are_not_mixed_up():
 
     with pytest.raises(CompileError, match="under another name"):
         jit_grad(f)(X)
+
+
+def first_of_its_own(v):
+    cells = []
+    for k in range(3):
+        if k > v - 5:
+            cells.append(Cell(v + k))
+    return cells[0]
+
+
+def test_objects_that_two_calls_made_are_not_told_apart_in_silence():
+    def f(x):
+        a, b = first_of_its_own(x[0]), first_of_its_own(x[1])
+        c = a if x[2] > 0 else b
+        return x[3] if c is a else x[4]
+
+    with pytest.raises(CompileError, match="whether these are one object"):
+        jit_grad(f)(X)
+
+
+def test_an_object_of_a_call_beside_none_is_refused():
+    def f(x):
+        last = None
+        for v in x:
+            if v > 0:
+                last = first_of_its_own(v)
+        return last.at
+
+    with pytest.raises(CompileError):
+        jit_grad(f)(X)
+
+
+def test_a_list_chosen_for_an_object_is_not_copied_while_it_has_names():
+    def f(x):
+        a, b, kept = [1.0, 2.0], [x[0], 3.0], []
+        for v in x:
+            if v > 0:
+                kept.append(Kept([v, 1.0]))
+        kept.append(Kept(a if x[0] > 0 else b))
+        a[0] = 5.0
+        return sum(k.items[0] for k in kept) * x[1]
+
+    with pytest.raises(CompileError, match="has a name"):
+        jit_grad(f)(X)
+
+
+class Kept:
+    def __init__(self, items):
+        self.items = items

@@ -202,7 +202,33 @@ def handling_itself(x, n):
         return 3 * x
 
 
+class Account:
+    def __init__(self):
+        self.total = 0.0
+
+    def close(self):
+        self.total += 10.0
+
+
+def finally_that_calls(x, n):
+    """Of what the inner ``try`` may raise, the outer one handles a part."""
+    account = Account()
+    try:
+        account.total = 1.0
+        try:
+            account.total += inner(x, n)
+            if n > 0:
+                raise ValueError("no")
+            account.total *= 3
+        finally:
+            account.close()
+    except ValueError:
+        account.total += 7 * x
+    return account.total
+
+
 CASES = [
+    (finally_that_calls, (0, 1, -1)),
     (called, (0, 3, 4)),
     (all_parts, (0, 2, 6)),
     (nested, (-1, 2, 6)),
@@ -304,7 +330,7 @@ def at_last(x, n):
     return y[0]
 
 
-@pytest.mark.parametrize("function", [passed_on, again, another])
+@pytest.mark.parametrize("function", [passed_on, again, another, finally_that_calls])
 def test_what_is_not_handled_is_raised(function):
     compiled = jit_grad(function)
     for n in (1, 4, -1):
