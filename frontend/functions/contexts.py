@@ -114,7 +114,7 @@ def _check_exit(function: Callable[..., Any]) -> None:
     node = Callee.of(inspect.unwrap(function), current_loc()).source.node
     a = node.args
     own = [p.arg for p in (*a.posonlyargs, *a.args)][1:] + [p.arg for p in (a.vararg, a.kwarg) if p is not None]
-    body = node.body if isinstance(node.body, list) else [node.body]
+    body = node.body if isinstance(node.body, list) else [ast.Return(node.body)]
     for n in (n for s in body for n in ast.walk(s)):
         if isinstance(n, ast.Name) and n.id in own:
             message = f"an __exit__ that looks at the exception ('{n.id}') is not supported"
