@@ -69,7 +69,7 @@ class Tuple(Abstract):
     def __str__(self) -> str:
         if self.form.again:
             return f"the same {self.form}"
-        if self.form.kind == "function":
+        if self.form.kind in ("function", "handle"):
             return str(self.form)
         if self.form.kind == "text":
             return "str"

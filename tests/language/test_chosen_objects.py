@@ -268,6 +268,23 @@ def test_an_object_of_a_call_beside_none_is_refused():
         jit_grad(f)(X)
 
 
+def test_a_function_that_calls_itself_and_chooses_of_what_it_makes_is_refused():
+    def f(x):
+        def go(k):
+            a, b = Cell(x[k]), Cell(1.0)
+            if k == 4:
+                return (a if x[k] > 0 else b), a
+            best, c = go(k + 1)
+            best.mass += x[k]
+            c.mass += 1
+            return (best if x[k] > 0 else a), c
+
+        return go(0)[0].mass
+
+    with pytest.raises(CompileError, match="in one case"):
+        jit_grad(f)(X)
+
+
 def test_a_list_chosen_for_an_object_is_not_copied_while_it_has_names():
     def f(x):
         a, b, kept = [1.0, 2.0], [x[0], 3.0], []
