@@ -162,7 +162,7 @@ def call_plain(
         return making.generated(frame, callee.value.cls, args, kwargs)
     if making.is_class(callee.value):
         return making.construct(frame, callee.value, args, kwargs)
-    folded = constant_call(callee.value, args, kwargs)
+    folded = constant_call(frame, callee.value, args, kwargs)
     if folded is not None:
         return folded
     if derivatives.is_jvp(callee.value):
@@ -330,11 +330,15 @@ def _outside_only(shown: str, instead: str = "") -> Exception:
 
 
 def constant_call(
-    function: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+    frame: Frame, function: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
 ) -> AbstractValue | None:
     """A method of a string, an enum class called, and the like, of what is known: computed now."""
     owner = getattr(function, "__self__", None)
     simple = isinstance(owner, str) and isinstance(function, types.BuiltinMethodType)
+    if simple and function.__name__ == "join" and len(args) == 1:
+        items = sequences.known_items(frame, args[0])
+        args = args if items is None else [Tuple(tuple(items))]
+    simple = simple or function is ord or function is chr
     if not simple and not (isinstance(function, type) and issubclass(function, enum.Enum | str)):
         return None
     values = [_known(a) for a in args]

@@ -344,6 +344,8 @@ def looked_at(x, mode):
         total += s.x * 2.0
     if mode is Mode.SQUARE or mode.value.upper().startswith("SQ"):
         total += x * x
+    if "-".join([mode.value.upper(), "b"]).endswith("-b") and chr(ord("a") + len(" ".join("bc".split()))) == "b":
+        total += 2.5 * x
     if s == State(x) and p == (x, 2.0) and [x] == [x] and {"k": x} == d and s is not State(x):
         total += 3.0 * x
     if 2.0 in p and x in [1.0, x] and "k" in d:
