@@ -14,7 +14,7 @@ from adc.frontend.data import dims
 from adc.frontend.data.callables import Closure, Scope
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.roots import Root, Roots
-from adc.frontend.data.values import AbstractValue, Ref, Scalar, array
+from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, array
 from adc.frontend.elements import from_element
 from adc.frontend.looks import Looks
 from adc.frontend.syntax.liveness import Liveness
@@ -54,6 +54,10 @@ class Heap:
     pools: dict[type, Ref] = field(default_factory=dict)  # for the objects of each class; see ``objects.pools``
 
 
+Part = tuple[type, str, int]
+"""An array that each object of a class in a pool has: the class, the attribute, and its number in it."""
+
+
 @dataclass(frozen=True)
 class Held:
     """An array that ``op`` copied into a list; ``moved``: within it, or from the list that it was."""
@@ -61,6 +65,26 @@ class Held:
     op: Op
     moved: bool
     loc: Loc
+
+
+@dataclass(eq=False)
+class ArraysOfObjects:
+    """What a frame does with arrays that objects in pools have; see ``objects.owned``."""
+
+    given: list[tuple[Held, Part, Array | None]] = field(default_factory=list)  # None: surely somebody else's
+    read: list[tuple[Op, Part, Array]] = field(default_factory=list)  # and the copy that was read
+    changed: list[tuple[Op, Part, Loc]] = field(default_factory=list)  # in place; ``op``: the last of the change
+
+
+@dataclass(eq=False)
+class ArraysOfPrograms:
+    """The same of all functions that have been traced: where arrays are changed in place, where one may have another
+    name, and what is changed by which function."""
+
+    changed: dict[Part, Loc] = field(default_factory=dict)
+    shared: dict[Part, Loc] = field(default_factory=dict)
+    by_function: dict[str, set[Part]] = field(default_factory=dict)
+    circular: Loc | None = None  # where functions call each other in a circle
 
 
 @dataclass(frozen=True)
@@ -116,6 +140,7 @@ class Tracer(Protocol):
     looks: Looks  # what compiled code depends on that is outside
     called: tuple[Op, Roots] | None  # the last call of a function, and what of the caller's it writes to
     lapack: bool  # whether code may call LAPACK in this process
+    owned: ArraysOfPrograms
     deterministic: bool  # whether libraries are to have one thread
 
     def call(
@@ -187,6 +212,7 @@ class Frame(Scope):
     written: set[Root] = field(default_factory=set)
     snapshots: list[tuple[Value, Roots, str]] = field(default_factory=list)  # copies in the place of views; see there
     held: list[Held] = field(default_factory=list)  # arrays that were copied into lists; see ``objects.held``
+    owned: ArraysOfObjects = field(default_factory=ArraysOfObjects)
     stands: list[Stand] = field(default_factory=list)  # copies in the place of views that may be; see the same
     call_writes: dict[Op, list[Value]] = field(default_factory=dict)  # what of their operands calls write to
     argument_roots: dict[int, Root] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from adc.frontend.data.dims import argument_dim
 from adc.frontend.data.roots import NOWHERE, Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, NeedsConstant, NeedsPool, Pools, Undetermined, discard
+from adc.frontend.frame import ArraysOfPrograms, Frame, NeedsConstant, NeedsPool, Pools, Undetermined, discard
 from adc.frontend.functions import apart
 from adc.frontend.functions.apart import by_itself, of_no_tracer
 from adc.frontend.functions.declared import Library, Traced, general, unprotected
@@ -91,6 +91,7 @@ class Tracer:
     constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
     tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
     pools: dict[Key, Pools] = field(default_factory=dict)  # the objects of a function that are kept in pools
+    owned: ArraysOfPrograms = field(default_factory=ArraysOfPrograms)
     _attempts: dict[Key, _Attempt] = field(default_factory=dict)
     _parts: dict[Key, list[str]] = field(default_factory=dict)  # the functions that rules gave
     sources: dict[str, FunctionSource] = field(default_factory=dict)  # of the functions in IR, by their names
@@ -383,7 +384,7 @@ class Tracer:
 
 def _fresh(frame: Frame, fresh: dict[Root | None, Root], root: Root | None) -> Root:
     if root not in fresh:
-        fresh[root] = frame.new_root("result")
+        fresh[root] = frame.new_root("result", root.protected if root is not None else "")
     return fresh[root]
 
 

@@ -121,6 +121,12 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     return _of_class(frame, owner, name, found, where)
 
 
+def plain_field(frame: Frame, owner: AbstractValue, name: str) -> bool:
+    """Whether ``owner.name`` is a field of an instance, which no property hides."""
+    found, _ = _member(frame, class_of(owner), name)
+    return not isinstance(found, property) and name in names_of(frame, owner)
+
+
 def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
     found, where = _member(frame, class_of(owner), name)
     if found is not ABSENT:

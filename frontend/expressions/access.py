@@ -18,13 +18,18 @@ from adc.frontend.numeric import slices
 
 def attribute_reference(frame: Frame, node: ast.Attribute) -> AbstractValue:
     """``a.name``."""
-    owner = evaluate_owner(frame, node.value)
+    return attribute_of(frame, evaluate_owner(frame, node.value), node)
+
+
+def attribute_of(frame: Frame, owner: AbstractValue, node: ast.Attribute) -> AbstractValue:
+    """The same of an owner that has been evaluated."""
 
     def of(one: AbstractValue) -> AbstractValue:
         found = attribute(frame, one, node.attr)
         return found if isinstance(found, Stream) else arrays.settled(frame, found)
 
-    return options.split(frame, owner, of)
+    with frame.at(node):
+        return options.split(frame, owner, of)
 
 
 def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from adc.frontend.data.dims import NOT_ONE
 from adc.frontend.data.roots import grounded
 from adc.frontend.frame import Frame
-from adc.frontend.objects import held
+from adc.frontend.objects import held, owned
 from adc.ir.core import Func
 
 
@@ -17,6 +17,7 @@ def finish(frame: Frame) -> set[int]:
     if frame.abandoned:
         _drop_abandoned(frame.func)
     held.check(frame)
+    owned.check(frame)
     mutated: set[int] = set()
     written = grounded(frozenset(frame.written))
     for position, root in frame.argument_roots.items():

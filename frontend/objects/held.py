@@ -62,7 +62,7 @@ def _refuse_recursion(frame: Frame, alive: Iterable[Op]) -> None:
     funcs = frame.tracer.module.funcs
     for op in alive:
         callee = funcs.get(op.attrs["callee"]) if op.opdef is ops.call else None
-        if callee is not None and (callee is frame.func or not _is_finished(callee)):
+        if callee is not None and (callee is frame.func or not is_finished(callee)):
             what = "arrays in lists that grow" if frame.held else "reshapes and diagonals of what may be a window"
             raise refuse(
                 frame.held[0].loc if frame.held else frame.stands[0].op.loc,
@@ -72,7 +72,7 @@ def _refuse_recursion(frame: Frame, alive: Iterable[Op]) -> None:
             )
 
 
-def _is_finished(func: Func) -> bool:
+def is_finished(func: Func) -> bool:
     return bool(func.body.ops) and func.body.ops[-1].opdef is ops.return_
 
 
@@ -104,14 +104,14 @@ def _check_stand(aliasing: Aliasing, writes: Iterable[_Write], alive: Iterable[O
 
 def _may_read_after(write: Op, reader: Op, operand: Value, copy: Value) -> bool:
     """Whether the copy may be read when the write has been done, by an operation with this operand."""
-    first, second, block = _in_common(write, reader)
+    first, second, block = in_common(write, reader)
     if block.ops.index(second) > block.ops.index(first):
         return True
     if first is second and first.opdef is not ops.if_:
         return True
-    loop = _loop_around(block)
+    loop = loop_around(block)
     made = strip_views(copy).op
-    return loop is not None and not (made is not None and _is_within(made, loop) and strip_views(operand).op is made)
+    return loop is not None and not (made is not None and is_within(made, loop) and strip_views(operand).op is made)
 
 
 def copied_root(frame: Frame) -> Root:
@@ -181,15 +181,15 @@ def _check_leaving(body: Block, aliasing: Aliasing, one: Held) -> None:
 def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
     """Whether the write may come after the copy and to what was copied, given that it may be the same memory at some
     time."""
-    first, second, block = _in_common(copy, write.op)
+    first, second, block = in_common(copy, write.op)
     later = block.ops.index(second) > block.ops.index(first)
     if first is second and first.opdef is not ops.if_:
         later = True
-    loop = _loop_around(block)
+    loop = loop_around(block)
     if loop is None:
         return later
     made = strip_views(write.target).op
-    if made is None or made.opdef is not ops.alloc or not _is_within(made, loop):
+    if made is None or made.opdef is not ops.alloc or not is_within(made, loop):
         return True
     # Memory of this iteration, which no later one writes to.
     source = strip_views(copied)
@@ -199,7 +199,7 @@ def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
     return around is None or block.ops.index(around) < block.ops.index(first)
 
 
-def _in_common(a: Op, b: Op) -> tuple[Op, Op, Block]:
+def in_common(a: Op, b: Op) -> tuple[Op, Op, Block]:
     """The innermost block that has both in it, and the operations of it in which they are."""
     blocks = {block: op for op, block in _ancestors(a)}
     for op, block in _ancestors(b):
@@ -221,7 +221,7 @@ def _ancestor_in(op: Op, block: Block) -> Op | None:
     return next((at for at, inside in _ancestors(op) if inside is block), None)
 
 
-def _loop_around(block: Block) -> Op | None:
+def loop_around(block: Block) -> Op | None:
     at = block.parent_op
     while at is not None:
         if not at.opdef.traits.isdisjoint({Trait.LOOP, Trait.COUNTED}):
@@ -230,5 +230,5 @@ def _loop_around(block: Block) -> Op | None:
     return None
 
 
-def _is_within(op: Op, loop: Op) -> bool:
+def is_within(op: Op, loop: Op) -> bool:
     return any(at is loop for at, _ in _ancestors(op)[1:])

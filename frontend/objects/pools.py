@@ -11,14 +11,17 @@ of a function begin empty at its head; a callee uses those of the objects that i
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adc.frontend import abstract
 from adc.frontend.data.compounds import Contents, Handle, Record
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Compound, Ref, Scalar, Unbound
+from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame, NeedsPool
-from adc.frontend.objects import columns, growing, heap, rows
+from adc.frontend.numeric.views import row as row_of_array
+from adc.frontend.objects import columns, growing, heap, owned, rows
 from adc.frontend.objects.merge import Clash, join
 from adc.ir import kinds
 from adc.ir.arith import const_index
@@ -124,8 +127,11 @@ def _appended(frame: Frame, v: Ref, record: Record) -> Handle:
     now = heap.contents(frame, pool)
     if not _same_fields(rows.row_of(now), row):
         raise _other_fields(v.cls)
-    number = rows.length(now)
+    number, before = rows.length(now), len(frame.held)
     growing.append(frame, pool, record)
+    wanted, had = row, rows.row_of(now)
+    assert isinstance(wanted, abstract.Tuple) and isinstance(had, abstract.Tuple)
+    owned.note_given(frame, before, record, wanted, _row_of(frame, pool), had)
     return Handle((pool, Scalar(number, i64)), Form("handle", v.cls))
 
 
@@ -146,9 +152,13 @@ def _other_fields(cls: type) -> Exception:
 
 
 def _row(frame: Frame, v: Handle) -> abstract.Tuple:
-    row = rows.row_of(heap.contents(frame, v.pool))
-    assert isinstance(row, abstract.Tuple)
-    return row
+    return _row_of(frame, v.pool)
+
+
+def _row_of(frame: Frame, pool: Ref) -> abstract.Tuple:
+    found = rows.row_of(heap.contents(frame, pool))
+    assert isinstance(found, abstract.Tuple)
+    return found
 
 
 def names(frame: Frame, v: Handle) -> tuple[str, ...]:
@@ -174,7 +184,22 @@ def field(frame: Frame, v: Handle, name: str) -> AbstractValue:
     """An attribute as it is now."""
     held = heap.contents(frame, v.pool)
     item, own, inner = _part(frame, v, name)
-    return columns.load(frame, rows.buffers(held)[own], item, v.number, rows.pools(held)[inner])
+    found = columns.load(frame, rows.buffers(held)[own], item, v.number, rows.pools(held)[inner])
+    owned.note_read(frame, v.form.cls, name, found)
+    return found
+
+
+def has_array(frame: Frame, v: Handle, name: str) -> bool:
+    """Whether an attribute is an array."""
+    return isinstance(_part(frame, v, name)[0], abstract.Array)
+
+
+def array_of(frame: Frame, v: Handle, name: str) -> Array:
+    """The array that is an attribute, to be changed at once: a window on its column."""
+    held = heap.contents(frame, v.pool)
+    _, own, _ = _part(frame, v, name)
+    growing.assign(frame, v.pool, replace(held))
+    return row_of_array(rows.buffers(held)[own][0], v.number)
 
 
 def fields(frame: Frame, v: Handle) -> Record:
@@ -206,4 +231,9 @@ def store(frame: Frame, v: Handle, name: str, value: AbstractValue) -> None:
     rows.check_one_pool(rows.pools(now)[inner], rows.pools_in(value))
     found, into = columns.parts(frame, value, item), rows.buffers(now)[own]
     columns.check_shapes(into, columns.shapes(found))
+    before = len(frame.held)
     columns.write(frame, into, v.number, found)
+    record = Record((value,), Form("record", v.form.cls, (name,)))
+    one = Form("object", v.form.cls, (name,))
+    types = (rows.item_type(frame, value), item, row.items[at])
+    owned.note_given(frame, before, record, *(abstract.Tuple((t,), one) for t in types))

@@ -15,7 +15,7 @@ from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Flat, Lazy, Ref, Stream
 from adc.frontend.errors import refuse
-from adc.frontend.expressions.access import evaluate_owner, items_of, with_items
+from adc.frontend.expressions.access import attribute_of, evaluate_owner, items_of, with_items
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
 from adc.frontend.expressions.operators import BINARY
 from adc.frontend.frame import Frame
@@ -24,6 +24,7 @@ from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import slices
 from adc.frontend.objects import cells, heap, list_changes, pools, rows
+from adc.frontend.statements import owned_arrays
 from adc.frontend.traps import trap_unless
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops
@@ -147,6 +148,14 @@ def _unpack_starred(
 
 
 def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
+    if isinstance(target.value, ast.Attribute):
+        owner = evaluate_owner(frame, target.value.value)
+        if owned_arrays.has(owner, frame, target.value.attr):
+            owned_arrays.store(frame, owner, target, target.value.attr, value)
+            return
+        owner = attribute_of(frame, owner, target.value)
+    else:
+        owner = evaluate_owner(frame, target.value)
     owner = options.there(evaluate_owner(frame, target.value), NO_ITEMS)
     items = items_of(frame, owner, target.slice)
     with frame.at(target):
@@ -207,9 +216,19 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
             if new is not old or _replaced(frame, then, cell):
                 cells.bind(frame, target, new)
         return
-    owner = evaluate_owner(frame, target.value)
+    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute):
+        owner = evaluate_owner(frame, target.value.value)
+        if owned_arrays.has(owner, frame, target.value.attr):
+            owned_arrays.update_items(frame, owner, target, target.value.attr, symbol, statement)
+            return
+        owner = attribute_of(frame, owner, target.value)
+    else:
+        owner = evaluate_owner(frame, target.value)
     if isinstance(target, ast.Attribute):
         name = target.attr
+        if owned_arrays.has(owner, frame, name):
+            owned_arrays.update(frame, owner, name, symbol, statement)
+            return
         with frame.at(target):
             owner = options.there(owner, f"'NoneType' object has no attribute '{name}'", "AttributeError")
             before = None if isinstance(owner, Choice) else attribute(frame, owner, name)

@@ -277,7 +277,8 @@ def attribute_later(x):
 
 
 def array_in_place(x):
-    bodies = [Body(1.0, np.array([a, a]), a) for a in x]
+    rows = x.reshape((3, 2))
+    bodies = [Body(1.0, row, 1.0) for row in rows]
     for b in bodies:
         b.x += 1.0
     return bodies[0].x[0]
