@@ -99,7 +99,7 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
 
 def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
     if isinstance(value, Poison):
-        raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
+        raise heap.unreadable(frame, value)
     if isinstance(value, Unbound):
         where = " in this iteration of a parallel loop" if frame.parallel else ""
         trap_unless(value.flag, "UnboundLocalError", _NO_VALUE.format(shown(name)) + where)

@@ -11,7 +11,6 @@ from adc.frontend.control.lengths import meet, way_out
 from adc.frontend.data.described import Maybe, describe
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.data.values import GONE, AbstractValue, Poison, Static
-from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined
 from adc.frontend.numeric.bits import logical_not
 from adc.frontend.objects import heap
@@ -19,7 +18,7 @@ from adc.frontend.objects.joining import identical, join_values, narrow, narrow_
 from adc.frontend.objects.merge import Clash, arrays, clash_message, coerce, flatten, rebuild, types, unset
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
-from adc.ir.builder import build, current_block, current_loc, insert_at
+from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import Note
 
@@ -107,7 +106,7 @@ def merge(
     result = merged.pop(RESULT, None)
     for value in (result, merged.get(RETURN)):
         if isinstance(value, Poison):
-            raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
+            raise heap.unreadable(frame, value)
     for name in (*pairs, *JUMPS):
         if name != RESULT:
             frame.env.pop(name, None)
@@ -219,6 +218,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
             tuple(notes),
             way_out(a, b, _instead(name, a, b)),
             kind=kinds.TYPE_DIFFERS,
+            objects=tuple(ref for v in (a, b) for ref in heap.refs_of(v) if ref.kind == "object"),
         )
 
 

@@ -201,9 +201,7 @@ class Carry:
             end = env.get(name)
             assert end is not None
             if isinstance(end, Poison):
-                raise refuse(
-                    self.frame.assigned_at.get(name, current_loc()), end.reason, end.help, end.notes, kind=end.kind
-                )
+                raise heap.unreadable(self.frame, end, self.frame.assigned_at.get(name))
             wider = self._widened(name, spec, end)
             if wider != spec:
                 moved = moved or bool(array_count(wider))

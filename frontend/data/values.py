@@ -289,12 +289,14 @@ class Unbound(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Poison(AbstractValue):
-    """A variable that must not be read, and why: what its refusal says."""
+    """A variable that must not be read, and why: what its refusal says. ``objects`` are among what it may hold; kept in
+    pools they may have a common type."""
 
     reason: str
     notes: tuple[Note, ...] = ()
     help: str = ""
     kind: Kind = kinds.TYPE_DIFFERS
+    objects: tuple[Ref, ...] = ()
 
 
 NONE = Static(None)

@@ -20,6 +20,7 @@ from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+from adc.ir.core import Loc
 
 PREFIX = "#"  # of the keys of objects among a frame's variables
 
@@ -67,13 +68,20 @@ def contents(frame: Frame, ref: Ref) -> Contents:
         unroll(frame, frame.loops)
         if ref.kind == "object":
             frame.want_pool(ref)
-        raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
+        raise unreadable(frame, value)
     if isinstance(value, Unbound):
         value = value.value
     if not isinstance(value, Contents):
         message = f"this {ref.cls.__name__} was made in a place whose objects are not known here"
         raise refuse(current_loc(), message, kind=kinds.UNBOUND_VARIABLE)
     return value
+
+
+def unreadable(frame: Frame, value: Poison, loc: Loc | None = None) -> Exception:
+    """What to raise where ``value`` is read. The function is traced again if that may help."""
+    for ref in value.objects:
+        frame.want_pool(ref)
+    return refuse(loc or current_loc(), value.reason, value.help, value.notes, kind=value.kind)
 
 
 def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | None = None) -> None:

@@ -198,7 +198,21 @@ def identity(x):
     return y * (x[3] if c in [b] else x[4]) + (1.0 if c == a else 2.0)
 
 
+def first_that_is_far(x):
+    def far(cells, least):
+        for cell in cells:
+            if cell.at > least:
+                return cell
+        return cells[0]
+
+    cells = [Cell(1.0), Cell(x[0])]
+    far(cells, x[3]).mass = x[1]
+    next(c for c in cells if c.at < 1.5).mass += x[2]
+    return cells[0].mass + 10 * cells[1].mass
+
+
 PROGRAMS = (
+    first_that_is_far,
     item_in_a_variable,
     grid,
     best_of_a_loop,
