@@ -8,7 +8,7 @@ functions that run both sweeps of steps, as steps may call the function whose lo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from adc.ir import ops
@@ -75,10 +75,11 @@ class SplitPlans:
         self._plans = Builder[SplitKey | SweepsKey, CallPlan | Sweeps](self._first, self._build, self._forget)
 
     def of(self, key: SplitKey) -> CallPlan:
-        """The plan of a key, whose functions are in the module, or will be."""
+        """The plan of a key, whose functions are in the module, or will be. What a reverse function that may be built
+        again does not do, it may do then."""
         found = self._plans(key)
         assert isinstance(found, CallPlan)
-        return found
+        return found if self._plans.is_settled(key) else replace(found, idle=False)
 
     def sweeps_of(self, key: SweepsKey) -> Sweeps:
         """The same of a function of both sweeps."""

@@ -193,12 +193,13 @@ def _version(func: Func, block: Block, dimension: Dimension, extent: int, *, rar
 
 def _copy_arguments(func: Func, block: Block, equations: Mapping[Dimension, int]) -> None:
     """In ``block``, where the equations hold: what is handed on of an argument is a copy, and so is what comes out, so
-    that all others become values."""
+    that all others become values. An argument that may come out itself is that object, and stays."""
     start, finish = Block(), Block()
+    own = _returned_arguments(func)
     end = block.pop()
     for arg in func.args:
         t = arg.type
-        if not is_of_numbers(arg) or not isinstance(t, MemRefType):
+        if not is_of_numbers(arg) or not isinstance(t, MemRefType) or arg in own:
             continue
         shape = [equations.get((arg, d), extent) for d, extent in enumerate(t.shape)]
         uses = [(op, k) for op, k in arg.uses if hands_on(op, k) and holds(block, op)]
@@ -208,12 +209,21 @@ def _copy_arguments(func: Func, block: Block, equations: Mapping[Dimension, int]
             for op, position in uses:
                 op.set_operand(position, copy)
     for position, memref in enumerate(end.operands):
-        if is_of_numbers(memref) and memref.op is not None and memref.block is block:
+        if is_of_numbers(memref) and memref.op is not None and memref.block is block and memref not in own:
             assert isinstance(memref.type, MemRefType)
             with insert_at(finish, end.loc):
                 copy = _copy_of(memref, [ops.dim(memref, dim=d) for d in range(memref.type.rank)])
             end.set_operand(position, copy)
     block.set_ops([*start.ops, *block.ops, *finish.ops, end])
+
+
+def _returned_arguments(func: Func) -> set[Value]:
+    """Memrefs that may be both an argument and a result, and what may be one with these."""
+    found: set[Value] = set()
+    for web in find_webs(func):
+        if any(op.opdef is ops.return_ for op, _ in web.others) and not set(web.members).isdisjoint(func.args):
+            found.update(web.members)
+    return found
 
 
 def _copy_of(memref: Value, extents: list[Value]) -> Value:

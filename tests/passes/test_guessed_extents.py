@@ -208,3 +208,25 @@ def test_what_is_raised_names_the_line() -> None:
     assert compiled(np.ones(3), 5) == far(np.ones(3), 5)
     with pytest.raises((IndexError, errors.AdcError)):
         compiled(np.ones(2), 4)
+
+
+def beside(u, steps):
+    """An argument comes out beside what is made of it, as it is or as a loop leaves it."""
+    w, v = u * 1.0, u
+    for _ in range(steps):
+        w = w * w[0] + w[1]
+    for k in range(steps):
+        if k > 1:
+            v = v * 2.0
+    return u, v, w
+
+
+def test_arguments_that_come_out_are_these_objects() -> None:
+    compiled = jit_grad(beside)
+    for extent in (2, 3):
+        for steps in (0, 1, 3):
+            x = np.linspace(0.2, 0.8, extent)
+            found, expected = compiled(x, steps), beside(x, steps)
+            assert [each is x for each in found] == [each is x for each in expected]
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(a, b)
