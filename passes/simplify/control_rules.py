@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
@@ -72,7 +74,7 @@ def _for(rw: Rewriter, op: Op) -> Op | None:
         rw.replace_op(op, values)
         return None
     op = _drop_invariants(rw, op)
-    op = _drop_alternations(rw, _drop_inductions(rw, op))
+    op = _drop_closed_forms(rw, op)
     rw.walk(body)
     if _fails_first(rw, op):
         return None
@@ -144,8 +146,8 @@ def _narrow(rw: Rewriter, op: Op, left: list[int]) -> Op:
     return op
 
 
-def _drop_inductions(rw: Rewriter, op: Op) -> Op:
-    """``k += c`` in a loop of step one: ``k`` is ``init + c * (counter - lower)``, and carries nothing."""
+def _drop_closed_forms(rw: Rewriter, op: Op) -> Op:
+    """In a loop of step one, what follows from the counter: it is not carried."""
     lower, upper, step = op.operands[:3]
     if constant_of(step) != 1:
         return op
@@ -154,24 +156,36 @@ def _drop_inductions(rw: Rewriter, op: Op) -> Op:
     start: list[Op] = []
     for k, init in enumerate(op.operands[3:]):
         arg, value = body.args[1 + k], body.terminator.operands[k]
-        increment = _increment(arg, value) if arg.type == index else None
-        if increment is None:
+        rw.loc = op.loc
+        after = _closed_form(rw, init, arg, value)
+        if after is None:
             left.append(k)
             continue
-        factor = rw.index(increment)
-        rw.loc = op.loc
         with rw.collect(start, body):
-            passed = rw.emit(ops.muli, rw.emit(ops.subi, body.args[0], lower), factor)
-            now = rw.emit(ops.addi, init, passed)
+            now = after(rw.emit(ops.subi, body.args[0], lower))
         rw.replace(arg, now)
-        trips = rw.emit(ops.subi, rw.emit(ops.maxsi, upper, lower), lower)
-        rw.replace(op.results[k], rw.emit(ops.addi, init, rw.emit(ops.muli, trips, factor)))
+        rw.replace(op.results[k], after(rw.emit(ops.subi, rw.emit(ops.maxsi, upper, lower), lower)))
     if start:
         body.set_ops([*start, *body.ops])
     return _narrow(rw, op, left)
 
 
+def _closed_form(rw: Rewriter, init: Value, arg: Value, value: Value) -> Callable[[Value], Value] | None:
+    """What a carried value is after a number of iterations, if each makes ``value`` of ``arg``: it grows by a constant,
+    or is its initial value and the opposite of that by turns."""
+    increment = _increment(arg, value) if arg.type == index else None
+    if increment is not None:
+        factor = rw.index(increment)
+        return lambda count: rw.emit(ops.addi, init, rw.emit(ops.muli, count, factor))
+    made = _opposite_of(arg, value)
+    if made is None:
+        return None
+    other = rw.emit(made.opdef, *(init if v is arg else v for v in made.operands), **made.attrs)
+    return lambda count: rw.emit(ops.select, _is_odd(rw, count), other, init)
+
+
 def _increment(arg: Value, value: Value) -> int | None:
+    """``c`` in ``k += c``."""
     op = value.op
     if op is None or op.opdef not in (ops.addi, ops.subi):
         return None
@@ -184,34 +198,8 @@ def _increment(arg: Value, value: Value) -> int | None:
     return int(number) if op.opdef is ops.addi else -int(number)
 
 
-def _drop_alternations(rw: Rewriter, op: Op) -> Op:
-    """``s = -s``, ``c - s`` or ``not s`` by step one: ``s`` is its initial value or the opposite, by the counter."""
-    lower, upper, step = op.operands[:3]
-    if constant_of(step) != 1:
-        return op
-    body = op.regions[0]
-    left = []
-    start: list[Op] = []
-    for k, init in enumerate(op.operands[3:]):
-        arg, value = body.args[1 + k], body.terminator.operands[k]
-        made = _opposite_of(arg, value)
-        if made is None:
-            left.append(k)
-            continue
-        rw.loc = op.loc
-        other = rw.emit(made.opdef, *(init if v is arg else v for v in made.operands), **made.attrs)
-        with rw.collect(start, body):
-            now = rw.emit(ops.select, _is_odd(rw, rw.emit(ops.subi, body.args[0], lower)), other, init)
-        rw.replace(arg, now)
-        trips = rw.emit(ops.subi, rw.emit(ops.maxsi, upper, lower), lower)
-        rw.replace(op.results[k], rw.emit(ops.select, _is_odd(rw, trips), other, init))
-    if start:
-        body.set_ops([*start, *body.ops])
-    return _narrow(rw, op, left)
-
-
 def _opposite_of(arg: Value, value: Value) -> Op | None:
-    """What makes ``value`` of ``arg``, and of that ``arg`` again."""
+    """What makes ``value`` of ``arg``, and of that ``arg`` again: ``s = -s``, ``c - s``, ``not s``."""
     op = value.op
     if op is None:
         return None
