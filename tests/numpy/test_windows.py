@@ -152,7 +152,7 @@ def returned_by_recursion(a: Any) -> Any:
         (read_in_the_next_iteration, "this store may change what x.reshape(...) gave before"),
         (made_before_the_loop, "this store may change what np.diagonal(x) gave before"),
         (returned_by_recursion, "not supported in a function that calls itself"),
-        (stored_to_what_may_be_a_copy, "it may be a view, and was copied in the call that gave it"),
+        (stored_to_what_may_be_a_copy, "of an array that is no whole one may be a view or a copy"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
