@@ -10,7 +10,7 @@ from adc.frontend import iteration
 from adc.frontend.arrays import arrays, flat, places, structured, subscripts
 from adc.frontend.containers import indexing, records, sequences
 from adc.frontend.control import options
-from adc.frontend.data.compounds import OneOf, Structured
+from adc.frontend.data.compounds import Handle, OneOf, Structured
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Flat, Lazy, Ref, Stream
@@ -148,15 +148,10 @@ def _unpack_starred(
 
 
 def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
-    if isinstance(target.value, ast.Attribute):
-        owner = evaluate_owner(frame, target.value.value)
-        if owned_arrays.has(owner, frame, target.value.attr):
-            owned_arrays.store(frame, owner, target, target.value.attr, value)
-            return
-        owner = attribute_of(frame, owner, target.value)
-    else:
-        owner = evaluate_owner(frame, target.value)
-    owner = options.there(evaluate_owner(frame, target.value), NO_ITEMS)
+    found = _subscripted(frame, target, lambda one, name: owned_arrays.store(frame, one, target, name, value))
+    if found is None:
+        return
+    owner = found
     items = items_of(frame, owner, target.slice)
     with frame.at(target):
         if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
@@ -167,6 +162,21 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
             structured.store(frame, owner, items, arrays.settled(frame, value))
             return
         places.store(frame, _place(frame, owner, items), value)
+
+
+def _subscripted(
+    frame: Frame, target: ast.Subscript, change: Callable[[Handle, str], None]
+) -> AbstractValue | None:
+    """What a target subscripts, evaluated once. None where that is an array which an object in a pool has: ``change``
+    is called with the object and the attribute."""
+    node = target.value
+    if not isinstance(node, ast.Attribute):
+        return options.there(evaluate_owner(frame, node), NO_ITEMS)
+    owner = evaluate_owner(frame, node.value)
+    if owned_arrays.has(owner, frame, node.attr):
+        change(owner, node.attr)
+        return None
+    return options.there(attribute_of(frame, owner, node), NO_ITEMS)
 
 
 def _store_items(
@@ -216,16 +226,8 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
             if new is not old or _replaced(frame, then, cell):
                 cells.bind(frame, target, new)
         return
-    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute):
-        owner = evaluate_owner(frame, target.value.value)
-        if owned_arrays.has(owner, frame, target.value.attr):
-            owned_arrays.update_items(frame, owner, target, target.value.attr, symbol, statement)
-            return
-        owner = attribute_of(frame, owner, target.value)
-    else:
-        owner = evaluate_owner(frame, target.value)
     if isinstance(target, ast.Attribute):
-        name = target.attr
+        owner, name = evaluate_owner(frame, target.value), target.attr
         if owned_arrays.has(owner, frame, name):
             owned_arrays.update(frame, owner, name, symbol, statement)
             return
@@ -244,7 +246,14 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
         with frame.at(statement):
             options.split(frame, owner, update_attribute)
         return
-    owner = options.there(owner, NO_ITEMS)
+
+    def update_owned(one: Handle, name: str) -> None:
+        owned_arrays.update_items(frame, one, target, name, symbol, statement)
+
+    found = _subscripted(frame, target, update_owned)
+    if found is None:
+        return
+    owner = found
     items = [_evaluated(frame, item, statement.value) for item in items_of(frame, owner, target.slice)]
     if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
         several = isinstance(owner, Choice | OneOf) or any(isinstance(item.value, OneOf) for item in items)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import adc
+from tests.programs.harness import check
 
 
 def chosen(a, b, n):
@@ -151,3 +152,35 @@ def test_a_pullback_knows_what_was_written() -> None:
     _, back = f.pullback(a, b, 1)
     assert np.array_equal(b, [1.1 * 0.8 * 1.2, 0.8, 0.5])
     assert np.allclose(back(1.0)[0], expected, rtol=1e-15)
+
+
+class Counted:
+    def __init__(self, array):
+        self.array = array
+        self.asked = 0
+
+    @property
+    def shown(self):
+        self.asked += 1
+        return self.array
+
+
+def what_is_stored_into_is_evaluated_once(x):
+    lists, asked, a = [np.zeros(2), np.ones(2), x * 1.0], [0], x * 1.0
+
+    def get():
+        asked[0] += 1
+        return a
+
+    lists.pop()[0] = x[0]
+    lists.pop()[0] += x[0]
+    get()[0] = 5.0 * x[1]
+    get()[1] *= x[0]
+    counted = Counted(x * 1.0)
+    counted.shown[0] = 3.0 * x[1]
+    counted.shown[1] += 3.0 * x[1]
+    return len(lists) + lists[-1].sum() + asked[0] * a.sum() + counted.asked * counted.array.sum()
+
+
+def test_what_is_stored_into_is_evaluated_once():
+    check(what_is_stored_into_is_evaluated_once, (np.array([1.5, -0.7]),))
