@@ -74,6 +74,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "broken.py").write_text("def f(x) return x\n")
     (tmp_path / "square.py").write_text("def square(x):\n    return x * x\n")
+    for name in ("broken.py", "square.py"):  # files of other tests may have had the same names
+        linecache.cache.pop(name, None)
     return tmp_path
 
 
