@@ -18,7 +18,7 @@ from adc.backend.ahead.wheel import write_wheel
 from adc.backend.mlir.functions import module_text
 from adc.backend.target import Target, for_cpu
 from adc.backend.triples import for_triple
-from adc.compiler import Staged, Subject, part_of
+from adc.compiler import Staged, part_of
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.traced import Traced
@@ -27,6 +27,7 @@ from adc.options import Selection
 from adc.passes.checkpointing.budget import allocates
 from adc.seeding import both_halves, seeded
 from adc.selecting import everything, select
+from adc.subject import Subject
 
 Emit = Literal["obj", "shared", "wheel", "asm", "llvm", "mlir"]
 SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "wheel": "", "asm": ".s", "llvm": ".ll", "mlir": ".mlir"}

@@ -16,7 +16,7 @@ from adc.ir import kinds
 
 if TYPE_CHECKING:
     from adc.ahead import Unit
-    from adc.compiler import Subject
+    from adc.subject import Subject
 
 _LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
 _SIGNATURE = re.compile(

@@ -29,9 +29,7 @@ from adc.parts import part_of as part_of
 from adc.passes.analysis.machine import made_for
 from adc.passes.base import Pipeline, asked_verification, run_pipeline
 from adc.selecting import Wanted, select
-from adc.subject import Builtin as Builtin
-from adc.subject import Subject as Subject
-from adc.subject import UnknownConstant as UnknownConstant
+from adc.subject import Builtin, Subject, UnknownConstant
 from adc.told import Told
 
 if TYPE_CHECKING:

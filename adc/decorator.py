@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from adc.bound import Bound, of_bound, taken_apart, unwrapped
 from adc.boundary import public
 from adc.checkpoints import Checkpoint, combined
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged
 from adc.dispatch import Checkpointing, Dispatcher, Made
 from adc.frontend.abstract import Abstract
 from adc.frontend.rules import gradients
@@ -37,6 +37,7 @@ from adc.pickling import Memo, Recipe, made_of, reduced
 from adc.pullback_code import PullbackCode
 from adc.pullbacks import Pullback
 from adc.specialise import Primal, Specialisation
+from adc.subject import Subject
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -22,7 +22,7 @@ from adc.backend.calls.stub import set_miss
 from adc.bound import Bound, Computed
 from adc.boundary import internal, leaving, public
 from adc.checkpoints import combined
-from adc.compiler import Builtin, Staged, Subject, UnknownConstant
+from adc.compiler import Staged
 from adc.containers import Lowered, lower
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract, walk_abstract
@@ -37,6 +37,7 @@ from adc.persistent.constants import Constants
 from adc.pickling import by_name
 from adc.signature import abstracts_of, leaf_type, normalise, pinned
 from adc.specialise import Misfit, Specialisation, misfit
+from adc.subject import Builtin, Subject, UnknownConstant
 from adc.watch.compiling import told
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TextIO
 
-from adc.compiler import Staged, Subject, part_of
+from adc.compiler import Staged, part_of
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract, Array, map_abstract
 from adc.frontend.annotations import annotated, parse_signature
@@ -30,6 +30,7 @@ from adc.ir.printer import print_module
 from adc.options import FIRST, NONE, Derivative
 from adc.seeding import clears, seeded
 from adc.selecting import everything, select
+from adc.subject import Subject
 
 STAGES = ("traced", "simplified", "plan", "adjoint", "tangent", "lowered", "llvm", "asm")
 

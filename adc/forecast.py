@@ -9,7 +9,7 @@ from typing import Any
 
 from adc import numbers
 from adc.budgeted import too_little
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged
 from adc.errors import OutOfMemoryError
 from adc.frontend.abstract import Abstract
 from adc.ir.schedules import Schedule
@@ -18,6 +18,7 @@ from adc.passes.checkpointing import prices
 from adc.passes.checkpointing.budget import Chosen
 from adc.passes.checkpointing.schedule import FRUGAL, WIDTH, repeated_function
 from adc.specialise import Specialisation
+from adc.subject import Subject
 
 ALL = (1 << 63) - 1
 

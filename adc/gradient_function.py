@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from adc.alignment import Borrowed
 from adc.boundary import internal, public
 from adc.budgeted import Budgeted
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged
 from adc.containers import lower
 from adc.dispatch import Checkpointing, Dispatcher, Made, writable
 from adc.errors import AdcError, DifferentiationError
@@ -21,6 +21,7 @@ from adc.options import ArgNums, Derivative, Selection
 from adc.pickling import made_of
 from adc.signature import normalise
 from adc.specialise import Gradient, Specialisation
+from adc.subject import Subject
 
 if TYPE_CHECKING:
     from adc.forecast import Forecast

@@ -13,7 +13,7 @@ from adc.alignment import Borrowed
 from adc.along import jvp
 from adc.backend.calls.stub import set_miss
 from adc.boundary import leaving
-from adc.compiler import Builtin, Staged, Subject
+from adc.compiler import Staged
 from adc.containers import lower
 from adc.decorator import JitFunction
 from adc.dispatch import Dispatcher, Made, writable
@@ -26,6 +26,7 @@ from adc.jacobian_inside import inside
 from adc.jacobians import MODES, Jacobian, Mode
 from adc.options import Derivative, Selection
 from adc.specialise import Misfit, Specialisation, misfit
+from adc.subject import Builtin, Subject
 from adc.wrappers import written
 
 

@@ -18,7 +18,7 @@ from adc.alignment import Borrowed
 from adc.backend.calls.abi import Argument, ArrayParam, Out, Output, Param, ScalarParam, StaticOut, TupleOut
 from adc.backend.calls.stub import set_miss
 from adc.boundary import leaving
-from adc.compiler import Builtin, Staged, Subject, compile_functions
+from adc.compiler import Staged, compile_functions
 from adc.complexes import as_pairs, is_pairs
 from adc.containers import Lowered, lower
 from adc.directions import Direction, bound_tangents, directions, sequence_of
@@ -34,6 +34,7 @@ from adc.ir.types import MemRefType
 from adc.options import Derivative, Selection
 from adc.signature import replace_leaves
 from adc.specialise import Specialisation
+from adc.subject import Builtin, Subject
 from adc.tangent_calls import direct
 from adc.tangent_trees import Carried, TangentTrees
 

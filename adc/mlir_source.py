@@ -7,7 +7,7 @@ import types
 from pathlib import Path
 
 from adc.backend.mlir.reading import read_module
-from adc.compiler import Subject, part_of
+from adc.compiler import part_of
 from adc.decorator import jit_grad
 from adc.frontend.abstract import Abstract, Array, Scalar
 from adc.frontend.looks import Looks
@@ -17,6 +17,7 @@ from adc.ir.core import Func, Module
 from adc.ir.types import MemRefType, Type, i64, index
 from adc.ir.verifier import VerificationError, verify
 from adc.passes.analysis.effects import Memory, Summaries
+from adc.subject import Subject
 
 
 def load_mlir(target: str) -> list[tuple[Subject, tuple[Abstract, ...]]]:

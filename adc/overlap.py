@@ -13,13 +13,14 @@ import numpy as np
 
 from adc import aliasing, binding, containers
 from adc.alignment import Borrowed
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged
 from adc.frontend.abstract import Abstract, Array, map_abstract
 from adc.ir import kinds
 from adc.ir.core import Module
 from adc.persistent import records
 from adc.signature import leaves
 from adc.specialise import Specialisation, misfit
+from adc.subject import Subject
 
 Types = tuple[Abstract, ...]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged
 from adc.errors import AdcError, DifferentiationError
 from adc.frontend.abstract import Abstract, Array
 from adc.frontend.traced import Traced
@@ -22,6 +22,7 @@ from adc.passes.plans import LoopPlan, ParallelPlan, ShadowPlan
 from adc.report_details import Details, abstract_in_words
 from adc.selecting import everything
 from adc.specialise import Specialisation
+from adc.subject import Subject
 from adc.summary import Measured, Stored, advice, measure, stored, summary
 
 

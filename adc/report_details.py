@@ -51,6 +51,10 @@ def type_in_words(t: Type) -> str:
     axes, element = t.rank, _element(t.element)
     if isinstance(t.element, FloatType) and t.rank and t.shape[-1] == 2 and None in t.shape:  # its two parts
         axes, element = axes - 1, f"complex{2 * t.element.width}"
+    return _array_in_words(element, axes)
+
+
+def _array_in_words(element: object, axes: int) -> str:
     return f"array of {element} with {axes} {'axis' if axes == 1 else 'axes'}"
 
 
@@ -63,8 +67,7 @@ def _element(t: Type) -> str:
 def abstract_in_words(given: Abstract) -> str:
     """The type of an argument that is a number or an array."""
     if isinstance(given, Array):
-        axes = f"{given.rank} {'axis' if given.rank == 1 else 'axes'}"
-        return f"array of {numpy_dtype(given.element)} with {axes}"
+        return _array_in_words(numpy_dtype(given.element), given.rank)
     return str(given)
 
 

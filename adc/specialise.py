@@ -10,7 +10,7 @@ import numpy as np
 
 from adc import aliasing, binding, containers, numbers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
-from adc.compiler import Builtin, Staged, compile_functions
+from adc.compiler import Staged, compile_functions
 from adc.complexes import as_pairs
 from adc.float_results import result_type
 from adc.frontend.abstract import Array, Scalar, with_alias
@@ -20,6 +20,7 @@ from adc.ir.core import Func, Module
 from adc.options import Selection
 from adc.remembered import fetched, still_holds
 from adc.signature import at, replace_leaves
+from adc.subject import Builtin
 
 NDArray = np.ndarray[Any, Any]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged
 from adc.frontend.abstract import Abstract, Scalar, walk_abstract
 from adc.persistent import records
 from adc.specialise import Specialisation
+from adc.subject import Subject
 
 Path = tuple[int, ...]
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from adc.boundary import public
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged
 from adc.directions import Direction
 from adc.dispatch import Made
 from adc.ir import kinds
@@ -32,6 +32,7 @@ from adc.sparse.colouring import Colouring
 from adc.sparse.detection import Detection, detect, detection_of
 from adc.sparse.sparsity import Sparsity, given_sparsity
 from adc.specialise import Specialisation
+from adc.subject import Subject
 
 NDArray = np.ndarray[Any, Any]
 

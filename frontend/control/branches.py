@@ -218,7 +218,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
             tuple(notes),
             way_out(a, b, _instead(name, a, b)),
             kind=kinds.TYPE_DIFFERS,
-            objects=tuple(ref for v in (a, b) for ref in heap.refs_of(v) if ref.kind == "object"),
+            objects=tuple(ref for v in (a, b) for ref in heap.refs_of(v)),
         )
 
 

@@ -14,6 +14,7 @@ from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.numeric import slices
+from adc.frontend.objects import pools
 
 
 def attribute_reference(frame: Frame, node: ast.Attribute) -> AbstractValue:
@@ -29,7 +30,7 @@ def attribute_of(frame: Frame, owner: AbstractValue, node: ast.Attribute) -> Abs
         return found if isinstance(found, Stream) else arrays.settled(frame, found)
 
     with frame.at(node):
-        return options.split(frame, owner, of)
+        return pools.pooled(frame, options.split(frame, owner, of))
 
 
 def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:

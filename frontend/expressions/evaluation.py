@@ -23,8 +23,7 @@ def evaluate(frame: Frame, node: ast.expr) -> AbstractValue:
     if rule is None:
         raise refuse_expression(frame.loc(node), node)
     with frame.at(node):
-        value = rule(frame, node)
-        return pools.pooled(frame, value) if frame.pools.sites else value
+        return pools.pooled(frame, rule(frame, node))
 
 
 def evaluate_kept(frame: Frame, node: ast.expr) -> AbstractValue:

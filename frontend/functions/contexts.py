@@ -20,6 +20,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.rules import Rule
 from adc.frontend.syntax import contexts
 from adc.frontend.syntax.bindings import own_nodes
 from adc.ir import kinds
@@ -133,7 +134,6 @@ def _left(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
     return NONE
 
 
-Rule = Callable[[Frame, Sequence[AbstractValue], Mapping[str, AbstractValue]], AbstractValue]
 RULES: dict[Any, Rule] = {
     contexts.enters: enter,
     contexts.is_manager: _is_manager,

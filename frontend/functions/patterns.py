@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend.containers import sequences
@@ -11,7 +11,7 @@ from adc.frontend.data.values import AbstractValue, Static, Tuple, known_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
-from adc.frontend.libraries.rules import static_of
+from adc.frontend.libraries.rules import Rule, static_of
 from adc.frontend.looks import ABSENT, ClassVariable
 from adc.frontend.syntax import matching
 from adc.ir import kinds
@@ -40,5 +40,4 @@ def _part_of(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, A
     return attribute(frame, subject, found[k])
 
 
-Rule = Callable[[Frame, Sequence[AbstractValue], Mapping[str, AbstractValue]], AbstractValue]
 RULES: dict[Any, Rule] = {matching.has_length: _has_length, matching.part_of: _part_of}

@@ -251,8 +251,7 @@ def check_unshared(
 ) -> None:
     """A list that becomes an item is copied: nothing but ``owner`` may refer to it."""
     for ref in heap.refs_of(item):
-        if ref.kind == "object":
-            frame.want_pool(ref)
+        frame.want_pool(ref)
     kept = rows.pools_in(item)
     inside = [ref for ref in heap.refs_of(item) if ref not in kept]
     variables = frame.env if around is None else around

@@ -66,8 +66,7 @@ def contents(frame: Frame, ref: Ref) -> Contents:
     value = frame.env.get(ref.key)
     if isinstance(value, Poison):
         unroll(frame, frame.loops)
-        if ref.kind == "object":
-            frame.want_pool(ref)
+        frame.want_pool(ref)
         raise unreadable(frame, value)
     if isinstance(value, Unbound):
         value = value.value
@@ -97,8 +96,7 @@ def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | 
     for key in sorted(frame.heap.kin.get(ref.key, ())):
         other = frame.heap.refs[key]
         if other.caller or other.protected:
-            if ref.kind == "object":
-                frame.want_pool(ref)
+            frame.want_pool(ref)
             raise refuse(
                 current_loc(),
                 f"whether this {ref.cls.__name__} is the caller's is not known when the function is compiled",
@@ -236,7 +234,7 @@ def outcome(frame: Frame, result: AbstractValue, *, keeps: bool = False) -> Tupl
             found.append(now.of(items))
     left = Tuple(tuple(pack(frame, found, numbers)))
     for key in [*numbers][len(given) :] if keeps else ():
-        if frame.heap.refs[key].kind == "object" and not frame.heap.kin.get(key, set()).isdisjoint(numbers):
+        if not frame.heap.kin.get(key, set()).isdisjoint(numbers):
             frame.want_pool(frame.heap.refs[key])
     return left
 

@@ -89,7 +89,7 @@ def narrow_values(frame: Frame, a: AbstractValue, b: AbstractValue) -> None:
 def want_pools(frame: Frame, a: AbstractValue | None, b: AbstractValue | None) -> None:
     """Where one of two values is an object in a pool, have the other be in that pool as well."""
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, Ref) and one.kind == "object":
+        if isinstance(one, Ref):
             options = other.options if isinstance(other, OneOf) else [other]
             if any(isinstance(v, Handle) and v.form.cls is one.cls for v in options):
                 frame.want_pool(one)

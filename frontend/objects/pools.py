@@ -53,6 +53,8 @@ def _class_of(row: abstract.Abstract) -> type:
 def pooled(frame: Frame, v: AbstractValue) -> AbstractValue:
     """What the expression here gave, and the objects that it made in their pools, if they have to be there."""
     site = current_loc()
+    if not frame.pools.has_site(site):
+        return v
     made: dict[str, AbstractValue | None] = {}
     for key, ref in list(frame.heap.refs.items()):
         wanted = (site, ref.cls) in frame.pools.sites and frame.heap.sites.get(key) == site

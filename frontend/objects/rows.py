@@ -105,9 +105,8 @@ def item_type(frame: Frame, v: AbstractValue) -> abstract.Abstract:
     """The type of an item. Raises ``Clash`` for what cannot be one, and literals are no float32: NumPy makes a float64
     array of both."""
     for ref in heap.refs_of(v):
-        if ref.kind == "object":
-            frame.want_pool(ref)
-        elif ref.kind == "list" and not grows(frame, ref):
+        frame.want_pool(ref)
+        if ref.kind == "list" and not grows(frame, ref):
             for item in heap.contents(frame, ref).items:
                 item_type(frame, item)
     found = widen(_described(frame, v))

@@ -34,6 +34,7 @@ from adc.frontend.statements.handlers import try_
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
 from adc.frontend.syntax.bindings import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern
+from adc.frontend.syntax.nodes import at
 from adc.frontend.syntax.walrus import assigns
 from adc.frontend.unsupported import refuse_expression, refuse_statement
 from adc.ir import kinds
@@ -127,7 +128,7 @@ def _counting(frame: Frame, loop: ast.For, source: ast.expr, start: AbstractValu
     count = ast.AugAssign(ast.Name(number, ast.Store()), ast.Add(), ast.Constant(1))
     made = ast.For(ast.Name(item, ast.Store()), source, [first, count, *loop.body], loop.orelse)
     for node in (first, count, made):
-        ast.fix_missing_locations(ast.copy_location(node, loop))
+        at(node, loop)
     return made
 
 

@@ -15,6 +15,7 @@ from adc.frontend.numeric import scalars
 from adc.frontend.statements.execution import execute_made, over_generator
 from adc.frontend.syntax.generators import Renaming
 from adc.frontend.syntax.liveness import analyse_block
+from adc.frontend.syntax.nodes import at
 from adc.frontend.traps import trap_unless
 from adc.ir.arith import const
 from adc.ir.types import i1
@@ -131,7 +132,7 @@ def first_of(frame: Frame, source: ast.GeneratorExp, default: AbstractValue | No
         frame.env[otherwise] = default
         without = ast.Assign([ast.Name(best, ast.Store())], ast.Name(otherwise, ast.Load()))
     loop = ast.For(clause.target, clause.iter, body, [without])
-    ast.fix_missing_locations(ast.copy_location(loop, source))
+    at(loop, source)
     block, live = frame.statement_block, frozenset(frame.env) | frame.liveness.local | {best, there}
     own = frozenset({best, there, otherwise, *names.values()})
     frame.liveness = analyse_block(frame.liveness, [loop], frame.source.body, live, own)
@@ -169,7 +170,7 @@ def _go_through(
                 body = [ast.For(g.target, g.iter, body, [])]
         target = clauses[0].target
     loop = ast.For(target, node, body, list(at_last))
-    ast.fix_missing_locations(ast.copy_location(loop, node))
+    at(loop, node)
     block = frame.statement_block
     over_generator(frame, loop, found, frozenset(frame.env) | frame.liveness.local | {made})
     frame.statement_block = block

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adc.frontend.syntax.generators import IN_WITH
+from adc.frontend.syntax.nodes import at, calling
 
 _QUIET = ("errstate", "catch_warnings", "nullcontext")
 
@@ -63,16 +64,16 @@ class _Translation(ast.NodeTransformer):
 def _within(item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt]:
     context, target = item.context_expr, item.optional_vars
     if isinstance(context, ast.Call) and target is None and _name(context.func) in _QUIET:
-        return [_at(ast.Expr(_call(enters, [context.func, *context.args], context.keywords)), context), *body]
+        return [at(ast.Expr(calling(enters, [context.func, *context.args], context.keywords)), context), *body]
     held = f"__with_{context.lineno}_{context.col_offset}"
-    begun: ast.expr = _call(entered, [ast.Name(held, ast.Load())])
+    begun: ast.expr = calling(entered, [ast.Name(held, ast.Load())])
     objects: list[ast.stmt] = [
         ast.Assign([ast.Name(held, ast.Store())], context),
         ast.Expr(begun) if target is None else ast.Assign([target], begun),
-        ast.Try(body, [], [], [ast.Expr(_call(left, [ast.Name(held, ast.Load())]))]),
+        ast.Try(body, [], [], [ast.Expr(calling(left, [ast.Name(held, ast.Load())]))]),
     ]
     if not isinstance(context, ast.Call):
-        return [_at(s, context) for s in objects]
+        return [at(s, context) for s in objects]
     first: list[ast.stmt] = []
     if any(isinstance(n, ast.Call) for n in ast.walk(context.func)):  # which is asked for twice
         once, name = context.func, ast.Name(held + "_of", ast.Load())
@@ -83,25 +84,15 @@ def _within(item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt]:
         first = [ast.Assign([ast.Name(held + "_of", ast.Store())], once)]
     each = copy.deepcopy(target) or ast.Name(held, ast.Store())
     own = copy.deepcopy(context)
-    every = ast.Call(_call(generator, [own.func]), own.args, own.keywords)
+    every = ast.Call(calling(generator, [own.func]), own.args, own.keywords)
     loop = ast.For(each, every, copy.deepcopy(body), [])
     setattr(loop, IN_WITH, True)
-    test = _call(is_manager, [copy.deepcopy(context.func), ast.Constant(_leaves(body))])
-    return [_at(s, context) for s in (*first, ast.If(test, [loop], objects))]
+    test = calling(is_manager, [copy.deepcopy(context.func), ast.Constant(_leaves(body))])
+    return [at(s, context) for s in (*first, ast.If(test, [loop], objects))]
 
 
 def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _call(function: Any, args: list[ast.expr], keywords: Sequence[ast.keyword] = ()) -> ast.Call:
-    held = ast.Constant(None)
-    held.value = function
-    return ast.Call(held, args, list(keywords))
-
-
-def _at(node: ast.stmt, place: ast.expr) -> ast.stmt:
-    return ast.fix_missing_locations(ast.copy_location(node, place))
 
 
 def _leaves(body: Sequence[ast.stmt], loops: bool = False) -> bool:

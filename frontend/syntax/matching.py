@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TypeVar
+
+from adc.frontend.syntax.nodes import at, calling
 
 
 class Unsupported(Exception):
@@ -52,15 +53,8 @@ class _Translation(ast.NodeTransformer):
             cases = _cases(node.cases, name)
         except Unsupported:
             return node
-        first = _at(ast.Assign([_at(ast.Name(name, ast.Store()), node.subject)], node.subject), node.subject)
+        first = at(ast.Assign([at(ast.Name(name, ast.Store()), node.subject)], node.subject), node.subject)
         return [first, *cases]
-
-
-Node = TypeVar("Node", bound=ast.AST)
-
-
-def _at(node: Node, place: ast.AST) -> Node:
-    return ast.fix_missing_locations(ast.copy_location(node, place))
 
 
 Binding = tuple[str, ast.expr]
@@ -70,9 +64,9 @@ def _cases(cases: Sequence[ast.match_case], name: str) -> list[ast.stmt]:
     rest: list[ast.stmt] = []
     for number, case in reversed(list(enumerate(cases))):
         place = case.pattern
-        test, bindings = _pattern(place, _at(ast.Name(name, ast.Load()), place))
+        test, bindings = _pattern(place, at(ast.Name(name, ast.Load()), place))
         bound: list[ast.stmt] = [
-            _at(ast.Assign([_at(ast.Name(to, ast.Store()), place)], value), place) for to, value in bindings
+            at(ast.Assign([at(ast.Name(to, ast.Store()), place)], value), place) for to, value in bindings
         ]
         if case.guard is None:
             rest = [*bound, *case.body] if test is None else [_if(test, [*bound, *case.body], rest, place)]
@@ -82,9 +76,9 @@ def _cases(cases: Sequence[ast.match_case], name: str) -> list[ast.stmt]:
             rest = [_if(_all([test, case.guard], place), case.body, rest, place)]
         else:
             flag = f"{name}_{number}"
-            fits = [_at(ast.Name(flag, ast.Load()), place) for _ in range(2)]
+            fits = [at(ast.Name(flag, ast.Load()), place) for _ in range(2)]
             rest = [
-                _at(ast.Assign([_at(ast.Name(flag, ast.Store()), place)], test), place),
+                at(ast.Assign([at(ast.Name(flag, ast.Store()), place)], test), place),
                 _if(fits[0], bound, [], place),
                 _if(_all([fits[1], case.guard], place), case.body, rest, place),
             ]
@@ -92,19 +86,19 @@ def _cases(cases: Sequence[ast.match_case], name: str) -> list[ast.stmt]:
 
 
 def _if(test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], place: ast.AST) -> ast.stmt:
-    return _at(ast.If(test, body, orelse), place)
+    return at(ast.If(test, body, orelse), place)
 
 
 def _all(tests: list[ast.expr], place: ast.AST) -> ast.expr:
-    return tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), tests), place)
+    return tests[0] if len(tests) == 1 else at(ast.BoolOp(ast.And(), tests), place)
 
 
 def _pattern(p: ast.pattern, subject: ast.expr) -> tuple[ast.expr | None, list[Binding]]:
     """The test of a pattern, None if it always fits, and what it binds."""
     if isinstance(p, ast.MatchValue):
-        return _at(ast.Compare(subject, [ast.Eq()], [p.value]), p), []
+        return at(ast.Compare(subject, [ast.Eq()], [p.value]), p), []
     if isinstance(p, ast.MatchSingleton):
-        return _at(ast.Compare(subject, [ast.Is()], [_at(ast.Constant(p.value), p)]), p), []
+        return at(ast.Compare(subject, [ast.Is()], [at(ast.Constant(p.value), p)]), p), []
     if isinstance(p, ast.MatchAs):
         test, bindings = (None, []) if p.pattern is None else _pattern(p.pattern, subject)
         return test, bindings if p.name is None else [*bindings, (p.name, subject)]
@@ -113,7 +107,7 @@ def _pattern(p: ast.pattern, subject: ast.expr) -> tuple[ast.expr | None, list[B
         if any(bindings for _, bindings in parts):
             raise Unsupported(p)
         tests = [test for test, _ in parts if test is not None]
-        return (_at(ast.BoolOp(ast.Or(), tests), p) if len(tests) == len(parts) else None), []
+        return (at(ast.BoolOp(ast.Or(), tests), p) if len(tests) == len(parts) else None), []
     if isinstance(p, ast.MatchSequence):
         return _sequence(p, subject)
     if isinstance(p, ast.MatchClass):
@@ -126,18 +120,14 @@ def part_of(value: object, cls: type, position: int) -> object:
     raise NotImplementedError
 
 
-def _calling(function: object, args: list[ast.expr], place: ast.AST) -> ast.expr:
-    held = ast.Constant(None)
-    held.value = function  # type: ignore[assignment]
-    return _at(ast.Call(held, args, []), place)
-
-
 def _object(p: ast.MatchClass, subject: ast.expr) -> tuple[ast.expr, list[Binding]]:
-    tests = [_calling(isinstance, [subject, p.cls], p)]
-    places = [_calling(part_of, [subject, p.cls, ast.Constant(k)], part) for k, part in enumerate(p.patterns)]
+    tests: list[ast.expr] = [at(calling(isinstance, [subject, p.cls]), p)]
+    places: list[ast.expr] = []
+    for k, part in enumerate(p.patterns):
+        places.append(at(calling(part_of, [subject, p.cls, ast.Constant(k)]), part))
     for name, part in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
-        tests.append(_calling(hasattr, [subject, ast.Constant(name)], part))
-        places.append(_at(ast.Attribute(subject, name, ast.Load()), part))
+        tests.append(at(calling(hasattr, [subject, ast.Constant(name)]), part))
+        places.append(at(ast.Attribute(subject, name, ast.Load()), part))
     found: list[Binding] = []
     for part, place in zip([*p.patterns, *p.kwd_patterns], places, strict=True):
         test, bindings = _pattern(part, place)
@@ -147,11 +137,11 @@ def _object(p: ast.MatchClass, subject: ast.expr) -> tuple[ast.expr, list[Bindin
 
 
 def _sequence(p: ast.MatchSequence, subject: ast.expr) -> tuple[ast.expr, list[Binding]]:
-    length = [subject, _at(ast.Constant(len(p.patterns)), p)]
-    tests = [_calling(has_length, length, p)]
+    length = [subject, at(ast.Constant(len(p.patterns)), p)]
+    tests: list[ast.expr] = [at(calling(has_length, length), p)]
     found: list[Binding] = []
     for k, part in enumerate(p.patterns):
-        test, bindings = _pattern(part, _at(ast.Subscript(subject, _at(ast.Constant(k), part), ast.Load()), part))
+        test, bindings = _pattern(part, at(ast.Subscript(subject, at(ast.Constant(k), part), ast.Load()), part))
         tests += [] if test is None else [test]
         found += bindings
     return _all(tests, p), found

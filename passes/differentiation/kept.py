@@ -44,9 +44,8 @@ class Kept:
 
     def __str__(self) -> str:
         type = f"{self.count} x {self.type}" if self.count > 1 else str(self.type)
-        times = f" x {' x '.join(map(str, self.extents))}" if self.extents else ""
-        note = " (and the memory it refers to)" if self.refers else ""
-        note += " (where subscripts are checked one by one)" if self.checked else ""
+        times = f"{' x ' if self.extents else ''}{self.times()}"
+        note = " (where subscripts are checked one by one)" if self.checked else ""
         return f"line {self.line}: {self.name or self.made_by}: {type}, {self.bytes} bytes{times}{note}"
 
 

@@ -1,0 +1,21 @@
+"""Nodes of syntax trees that stand for something that is written otherwise."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def at(node: Node, place: ast.AST) -> Node:
+    """The node, which stands where ``place`` does."""
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def calling(function: Any, args: list[ast.expr], keywords: Sequence[ast.keyword] = ()) -> ast.Call:
+    """A call of a function that is not named: the object itself."""
+    held = ast.Constant(None)
+    held.value = function
+    return ast.Call(held, args, list(keywords))
