@@ -38,11 +38,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tool(name: str) -> str:
-    """One of LLVM's programs, under its own name or where Debian puts it."""
-    found = [shutil.which(name), *sorted(map(str, Path("/usr/lib").glob(f"llvm-*/bin/{name}")), reverse=True)]
-    if (first := next((path for path in found if path), None)) is None:
-        pytest.skip(f"{name} is not installed")
-    return first
+    """One of LLVM's programs, under its own name or where Debian puts it, of a version that knows the operations."""
+    for path in [shutil.which(name), *sorted(map(str, Path("/usr/lib").glob(f"llvm-*/bin/{name}")), reverse=True)]:
+        if path is not None:
+            told = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+            version = re.search(r"LLVM version (\d+)", told)
+            if version is not None and int(version[1]) >= 18:
+                return path
+    pytest.skip(f"{name} of LLVM 18 or later is not installed")
 
 
 def test_there_are_forty_programs_and_their_derivatives_of_standard_dialects(written: Path) -> None:
