@@ -7,8 +7,8 @@ PAGE = r"""<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>adc explore: {{title}}</title>
 <style>
-:root { --fg: #1b1b1b; --bg: #ffffff; --head: #f0f0f2; --line: #d7d7dc; --mark: #fff1b8; --pin: #ffd966;
-  --badge: #0b5394; --find: #c6e8ff; --dim: #595959; }
+:root { color-scheme: light dark; --fg: #1b1b1b; --bg: #ffffff; --head: #f0f0f2; --line: #d7d7dc; --mark: #fff1b8;
+  --pin: #ffd966; --badge: #0b5394; --find: #c6e8ff; --dim: #595959; }
 @media (prefers-color-scheme: dark) { :root { --fg: #e8e8e8; --bg: #17181c; --head: #24262c; --line: #3a3d45;
   --mark: #4a4420; --pin: #5c4f0e; --badge: #9ccbff; --find: #1f4a66; --dim: #c8c8c8; } }
 * { box-sizing: border-box; }
@@ -22,6 +22,7 @@ details pre { white-space: pre-wrap; margin: 4px 0; }
 input { font: inherit; padding: 2px 6px; color: inherit; background: var(--bg); border: 1px solid var(--dim); }
 main { flex: 1; min-height: 0; display: flex; }
 section { flex: 1 1 0; min-width: 0; display: flex; flex-direction: column; border-right: 1px solid var(--line); }
+section:first-child { flex-grow: 1.5; }
 section[hidden] { display: none; }
 .code { flex: 1; overflow: auto; font: 12px/1.45 ui-monospace, monospace; white-space: pre; tab-size: 4; }
 .code:focus-visible { outline: 2px solid var(--badge); outline-offset: -2px; }
@@ -31,8 +32,9 @@ section[hidden] { display: none; }
 .l.pin { background: var(--pin); }
 .l.find { background: var(--find); }
 .n { display: inline-block; width: 4ch; margin-right: 1ch; text-align: right; color: var(--dim); }
-.b { margin-left: 1ch; padding: 0 4px; border: 1px solid var(--badge); border-radius: 3px; color: var(--badge);
-  font: 11px system-ui, sans-serif; }
+.bs { position: sticky; right: 4px; display: inline-block; margin-left: 1ch; }
+.b { margin-left: 2px; padding: 0 4px; border: 1px solid var(--badge); border-radius: 3px; color: var(--badge);
+  background: var(--bg); font: 11px system-ui, sans-serif; }
 .keys { color: var(--dim); }
 #tape { max-height: 40vh; overflow: auto; }
 #tape p { margin: 4px 0; }
@@ -90,11 +92,16 @@ data.panes.forEach((pane, k) => {
       line.append(number);
     }
     line.append(text || " ");
-    if (python) for (const badge of data.badges[n] || []) {
-      const label = document.createElement("span");
-      label.className = "b";
-      label.textContent = badge;
-      line.append(label);
+    if (python && data.badges[n]) {
+      const badges = document.createElement("span");
+      badges.className = "bs";
+      for (const badge of data.badges[n]) {
+        const label = document.createElement("span");
+        label.className = "b";
+        label.textContent = badge;
+        badges.append(label);
+      }
+      line.append(badges);
     }
     if (n) {
       line.dataset.n = n;
