@@ -1,7 +1,7 @@
-"""One process compiles, and others that want the same wait for it: a lock beside an entry of the cache.
+"""A lock beside an entry of the cache: one process compiles, and others that need the same code wait for it.
 
-The locks are the kernel's (``flock``), which end with the process that holds them, however that ends. Where a file
-cannot be locked, or when one was locked for too long (by a process that is stopped, say), everybody compiles.
+The kernel's locks (``flock``) are used, which are released when the process that holds them ends, however it ends.
+Where a file cannot be locked, or if it stays locked for too long (by a stopped process, say), each process compiles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError:  # no such system call
     fcntl = None  # type: ignore[assignment]
 
-_MOST = 60.0  # seconds that one waits
+_MOST = 60.0  # seconds to wait at most
 _LOOK = 0.02
 
 
@@ -33,10 +33,10 @@ _held = _Held()
 
 @contextmanager
 def held(name: str, *, outermost: bool = False) -> Iterator[bool]:
-    """The lock of an entry, and whether another process or thread had it before.
+    """Hold the lock of an entry; yields whether another process or thread held it before.
 
-    What this thread holds it does not wait for: the handler of a signal may compile the same. With ``outermost``, there
-    is no lock where this thread holds another, so that no two processes wait for each other.
+    A thread does not wait for a lock that it holds itself: a signal handler may compile the same. With ``outermost``,
+    no lock is taken if this thread holds another one, so that no two processes wait for each other.
     """
     if name in _held.names or (outermost and _held.names):
         yield False
@@ -52,7 +52,7 @@ def held(name: str, *, outermost: bool = False) -> Iterator[bool]:
 
 
 def _locked(name: str) -> tuple[int | None, bool]:
-    """The open file that is locked, None if it cannot be; and whether that took waiting."""
+    """The file descriptor of the locked file, None if it cannot be locked; and whether we had to wait."""
     end, waited = time.monotonic() + _MOST, False
     if fcntl is None:
         return None, waited
@@ -74,7 +74,7 @@ def _locked(name: str) -> tuple[int | None, bool]:
 
 
 def _is_locked(name: str, number: int, place: int) -> bool:
-    """Lock the file, if nobody has it; it may have been deleted meanwhile, and be another one now."""
+    """Lock the file if nobody else has; False also if the file was deleted or replaced meanwhile."""
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -89,7 +89,7 @@ def _unlock(name: str, number: int) -> None:
     with suppress(OSError), object_cache.place(name) as place:
         os.unlink(_file(name), dir_fd=place)
     with suppress(OSError):
-        fcntl.flock(number, fcntl.LOCK_UN)  # also where a forked child has it open, too
+        fcntl.flock(number, fcntl.LOCK_UN)  # closing alone would not unlock it if a forked child has it open
     os.close(number)
 
 

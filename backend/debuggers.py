@@ -1,8 +1,8 @@
-"""Code of this process shown to debuggers: GDB's interface for code that was compiled at run time.
+"""Shows compiled code to debuggers, through GDB's interface for JIT compilers.
 
 A debugger looks for two symbols in each library that a process loads: a list of object files in memory, and a function
-that is called whenever the list has changed, in which it stops. Programs link them in; LLVM's JIT linkers have none
-through llvmlite. So a library with these two is written here, and linked by the C compiler.
+that is called whenever the list changes, on which it sets a breakpoint. llvmlite does not expose these of LLVM's JIT
+linkers. So a small library with the two symbols is written here, and linked by the C compiler.
 
 (GDB's manual, "JIT Compilation Interface"; System V ABI, "Sections".)
 """
@@ -65,13 +65,13 @@ class _List(ctypes.Structure):
 
 
 def has_lines(object_code: bytes) -> bool:
-    """Whether an object file knows the lines of its source."""
+    """Whether an object file has line information."""
     return b".debug_line" in object_code and bool(elf.sections(object_code))
 
 
 def show(object_code: bytes, addresses: Mapping[str, int], owner: Any) -> None:
-    """Tell a debugger of an object that was loaded so that its exports have these addresses; it is there as long as its
-    ``owner``."""
+    """Tell debuggers about an object that was loaded with its exports at these addresses. It stays listed as long as
+    ``owner`` lives."""
     code = ctypes.create_string_buffer(_placed(object_code, addresses), len(object_code))
     entry = _Entry(None, None, ctypes.addressof(code), len(object_code))
     with _lock:
@@ -88,7 +88,7 @@ def show(object_code: bytes, addresses: Mapping[str, int], owner: Any) -> None:
         objects.first = objects.where = ctypes.pointer(entry)
         objects.happened = _ADDED
         tell()
-    # Python may find out in the middle of this function that an owner is gone, so nothing is changed then.
+    # An owner may be finalised while this function runs, so its finaliser does not change the list itself.
     weakref.finalize(owner, _gone.append, (entry, code)).atexit = False
 
 
@@ -103,12 +103,12 @@ def _remove(objects: _List, entry: _Entry) -> None:
 
 
 def _placed(object_code: bytes, addresses: Mapping[str, int]) -> bytes:
-    """An ELF object in which sections of code say where they were loaded."""
+    """A copy of an ELF object whose code sections have the addresses at which they were loaded."""
     out = bytearray(object_code)
     sections, entries = elf.sections(object_code), elf.entries(object_code)
     starts = {s.section: addresses[s.name] - s.offset for s in elf.functions(object_code) if s.name in addresses}
-    # Descriptions of frames are read from this object, and say where code is relative to themselves: any place near
-    # the code will do.
+    # Frame descriptions are read from this object, and give code addresses relative to themselves: any address near the
+    # code is right.
     near = max((start + sections[number].size for number, start in starts.items()), default=0)
     starts |= {number: -(-near // 16) * 16 for number, section in enumerate(sections) if section.name == _FRAMES}
     for number, start in starts.items():
@@ -118,8 +118,8 @@ def _placed(object_code: bytes, addresses: Mapping[str, int]) -> bytes:
 
 @functools.cache
 def _library() -> ctypes.CDLL | None:
-    """The library with the two symbols; None, and a warning, if it cannot be linked. Its file stays until the process
-    ends, for debuggers that come later."""
+    """The library with the two symbols; None, with a warning, if it cannot be linked. Its file stays until the process
+    ends, for debuggers that attach later."""
     try:
         folder = tempfile.mkdtemp(prefix="adc-debug-")
         atexit.register(_clear, folder, os.getpid())
@@ -132,6 +132,6 @@ def _library() -> ctypes.CDLL | None:
 
 
 def _clear(folder: str, process: int) -> None:
-    """Delete the library's file; not at the end of a child that was forked, while the process goes on."""
+    """Delete the library's file, but not when a forked child ends."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)

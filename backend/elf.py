@@ -9,9 +9,9 @@ from typing import NamedTuple
 _LOCAL = 0  # STB_LOCAL
 _FUNCTION = 2  # STT_FUNC
 _SYMBOL_TABLE = 2  # SHT_SYMTAB
-ADDRESS = 0x10  # where the entry of a section says where it is loaded
-_NAMES = 0x3E  # where it says which section holds the names of sections
-_SECTIONS = 0x28  # where the header says where these entries are
+ADDRESS = 0x10  # offset, in the entry of a section, of its load address
+_NAMES = 0x3E  # offset, in the header, of the index of the section with section names
+_SECTIONS = 0x28  # offset, in the header, of the offset of these entries
 
 
 class Symbol(NamedTuple):
@@ -36,7 +36,7 @@ class Section(NamedTuple):
 
 
 def sections(object_code: bytes) -> list[Section]:
-    """The sections of a 64-bit little-endian ELF object; none of another kind of object."""
+    """The sections of a 64-bit little-endian ELF object; empty for any other object."""
     if object_code[:6] != b"\x7fELF\x02\x01":
         return []
     found = [struct.unpack_from("<IIQQQQIIQQ", object_code, place) for place in entries(object_code)]
@@ -49,7 +49,7 @@ def _text(object_code: bytes, start: int) -> str:
 
 
 def entries(object_code: bytes) -> range:
-    """Where the entries of the sections are."""
+    """The offsets of the section entries."""
     (table,) = struct.unpack_from("<Q", object_code, _SECTIONS)
     size, count = struct.unpack_from("<HH", object_code, 0x3A)
     return range(table, table + size * count, size)

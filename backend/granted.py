@@ -1,7 +1,7 @@
-"""How many processors this process is granted: by affinity, by control groups, and by what started it.
+"""How many processors this process may use, according to its affinity, its control groups and its launcher.
 
-Each of these may say less than the machine has. A job scheduler or a container sets an affinity or a quota for all
-processes in it; a launcher of MPI starts several on a machine, and a worker of Dask runs several tasks at a time.
+Each of these may be fewer than the machine has. A job scheduler or a container sets an affinity or a quota for all its
+processes; an MPI launcher starts several processes on a machine; and a Dask worker runs several tasks at a time.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from pathlib import Path
 _VARIABLES = "ADC_NUM_THREADS", "OMP_NUM_THREADS"
 _MOST = 1024
 
-# How many processes of a job are on this machine, as Open MPI, MPICH and its kin, MVAPICH and Slurm tell them.
+# How many processes of a job run on this machine: variables of Open MPI, MPICH and its relatives, MVAPICH and PALS.
 _LOCAL_SIZES = "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
 
 
 def asked() -> int | None:
-    """What the environment says how many threads there are to be: ``ADC_NUM_THREADS``, else ``OMP_NUM_THREADS``, which
-    joblib and Dask set for their workers."""
+    """The number of threads that the environment asks for: ``ADC_NUM_THREADS``, else ``OMP_NUM_THREADS``, which joblib
+    and Dask set for their workers."""
     found = (_number(os.environ, name) for name in _VARIABLES)
     return next((min(number, _MOST) for number in found if number), None)
 
 
 def processors() -> int:
-    """Those that this process may use, at least one."""
+    """How many processors this process may use, at least one."""
     own = _affinity(0) or os.cpu_count() or 1
     quota = _quota()
     bounds = [own]
@@ -38,7 +38,7 @@ def processors() -> int:
         bounds.append(most)
     local = next((n for name in _LOCAL_SIZES if (n := _number(os.environ, name))), 1)
     if local > 1:
-        # A launcher may bind each process to processors of its own, and itself to all of them.
+        # A launcher may bind each process to separate processors, and itself to all of them.
         machine = max(own, _affinity(os.getppid()) or 0)
         bounds.append((machine if quota is None else min(machine, int(quota))) // local)
     return max(1, min(bounds) // _tasks_at_a_time())
@@ -58,7 +58,7 @@ def _affinity(process: int) -> int | None:
 
 
 def _quota() -> float | None:
-    """Processors that the control groups around this process grant to all that is in them; None if they do not say."""
+    """The number of processors that the enclosing control groups grant to all their processes; None without a quota."""
     return min(_quotas(_own_groups(), _CONTROL_GROUPS), default=None)
 
 
@@ -70,9 +70,9 @@ def _own_groups() -> str:
 
 
 def _quotas(groups: str, root: Path) -> Iterator[float]:
-    """The quotas of the groups that ``groups`` lists, in the form of ``/proc/self/cgroup``, and of those around them.
+    """The quotas of the groups in ``groups`` (text in the form of ``/proc/self/cgroup``) and of their enclosing groups.
 
-    In a container the path may be that of the host, where the files of the group are in the root.
+    In a container the path may be the host's; then the files of the group are in the root.
     """
     for line in groups.splitlines():
         _, _, rest = line.partition(":")
@@ -85,7 +85,7 @@ def _quotas(groups: str, root: Path) -> Iterator[float]:
 
 
 def _upwards(root: Path, path: str) -> Iterator[Path]:
-    """A group and those around it, the root included."""
+    """A group and the groups that enclose it, up to the root."""
     parts = [part for part in path.split("/") if part not in ("", "..")]
     for count in range(len(parts), -1, -1):
         yield root.joinpath(*parts[:count])
@@ -108,14 +108,14 @@ def _read(file: Path) -> str:
 
 
 def _ratio(most: str, period: str) -> float | None:
-    """Where there is no quota, it is ``max`` or negative."""
+    """The quota in processors; None where there is no quota (``max`` or a negative number)."""
     if not (most.isdecimal() and period.isdecimal()) or int(period) == 0:
         return None
     return int(most) / int(period)
 
 
 def _tasks_at_a_time() -> int:
-    """How many tasks the worker of Dask runs that this is a task of; one if it is none."""
+    """How many tasks the Dask worker of this task runs at a time; one outside of Dask."""
     distributed = sys.modules.get("distributed")
     try:
         return max(1, int(distributed.get_worker().state.nthreads)) if distributed is not None else 1

@@ -35,7 +35,7 @@ from adc.ir.core import Module
 
 @dataclass(frozen=True)
 class Part:
-    """A module of the IR, ready to be lowered, and the functions of it that C calls."""
+    """A module of the IR, ready to be lowered, and those of its functions that C calls."""
 
     module: Module
     functions: tuple[CFunction, ...]
@@ -43,7 +43,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Built:
-    """What was built. ``prefix`` begins the names of what the functions share; ``libraries`` are linker options."""
+    """The result of ``build``. The names of shared functions begin with ``prefix``; ``libraries`` are linker
+    options."""
 
     prefix: str
     functions: tuple[CFunction, ...]
@@ -109,15 +110,15 @@ def build(
 
 
 def _called(names: Iterable[str], texts: Sequence[str]) -> list[str]:
-    """Those of ``names`` that LLVM IR calls."""
+    """Those of ``names`` that the LLVM IR in ``texts`` calls."""
     return [name for name in names if any(f"@{name}(" in text for text in texts)]
 
 
 def _only_public(text: str, context: llvm.ContextRef, public: Collection[str]) -> llvm.ModuleRef:
-    """A part whose compiled functions no other part sees: several may have some of one name.
+    """Parse a part and hide its compiled functions from the other parts, which may use the same names.
 
-    What ``lane_code`` defines is the same in all parts, and becomes one: a second copy would get another name, under
-    which LLVM finds no variants for vectors, so that loops with calls of it would not become SIMD.
+    What ``lane_code`` defines is the same in all parts and is merged: a second copy would be renamed, LLVM would find
+    no vector variants for the new name, and loops that call it would not become SIMD.
     """
     module = llvm.parse_assembly(text, context)
     for function in module.functions:

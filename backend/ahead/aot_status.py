@@ -1,4 +1,4 @@
-"""The statuses of C functions, and what the functions of an object file share: messages, threads, memory."""
+"""Status codes of C functions, and what the functions of an object file share: messages, threads, memory."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _TEXTS = {
     Status.UNBOUND: "a variable is read that has no value",
     Status.RECURSION: "functions call each other too deeply for the stack",
 }
-# By the names of classes; that of an exception is the status of the first of its bases here.
+# By class name. An exception gets the status of the first of its base classes that is listed here.
 _ERRORS = {
     "IndexError": Status.INDEX_ERROR,
     "ValueError": Status.VALUE_ERROR,
@@ -125,7 +125,8 @@ define void @"PREFIX_release_memory"() {{
 
 
 def shared_ir(prefix: str, frees: Sequence[str]) -> Fragment:
-    """The functions ``PREFIX_message``, ``_strerror``, ``_set_threads``, ``_release_memory``, and those that free."""
+    """The functions ``PREFIX_message``, ``_strerror``, ``_set_threads``, ``_release_memory``, and those that free
+    records."""
     text = _SHARED.replace("PREFIX", prefix)
     for name in frees:
         text += f'define void @"{name}"(ptr %handle) {{\n  call void @adc_aot_forget(ptr %handle)\n  ret void\n}}\n'
@@ -148,7 +149,7 @@ define ptr @"{prefix}_strerror"(i32 %status) {{
 
 
 def failure_ir(sites: Sequence[Site]) -> Fragment:
-    """``adc_aot_fail(ctx)``: makes the message of the error record, gives the context back, returns the status."""
+    """``adc_aot_fail(ctx)``: formats the message of the error record, gives the context back, returns the status."""
     texts, rows = [], []
     patterns: dict[tuple[str, ...], int] = {(): 0}  # the kinds of the operands
     for number, site in enumerate(sites):
@@ -210,7 +211,7 @@ def _kind(t: Type) -> str:
 
 
 def _format(site: Site) -> str:
-    """The message as a format of printf: place, error, and the operands in it."""
+    """The message as a format string for printf: place, error, and text with conversions for the operands."""
     shown = iter(["%.17g" if t.is_float else "%lld" for t in site.operand_types])
     if isinstance(site.message, str):
         pieces = site.message.split("{}")
@@ -224,7 +225,8 @@ def _format(site: Site) -> str:
 
 
 def _printf(template: str, shown: Iterator[str]) -> str:
-    """A template for printf, which has the plain forms of numbers and the commonest formats of Python."""
+    """A template as a format for printf. Of Python's formats the commonest are translated; others become the plain
+    form."""
     text = ""
     for literal, field, spec, conversion in raising.pieces(template):
         text += literal.replace("%", "%%")

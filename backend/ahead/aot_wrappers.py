@@ -25,7 +25,7 @@ class WrapperWriter(Writer):
         self._texts: list[str] = []
 
     def parameter(self, type: str, name: str) -> str:
-        self.parameters.append(f"{type} %arg.{name}")  # which no other value is called
+        self.parameters.append(f"{type} %arg.{name}")  # no other value has this name
         return f"%arg.{name}"
 
     def stack(self, words: int) -> str:
@@ -46,7 +46,7 @@ class WrapperWriter(Writer):
         return f'@"{self.function.name}.text{number}"'
 
     def each(self, extents: Sequence[str], body: Callable[[list[str]], None]) -> None:
-        """Loops over all subscripts of an array, the last the fastest."""
+        """Loops over all subscripts of an array; the last subscript varies fastest."""
 
         def level(subscripts: list[str]) -> None:
             if len(subscripts) == len(extents):
@@ -119,7 +119,7 @@ class _Array:
         self._bounds: tuple[str, str] | None = None
 
     def check(self, w: WrapperWriter) -> None:
-        """Extents are not negative, and there is memory if there are elements."""
+        """Check that extents are not negative, and that there is memory if there are elements."""
         good = "true"
         empty = "false"
         for extent in self.extents:
@@ -185,7 +185,7 @@ def _memory_type(t: Type) -> str:
 
 
 def _take(w: WrapperWriter, position: int, param: CParam, arrays: dict[int, _Array]) -> list[str]:
-    """Declare the C parameters of an argument; the typed values for the compiled function."""
+    """Declare the C parameters of an argument, and return the typed values for the compiled function."""
     t = param.type
     if isinstance(t, RecordType):
         return []
@@ -255,7 +255,7 @@ def _hand_out(
 
 
 def _copy_array(w: WrapperWriter, copy: str, slot: str, result: CResult, pointer: str) -> None:
-    """A copy of an array result from ``malloc``, unless it is not wanted."""
+    """Copy an array result into memory from ``malloc``, unless the caller does not want it."""
     t = result.type
     assert isinstance(t, MemRefType)
     make, done = w.label("make"), w.label("made")

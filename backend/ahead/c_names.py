@@ -1,4 +1,4 @@
-"""Names in C: which are taken, by the language and by its library."""
+"""Names in C, and those that the language and its library reserve."""
 
 from __future__ import annotations
 

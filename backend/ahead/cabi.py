@@ -1,8 +1,8 @@
-"""The C interface of ahead-of-time output: which functions there are, what each takes and gives, under which names.
+"""The C interface of ahead-of-time output: the functions, their parameters and results, and all names.
 
-For a Python function ``heat`` an object file has ``heat``, and if asked for ``heat_grad``, forward mode as
-``heat_jvp``, and the pullback as ``heat_aug``, ``heat_rev`` and ``heat_free``. All return a status. Arguments are flat:
-an array is a pointer, its extents, and, if its layout is not C-contiguous, its strides in elements. Results come last,
+For a Python function ``heat`` an object file has ``heat`` and, on request, ``heat_grad``, ``heat_jvp`` for forward
+mode, and ``heat_aug``, ``heat_rev`` and ``heat_free`` for the pullback. All return a status. Arguments are flat: an
+array is a pointer, its extents, and, if its layout is not C-contiguous, its strides in elements. Results come last,
 through pointers.
 """
 
@@ -19,14 +19,14 @@ from adc.ir.core import Func, Module
 from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f16, i1, index
 
 # in: read; inout: read and written; gradient: overwritten with a gradient; cotangent: read, and replaced.
-Role = Literal["in", "inout", "gradient", "cotangent"]  # a tangent is read, or read and written, as its argument is
+Role = Literal["in", "inout", "gradient", "cotangent"]  # a tangent has the role of its argument
 Kind = Literal["call", "forward", "reverse"]
 
 
 @dataclass(frozen=True)
 class CParam:
-    """An argument of the compiled function. ``like``: the parameter that has the extents of this array; ``copied``: it
-    is read, and what the function writes to it goes to a copy."""
+    """An argument of the compiled function. ``like``: the parameter that has the same extents as this array.
+    ``copied``: the wrapper passes a copy, so that the caller's array is not written."""
 
     name: str
     type: Type
@@ -38,7 +38,7 @@ class CParam:
 
 @dataclass(frozen=True)
 class CResult:
-    """A result of the compiled function, by a pointer that may be null."""
+    """A result of the compiled function. It is stored through a pointer, which may be null."""
 
     name: str
     type: Type
@@ -47,9 +47,9 @@ class CResult:
 
 @dataclass(frozen=True)
 class CFunction:
-    """One function of the interface. ``function`` names it in the IR; ``kind`` says what becomes of its context, and
-    ``inside`` that this is in memory that the caller gives, with the first two arguments. ``overload`` is its name in
-    C++, where functions that differ by what they take may have one name."""
+    """One function of the interface. ``function`` names it in the IR. ``kind`` says what happens to its context.
+    ``inside``: the context is in memory of the caller, which the first two arguments give. ``overload``: its name in
+    C++, where functions with different parameters may share a name."""
 
     name: str
     function: str
@@ -62,21 +62,21 @@ class CFunction:
 
     @property
     def workspace(self) -> tuple[str, str]:
-        """The names of the arguments for the memory and its size."""
+        """The names of the two parameters: the memory and its size."""
         taken = [*(p.name for p in self.params), *(r.name for r in self.results)]
         names = (f"workspace{k or ''}" for k in itertools.count())
         name = next(n for n in names if not any(t == n or t.startswith(f"{n}_") for t in taken))
         return name, f"{name}_bytes"
 
     def disjoint(self) -> list[tuple[int, int]]:
-        """The pairs of array parameters that must not overlap: those of which one is written."""
+        """The pairs of array parameters that must not overlap: at least one of the two is written."""
         arrays = [k for k, p in enumerate(self.params) if isinstance(p.type, MemRefType)]
         written = {k for k in arrays if self.params[k].role != "in" or self.params[k].copied}
         return [(a, b) for n, b in enumerate(arrays) for a in arrays[:n] if a in written or b in written]
 
 
 class Names:
-    """Gives out C identifiers, each once; to an array with those of its extents and strides."""
+    """Hands out unique C identifiers; for an array, those of its extents and strides are reserved with its name."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -118,10 +118,11 @@ def gradient(
     values: int = 0,
     stored: Container[int] = (),
 ) -> CFunction:
-    """The joint gradient: arguments, shadows, and as results ``values`` of the function, then scalar cotangents.
+    """The joint gradient. It takes arguments and shadows; its results are ``values`` results of the primal, then scalar
+    cotangents.
 
-    ``arguments`` are the names of the primal's arguments, ``wrt`` the positions of those that are differentiated by,
-    ``stored`` of those that the primal writes to.
+    ``arguments`` are the names of the primal's arguments, ``wrt`` the positions of those with respect to which it is
+    differentiated, ``stored`` the positions of those that the primal writes to.
     """
     func, names = module.funcs[function], Names()
     params: list[CParam] = []
@@ -143,7 +144,8 @@ def gradient(
 def tangent(
     module: Module, function: str, name: str, arguments: Sequence[str], of: Sequence[int], results: Sequence[int]
 ) -> CFunction:
-    """Forward mode: arguments, tangents of those at ``of``; results, tangents of those at ``results``."""
+    """Forward mode. It takes the arguments and the tangents of those at ``of``; it returns the results and the tangents
+    of those at ``results``."""
     func, names = module.funcs[function], Names()
     params = []
     for k, argument in enumerate(arguments):
@@ -166,8 +168,8 @@ def tangent(
 
 
 def workspace(module: Module, function: str, of: CFunction, arguments: Sequence[str]) -> CFunction:
-    """What a call of ``of`` takes, given its numbers and the extents of its arrays. ``arguments`` are the names of the
-    primal's arguments."""
+    """How many bytes a call of ``of`` needs, given its scalars and the extents of its arrays. ``arguments`` are the
+    names of the primal's arguments."""
     func, names = module.funcs[function], Names()
     params: list[CParam] = []
     rest = iter(func.args)
@@ -184,7 +186,7 @@ def workspace(module: Module, function: str, of: CFunction, arguments: Sequence[
 
 
 def in_workspace(function: CFunction) -> CFunction:
-    """The same function with memory that the caller gives."""
+    """The same function with a workspace: memory that the caller provides."""
     summary = (
         f"{function.summary} Temporary memory is taken from a workspace of the caller, of any contents, as far as "
         f"there is room, else from the system. What {function.name}_workspace_bytes says is in use at a time; a "
@@ -198,7 +200,8 @@ def _role(func: Func, position: int) -> Role:
 
 
 def forward(module: Module, function: str, name: str, arguments: Sequence[str], shadows: Sequence[int]) -> CFunction:
-    """The forward sweep of a pullback: arguments, shadows of ``shadows`` (positions); results, perhaps a record."""
+    """The forward sweep of a pullback. It takes the arguments and shadows of those at ``shadows``; it returns the
+    results and perhaps a record."""
     func, names = module.funcs[function], Names()
     params = []
     for k, argument in enumerate(arguments):
@@ -226,7 +229,8 @@ def reverse(
     results: Mapping[int, str],
     out: Sequence[int],
 ) -> CFunction:
-    """The reverse sweep: arguments ``kept``, shadows, cotangents of ``results`` (by position, with names), the record.
+    """The reverse sweep. It takes the arguments ``kept``, shadows, cotangents of ``results`` (names by position), and
+    the record.
 
     Its results are the cotangents of the arguments ``out``.
     """

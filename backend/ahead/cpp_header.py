@@ -1,7 +1,7 @@
 """The C++ header of ahead-of-time output: views of arrays in, results by value, failures as exceptions.
 
-It is C++20 and wraps the C header. An array parameter is an ``adc::view``, made of a ``std::span``, of anything that
-becomes one, of a ``std::mdspan`` where the library has it, or of a pointer with extents.
+It is C++20 and wraps the C header. An array parameter is an ``adc::view``. It can be made from a ``std::span``, from
+anything that converts to one, from a ``std::mdspan`` where the library has it, or from a pointer with extents.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The Fortran module of ahead-of-time output: an interface, by ``iso_c_binding``, of each function.
+"""The Fortran module of ahead-of-time output: an ``iso_c_binding`` interface for each function.
 
-Arrays are passed by their first element, so that an array of C order with extents (n, m) is one of Fortran with
-dimensions (m, n). Results that are arrays, and handles, are of ``type(c_ptr)``.
+Arrays are passed by their first element. An array in C order with extents (n, m) is a Fortran array with dimensions
+(m, n). Results that are arrays, and handles, are of ``type(c_ptr)``.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _fortran(t: Type) -> str:
 
 
 class _Names:
-    """Names of arguments, which in Fortran differ by more than capitals, and begin with a letter."""
+    """Names of arguments. In Fortran names are case-insensitive and begin with a letter."""
 
     def __init__(self, f: CFunction) -> None:
         self._taken = {f.name.lower(), "adc_status"}
@@ -183,7 +183,7 @@ contains
 
 
 def _continued(line: str) -> str:
-    """A statement on lines that are short enough."""
+    """A statement, continued over lines that are short enough for Fortran."""
     lines, margin = [""], " " * 16
     for word in line.replace(", ", ",\x00").split("\x00"):
         if len(lines[-1]) + len(word) > _WIDTH and lines[-1].strip():

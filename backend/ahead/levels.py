@@ -1,8 +1,8 @@
-"""One object with code for several levels of x86-64, of which the processor that runs it takes the highest it has.
+"""One object with code for several levels of x86-64; at run time the highest level that the processor has is chosen.
 
-Each level is compiled and optimised by itself, with run-time support of its own, and all are linked into one module.
-The functions of the interface are GNU indirect functions: when the program is loaded, a resolver asks the processor
-(CPUID, and XGETBV for what the system saves) and gives the address. All functions take the same level.
+Each level is compiled and optimised separately, with its own run-time support, and all are linked into one module. The
+functions of the interface are GNU indirect functions: when the program is loaded, a resolver asks the processor (CPUID,
+and XGETBV for what the system saves) and returns the address. The level is the same for all functions.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ two:
 
 
 class Linked(Optimized):
-    """A module that is optimised already, of which code is generated."""
+    """A module that is already optimised; only code generation remains."""
 
     def __init__(self, text: str, target: Target) -> None:
         self.target = target
@@ -98,8 +98,8 @@ def build(
     threads: bool = True,
     debug: bool = False,
 ) -> aot.Built:
-    """Compile the parts for several levels of x86-64; the lowest is what every processor is taken to have. ``level``:
-    how much LLVM optimises."""
+    """Compile the parts for several levels of x86-64; every processor is assumed to have the lowest. ``level`` is
+    LLVM's optimisation level."""
     wanted = sorted(set(cpus))
     for cpu in wanted:
         if cpu not in ORDER:
@@ -128,7 +128,7 @@ def _public(built: aot.Built, prefix: str) -> list[str]:
 
 
 def _chooser(public: Sequence[str], cpus: Sequence[str]) -> str:
-    """The functions of the interface, and what decides which code each is."""
+    """The functions of the interface, with the resolver that selects the code for each."""
     lines = [f"declare void @{_named(name, cpu)}()" for name in public for cpu in cpus]
     for name in public:
         lines += [f"@{name} = ifunc void (), ptr @adc.resolve.{name}", f"define internal ptr @adc.resolve.{name}() {{"]
@@ -147,7 +147,7 @@ def _named(name: str, cpu: str) -> str:
 
 
 def _for_level(text: str, cpu: str, public: Sequence[str], context: llvm.ContextRef) -> llvm.ModuleRef:
-    """The optimised code of a level, in functions that are generated for it, and with names of its own."""
+    """The optimised code of a level: its functions have the level's CPU as an attribute, and names of their own."""
     text = re.sub(r"^(attributes #\d+ = \{)", rf'\1 "target-cpu"="{cpu}"', text, flags=re.MULTILINE)
     module = llvm.parse_assembly(text, context)
     for function in module.functions:

@@ -10,10 +10,10 @@ from adc.backend.target import Target
 
 
 class Linkable(Optimized):
-    """A module of which an object file is made, if it is asked for.
+    """A module whose object file is made on demand.
 
     ``called`` are the names of the functions that it calls and does not define. They are kept beside the object code,
-    so that nothing is optimised again to learn them.
+    so that the module need not be optimised again to find them.
     """
 
     def __init__(self, text: str, target: Target, level: int = 3) -> None:

@@ -1,4 +1,4 @@
-"""Whether LLVM knows a processor by the name that it is given."""
+"""Check that LLVM knows the name of a processor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _listed: dict[str, list[str]] = {}
 
 
 def check_processor(target: Target) -> None:
-    """Refuse a processor that LLVM does not know: it would only warn, and make code for any of the architecture."""
+    """Refuse a processor that LLVM does not know: it would only warn, and generate code for a generic one."""
     if "not a recognized processor" not in _said(target):
         return
     architecture = target.triple.partition("-")[0]
@@ -38,14 +38,14 @@ def _examples(architecture: str, known: list[str]) -> list[str]:
 
 
 def _known(architecture: str, target: Target) -> list[str]:
-    """The processors of an architecture. LLVM lists them once in a process, so what it said is kept."""
+    """The processors of an architecture. LLVM prints the list only once in a process, so it is cached."""
     if architecture not in _listed:
         _listed[architecture] = _NAME.findall(_said(replace(target, cpu="help")))
     return _listed[architecture]
 
 
 def _said(target: Target) -> str:
-    """What LLVM writes to standard error when it begins to make code for a target: it tells in no other way."""
+    """What LLVM writes to standard error when a target machine is made. There is no other way to get the list."""
     with _redirected, tempfile.TemporaryFile() as file:
         sys.stderr.flush()
         before = os.dup(2)

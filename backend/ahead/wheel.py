@@ -1,4 +1,4 @@
-"""A wheel with a shared library, its C header, and a Python package that calls it, which needs NumPy alone."""
+"""A wheel with a shared library, its C header, and a Python package that calls it. It needs only NumPy."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ VERSION = "0.0.0"
 
 
 def write_wheel(built: Built, public: Sequence[str], name: str, source: str, folder: Path) -> Path:
-    """Write the wheel of a package ``name`` with the functions ``public`` and their gradients into a folder; its file.
-    Raises ``AdcError`` if linking fails."""
+    """Write the wheel of a package ``name`` with the functions ``public`` and their gradients into a folder; returns
+    its path. Raises ``AdcError`` if linking fails."""
     with tempfile.TemporaryDirectory() as scratch:
         library = Path(scratch) / f"lib{name}.so"
         built.shared(library)
@@ -62,7 +62,7 @@ def _package(public: Sequence[str], source: str) -> str:
 
 
 def _spec(f: CFunction) -> dict[str, Any]:
-    """What the package has to know of a function of the library."""
+    """What the package has to know about a function of the library."""
     return {
         "name": f.name,
         "doc": f.summary,

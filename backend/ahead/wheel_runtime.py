@@ -1,6 +1,7 @@
-"""What a wheel of compiled functions calls them by: NumPy and ctypes, and nothing of the compiler.
+"""How a wheel calls its compiled functions: with NumPy and ctypes, without the compiler.
 
-This file is copied into each wheel. ``functions.json`` beside it says what the functions of the library take and give.
+This file is copied into each wheel. ``functions.json`` beside it describes the parameters and results of the library's
+functions.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _ERRORS: dict[int, type[Exception]] = {
 class Function:
     """A compiled function, with ``value_and_grad`` and ``grad`` if it has a gradient.
 
-    Arguments are numbers and NumPy arrays, by position or name. An array that the function changes must be of the
-    dtype and the layout that it is compiled for; others are converted.
+    Arguments are numbers and NumPy arrays, by position or name. An array that the function changes must have the dtype
+    and the layout that the function is compiled for; other arrays are converted.
     """
 
     def __init__(self, name: str) -> None:
@@ -49,8 +50,8 @@ class Function:
         return results[0] if len(results) == 1 else tuple(results) or None
 
     def value_and_grad(self, /, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The value and its gradient: a number or an array, or a tuple by the arguments that were chosen when it was
-        compiled. Arguments keep what they hold."""
+        """The value and its gradient: a number or an array, or a tuple of these if the function is differentiated with
+        respect to several arguments, which were chosen when it was compiled. Arguments are not changed."""
         if self._gradient is None:
             raise TypeError(f"{self.__name__} was compiled without a gradient")
         made, (value, *numbers) = self._gradient(args, kwargs)
@@ -68,7 +69,7 @@ class Function:
 
 
 class _Call:
-    """One function of the library. Its arrays for gradients are made for each call."""
+    """One function of the library. Arrays for gradients are new for each call."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.doc, self.name = spec["doc"], spec["name"]
@@ -109,7 +110,7 @@ class _Call:
         return [*args, *(kwargs[name] for name in rest)]
 
     def _taken(self, p: dict[str, Any], value: Any) -> Any:
-        """An argument as the library takes it."""
+        """An argument, converted to what the library takes."""
         if p["rank"] is None:
             return value
         dtype = np.dtype(_NUMBERS[p["type"]])
@@ -129,7 +130,7 @@ class _Call:
 
 
 def _fits(p: dict[str, Any], array: np.ndarray[Any, Any]) -> bool:
-    """Whether the strides that are not passed are those of C order."""
+    """Whether those strides that are not passed to the library are the strides of C order."""
     if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
         return False
     expected = array.itemsize
@@ -148,7 +149,7 @@ def _passed(p: dict[str, Any], value: Any) -> list[Any]:
 
 
 class _Out:
-    """Where a result goes: a number, or the address and the extents of an array that is new."""
+    """The place for a result: a number, or the address and the extents of a new array."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self._type, self._rank = _NUMBERS[spec["type"]], spec["rank"]

@@ -1,8 +1,8 @@
-"""What a call of compiled code takes and gives, seen from outside: shared by the Python stubs and the C wrappers.
+"""The parameters and results of compiled code, seen from outside: shared by the Python stubs and the C wrappers.
 
 A compiled function is ``i32 @adc.NAME(ptr ctx, flattened arguments..., ptr out per result)``, 0 for success. A memref
 is flattened to data pointer, all extents, then (unless its layout is the identity) all strides in elements. A result is
-stored through its ``out``: a memref as data pointer, extents and strides, whatever its layout; a Boolean as a byte.
+stored through its ``out``: a memref always as data pointer, extents and strides; a Boolean as a byte.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Structure = tuple["Structure", ...] | None  # None: not a tuple
 
 @dataclass(frozen=True)
 class Argument:
-    """A value of the call: the position of the argument, then positions in nested tuples."""
+    """A value that the call passes: the position of the argument, then positions in nested tuples."""
 
     path: tuple[int, ...]
 
@@ -29,7 +29,7 @@ class Fetched:
     """A value that is read at each call: a captured or global variable.
 
     If ``fetch`` has the attributes ``namespace`` (a dict) and ``name``, or ``cell`` (a closure's cell), the stub reads
-    there itself; else it calls ``fetch()``.
+    the variable directly; else it calls ``fetch()``.
     """
 
     fetch: Callable[[], Any]
@@ -40,7 +40,7 @@ Source = Argument | Fetched
 
 @dataclass(frozen=True)
 class ScalarParam:
-    """A number. Python's own ``float``, ``int``, ``bool``, exactly; or (``strong``) NumPy's scalar of the type."""
+    """A number: exactly Python's ``float``, ``int`` or ``bool``, or, if ``strong``, NumPy's scalar of the type."""
 
     source: Source
     type: Type = f64
@@ -49,8 +49,8 @@ class ScalarParam:
 
 @dataclass(frozen=True)
 class ArrayParam:
-    """An ndarray of exactly this element type, rank and layout, aligned; writeable if ``writable``. ``ones`` says of
-    each extent whether it is 1; None, and (), that it may be."""
+    """An ndarray of exactly this element type, rank and layout, aligned; writeable if ``writable``. ``ones`` says for
+    each extent whether it is 1; None, and (), mean that it may be."""
 
     source: Source
     element: Type = f64
@@ -70,8 +70,8 @@ class ArrayParam:
 
 @dataclass(frozen=True)
 class ShadowParam:
-    """A new C-contiguous array of the shape and dtype of parameter ``of``; it can be part of the result. What is
-    called sets its elements, unless they are zeros to begin with (``zeroed``)."""
+    """A new C-contiguous array of the shape and dtype of parameter ``of``; it can be part of the result. The callee
+    sets its elements, unless the stub fills it with zeros (``zeroed``)."""
 
     of: int
     zeroed: bool = False
@@ -79,7 +79,7 @@ class ShadowParam:
 
 @dataclass(frozen=True)
 class Unseen:
-    """An array that compiled code does not look at: an empty one of this type is passed, nothing is taken."""
+    """An array that compiled code does not read: the stub passes an empty array of this type."""
 
     type: MemRefType
 
@@ -93,7 +93,7 @@ class RecordParam:
 
 @dataclass(frozen=True, eq=False)
 class StaticParam:
-    """An object that must be ``value`` itself. It is not passed on: arguments known when tracing."""
+    """An argument known when tracing: the object must be ``value`` itself, and is not passed on."""
 
     source: Source
     value: object
@@ -101,7 +101,7 @@ class StaticParam:
 
 @dataclass(frozen=True, eq=False)
 class Unchanged:
-    """What must hold, and is not passed on: the looks of a ``adc.backend.calls.looks.Table``."""
+    """A condition that is not passed on: the looks of an ``adc.backend.calls.looks.Table`` must hold."""
 
     table: Any
 
@@ -111,10 +111,10 @@ Param = ScalarParam | ArrayParam | ShadowParam | Unseen | RecordParam | StaticPa
 
 @dataclass(frozen=True)
 class Out:
-    """Result ``position`` of the compiled function. ``strong``: a scalar as NumPy's type, not Python's. ``pairs``: the
-    innermost axis of an array is the real and the imaginary part of complex numbers.
+    """Result ``position`` of the compiled function. ``strong``: a scalar becomes one of NumPy's types, not Python's.
+    ``pairs``: the innermost axis of an array is the real and the imaginary part of complex numbers.
 
-    A record becomes a capsule, which owns the context of the call and so all memory that was left allocated.
+    A record becomes a capsule, which owns the context of the call and thus all memory that is still allocated.
     """
 
     position: int
@@ -165,13 +165,13 @@ Output = Out | ShadowOut | StaticOut | ObjectOut | TupleOut | CallOut
 class Signature:
     """How Python calls the IR function ``function``.
 
-    ``arguments``: per positional argument None, or its structure if it is a tuple. ``params``: what is taken from the
-    call, in the order of the compiled function's arguments (``StaticParam`` and ``Unchanged`` stand anywhere).
-    ``results``: the types of the compiled function's results; ``output``: how the Python result is made of them.
+    ``arguments``: for each positional argument None, or its structure if it is a tuple. ``params``: the values taken
+    from the call, in the order of the compiled function's arguments (``StaticParam`` and ``Unchanged`` stand anywhere).
+    ``results``: the types of the compiled function's results; ``output``: how the Python result is made from them.
     ``disjoint``: pairs of parameters (positions in ``params``) whose memory, from lowest to highest address, must not
-    overlap. ``alike``: pairs of array parameters that must agree in all extents.
-    ``context``: whether the function may allocate, raise or run threads; without, it gets a null context.
-    ``release_gil``: whether other Python threads may run meanwhile. ``threads``: for parallel loops, 0 the default.
+    overlap. ``alike``: pairs of array parameters that must agree in all extents. ``context``: whether the function may
+    allocate, raise or run threads; without, it gets a null context. ``release_gil``: whether other Python threads may
+    run meanwhile. ``threads``: for parallel loops, 0 the default.
     """
 
     function: str
@@ -187,6 +187,6 @@ class Signature:
 
 
 def result_words(t: Type) -> int:
-    """How many words of 8 bytes a result of type ``t`` takes behind its out pointer."""
+    """How many 8-byte words a result of type ``t`` occupies at its out pointer."""
     return 1 + 2 * t.rank if isinstance(t, MemRefType) else 1
 

@@ -1,12 +1,12 @@
 """``NativeCallable``: the base class of Python objects whose call goes straight to compiled code.
 
 An instance is an ordinary Python object (it has a ``__dict__``, methods, properties if its class defines them) that
-holds one built-in function, its *target*. ``f(x, y)`` runs the target's C function without a Python frame. Keyword
-calls, and all calls while there is no target, go to the method ``_dispatch(*args, **kwargs)`` of the subclass.
+holds a built-in function, its *target*. ``f(x, y)`` runs the target's C function without a Python frame. Calls with
+keywords, and all calls while there is no target, go to the method ``_dispatch(*args, **kwargs)`` of the subclass.
 
 The type is made from slots compiled by LLVM (``adc.backend.runtime``). It implements vectorcall. CPython 3.11 does not
 let a class written in Python inherit that, so there a call goes through ``tp_call``, which forwards to the same code.
-The target may be exchanged at any time, also while calls are running: a call keeps the target that it began with.
+The target may be replaced at any time, also during calls: a call keeps the target that it began with.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _make_type() -> type:
     spec = _Spec(name, callable_slots.SIZE, 0, flags, ctypes.addressof(slots))
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(("PyType_FromSpec", ctypes.pythonapi))
     made: type = make(ctypes.addressof(spec))
-    # The type refers to these for as long as it lives, which is until the process ends.
+    # The type refers to these as long as it exists, which is until the process ends.
     for kept in (members, methods, name):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return made
@@ -88,7 +88,7 @@ def _make_type() -> type:
 if TYPE_CHECKING:
 
     class NativeCallable:
-        """The base class; see the module."""
+        """The base class; see the docstring of the module."""
 
         @property
         def _target(self) -> object:
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
             """Call ``target`` (a ``METH_FASTCALL`` built-in function, or None) from now on."""
 
         def _dispatch(self, /, *args: Any, **kwargs: Any) -> Any:
-            """Keyword calls, and all calls while there is no target; subclasses define it."""
+            """Handles calls with keywords, and all calls while there is no target; subclasses define it."""
 
         def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
             """Run the target."""

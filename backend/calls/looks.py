@@ -1,4 +1,4 @@
-"""Tables of looks: what compiled code depends on outside itself, as ``adc_unchanged`` reads it at each call."""
+"""Tables of looks: the outside objects that compiled code depends on, which ``adc_unchanged`` checks at each call."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PARTS: dict[type, tuple[str, ...]] = {
 
 
 class Look(Protocol):
-    """``fetch()`` looks, and is to give ``seen``. If ``fetch`` has the attributes ``namespace`` (a dict) and ``name``,
-    ``cell``, or ``owner`` and ``attribute``, it is read without a call, where that is possible. ``has_version``: that
-    the version of the namespace may stand for what is in it."""
+    """A dependence: ``fetch()`` must still return ``seen``. If ``fetch`` has the attributes ``namespace`` (a dict) and
+    ``name``, ``cell``, or ``owner`` and ``attribute``, it is read without a call where possible. ``has_version``:
+    comparing the version of the namespace is enough."""
 
     @property
     def fetch(self) -> Callable[[], Any]: ...
@@ -32,18 +32,18 @@ class Look(Protocol):
 
 
 class Table:
-    """The looks of compiled code in memory. ``absent`` is what is seen where there is nothing."""
+    """The looks of compiled code, in memory. ``absent`` stands for a variable that does not exist."""
 
     def __init__(self, looks: Iterable[Look], absent: object) -> None:
         self._absent = absent
         placed = [(self._place(look), look) for look in looks]
-        # Variables by their dictionaries, then what is read, then what only Python can read.
+        # Variables grouped by dictionary, then what can be read from memory, then what only Python can read.
         placed.sort(key=lambda entry: (entry[0][0] != VARIABLE, entry[0][0] == CALL, entry[0][1]))
         self._entries: list[tuple[int, int, int, Look | None]] = []
         for (kind, first), group in itertools.groupby(placed, key=lambda entry: entry[0][:2]):
             same = list(group)
             versioned = kind == VARIABLE and all(getattr(look.fetch, "has_version", False) for _, look in same)
-            # Where versions are not known each variable is looked up at each call.
+            # Where dictionaries have no known version, each variable is looked up at each call.
             if versioned and (offset := python_abi.version_offset()) is not None:
                 self._entries.append((VERSION, first + offset, len(same), None))
             self._entries += [(*place, look) for place, look in same]
@@ -55,18 +55,18 @@ class Table:
         self.refresh()
 
     def refresh(self) -> None:
-        """Expect from now on what the looks have seen since."""
+        """From now on, expect the current ``seen`` of each look."""
         for k, (kind, _, _, look) in enumerate(self._entries):
             if look is None:
-                self._words[4 + WORDS * k] = 0  # no version: they are gone through once more
+                self._words[4 + WORDS * k] = 0  # no version: the entries are checked again
                 continue
-            part = kind == MEMORY and not hasattr(look.fetch, "cell")  # of a function: None is a null pointer
+            part = kind == MEMORY and not hasattr(look.fetch, "cell")  # of a function: stores null for None
             none = (kind == VARIABLE and look.seen is self._absent) or (part and look.seen is None)
             self._words[4 + WORDS * k] = 0 if none else id(look.seen)
             self._kept[k] = look.seen
 
     def holds(self) -> bool:
-        """Whether all see what they saw."""
+        """Whether everything is unchanged."""
         return bool(_unchanged()(self.address))
 
     def _place(self, look: Look) -> tuple[int, int, int]:

@@ -1,15 +1,15 @@
 """Calls from Python: for each specialisation a ``METH_FASTCALL`` function in LLVM IR around the compiled function.
 
 A stub checks that the arguments are exactly what the code was compiled for, takes them apart (arrays by reading the
-ndarray object), runs the code with a context from the pool and, unless told not to, without the interpreter lock, and
-makes the Python result. Arguments that do not fit go to ``miss(*args)``, whose result is the call's.
+ndarray object), runs the code with a context from the pool and, unless told otherwise, without the interpreter lock,
+and makes the Python result. If the arguments do not fit, it returns the result of ``miss(*args)``.
 
     fragment = stub_ir(signature, "adc.stub.f", "adc.f")
     module = llvm_text.alone(triple, [fragment])           # text, to be linked with the code of the kernel
     f = bind(signature, "adc.stub.f", library.address, library, miss=..., error=...)
 
-``miss`` must not call the same stub with the same objects again. ``canonical`` turns objects that mean the same (a
-subclass of float, a subclass of ndarray, an equal but not identical static object) into what the stub takes.
+``miss`` must not call the same stub with the same objects again. ``canonical`` turns equivalent objects (a subclass of
+float, a subclass of ndarray, an equal but not identical static object) into what the stub takes.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def stub_ir(signature: Signature, symbol: str, entry: str = "") -> Fragment:
 
 
 def _run(w: StubWriter, values: Sequence[str]) -> str:
-    """Call the compiled function; its status."""
+    """Call the compiled function, and return its status."""
     signature = w.signature
     if signature.threads:
         w.do(f"store i32 {signature.threads}, ptr {w.context}")
@@ -106,7 +106,7 @@ def _run(w: StubWriter, values: Sequence[str]) -> str:
 
 
 def needs(module: Module, function: str) -> tuple[bool, bool]:
-    """A signature's ``context`` and ``release_gil``: may the function fail or run threads, may it run long?"""
+    """A signature's ``context`` and ``release_gil``: may the function fail or run threads, and may it run for long?"""
     effects = Effects.of(module)
     loops = function in effects.looping
     return loops or function in effects.fallible, loops
@@ -164,7 +164,7 @@ def errors_of(sites: Sequence[Site]) -> ErrorCallback:
 
 
 def _operand(bits: int, t: Type) -> object:
-    """What a 64-bit pattern says as a value of type ``t``."""
+    """A 64-bit pattern as a value of type ``t``."""
     if isinstance(t, FloatType):
         raw = struct.pack("<q", bits)
         return struct.unpack(f"<{PATTERNS[t.width]}", raw[: t.width // 8])[0]
@@ -172,7 +172,8 @@ def _operand(bits: int, t: Type) -> object:
 
 
 class State:
-    """What belongs to one stub in this process: the ``self`` of the built-in function. Slow paths call its methods."""
+    """The data of one stub in this process: the ``self`` of the built-in function. The stub's cold code calls its
+    methods."""
 
     __slots__ = ("_error", "keep", "miss")
 
@@ -182,14 +183,14 @@ class State:
         self.keep = keep
 
     def error(self, site: int, a: int, b: int, more: int) -> None:
-        """Raise what the error record says; ``site`` is -1 if nothing was recorded. ``more`` is the address of further
-        values."""
+        """Raise the error of the error record; ``site`` is -1 if nothing was recorded. ``more`` is the address of
+        further operands."""
         raise self._error(site, a, b, more)
 
     @staticmethod
     def view(array: npt.NDArray[Any], address: int, number: int, *layout: int) -> npt.NDArray[Any]:
-        """The window on ``array`` at an address, given NumPy's number of the dtype, extents and then strides in bytes;
-        itself if it is all of it."""
+        """A window on ``array`` at an address, given NumPy's number of the dtype, extents and then strides in bytes;
+        ``array`` itself if the window is all of it."""
         rank = len(layout) // 2
         shape, strides = layout[:rank], layout[rank:]
         dtype = array.dtype if number == array.dtype.num else numpy_abi.dtype_of(number)
@@ -206,7 +207,7 @@ class State:
 
 
 class _Window:
-    """Memory of an array under another shape, in NumPy's array interface."""
+    """The memory of an array in another shape, for NumPy's array interface."""
 
     def __init__(self, interface: dict[str, Any], base: npt.NDArray[Any]) -> None:
         self.__array_interface__ = interface
@@ -241,7 +242,7 @@ def bind(
 
 
 def set_miss(function: Callable[..., Any], miss: Callable[..., Any]) -> None:
-    """Exchange what a bound stub calls for arguments that do not fit: another stub, to try that next."""
+    """Replace what a bound stub calls when arguments do not fit: for instance another stub, to be tried next."""
     state = function.__self__  # type: ignore[attr-defined]
     assert isinstance(state, State)
     state.miss = miss
@@ -260,10 +261,10 @@ def imports(text: str) -> list[str]:
 
 
 def canonical(signature: Signature, args: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments as the stub takes them, where they differ only in how Python represents them.
+    """The arguments in the form that the stub takes, where they differ from it only in how Python represents them.
 
-    Arrays that are not aligned, or whose strides are not multiples of the element, are copied if nothing is stored to
-    them; what cannot be brought into form is left as it is.
+    Arrays that are not aligned, or whose strides are not multiples of the element's size, are copied unless they are
+    written to. What cannot be converted is left as it is.
     """
     by_path: dict[tuple[int, ...], Param] = {}
     for param in signature.params:

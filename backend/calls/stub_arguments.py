@@ -1,4 +1,4 @@
-"""Stubs, first half: objects of the call, checked and taken apart into the values that compiled code takes."""
+"""Stubs, first half: the objects of the call are checked and taken apart into values for compiled code."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from adc.ir.types import ComplexType, Type, f64, i1, i64, index, scalar_bytes
 
 @dataclass
 class ArrayValue:
-    """An ndarray taken apart: LLVM values, but for ``size``, the bytes of an element.
+    """An ndarray taken apart. All fields are LLVM values except ``size``, the bytes of an element.
 
-    ``strides`` are in bytes, None if the layout is the identity; ``words`` are what compiled code takes; ``bounds`` the
+    ``strides`` are in bytes, None if the layout is the identity; ``words`` are passed to compiled code; ``bounds`` the
     lowest address and the first one after the array.
     """
 
@@ -46,7 +46,7 @@ class Arguments:
     def __init__(self, w: StubWriter) -> None:
         self.w = w
         self.arrays: dict[int, ArrayValue] = {}
-        self.objects: dict[int, str] = {}  # what parameters were taken from
+        self.objects: dict[int, str] = {}  # the Python objects of parameters
         self.shadow_slots: dict[int, str] = {}
         self._objects: dict[tuple[int, ...], str] = {}
         self._values: dict[int, list[str]] = {}
@@ -118,7 +118,8 @@ class Arguments:
             self._open(item, (*path, position))
 
     def _fetch(self, source: Source) -> str:
-        """The object of a parameter. What is fetched is held until the call ends: it may be rebound meanwhile."""
+        """The object of a parameter. A fetched object is held until the call ends, because its variable may be rebound
+        meanwhile."""
         if not isinstance(source, Fetched):
             return self._objects[source.path]
         w, fetch = self.w, source.fetch
@@ -127,7 +128,7 @@ class Arguments:
             namespace, name = w.object(), w.object()
             value = w.call("PyDict_GetItemWithError", f"ptr {namespace}", f"ptr {name}")
             w.call_void("Py_IncRef", f"ptr {value}")
-            missing = "miss"  # deleted, or hidden in builtins: the slow path knows
+            missing = "miss"  # deleted, or found in builtins: ``miss`` finds out
         elif type(getattr(fetch, "cell", None)).__name__ == "cell":
             value = w.call("PyCell_Get", f"ptr {w.object()}")
             missing = "miss"
@@ -228,7 +229,8 @@ class Arguments:
         return result
 
     def _strides(self, array: ArrayValue, param: ArrayParam) -> list[str]:
-        """Exactly "inner" or exactly "any", in whole elements; no extent repeated in place if it is written."""
+        """Check the strides: exactly "inner" or exactly "any", in whole elements, and not zero in an array that is
+        written."""
         w, size = self.w, scalar_bytes(param.element)
         assert array.strides is not None
         found = [w.let(f"icmp {'eq' if param.layout == 'inner' else 'ne'} i64 {array.strides[-1]}, {size}")]
@@ -245,7 +247,7 @@ class Arguments:
         return found
 
     def _read(self, value: str, param: ArrayParam) -> ArrayValue:
-        """The fields of an ndarray that is known to be as ``param`` says."""
+        """The fields of an ndarray that was already checked against ``param``."""
         w, rank = self.w, param.rank
         data = w.field(value, numpy_abi.DATA)
         extents: list[str] = []
@@ -296,8 +298,7 @@ class Arguments:
         w.require(w.let(f"or i1 {below}, {above}"), "miss")
 
     def _shadow(self, array: ArrayValue, param: ArrayParam, zeroed: bool) -> str:
-        """A slot that holds a new array with the extents of ``array``; what is called fills it, unless it is
-        ``zeroed``."""
+        """A slot that holds a new array with the extents of ``array``. The callee fills it, unless it is ``zeroed``."""
         w = self.w
         dtype = w.symbol(numpy_abi.dtype_symbol(param.element))
         w.call_void("Py_IncRef", f"ptr {dtype}")  # the call takes a reference

@@ -1,4 +1,4 @@
-"""Stubs, second half: the status, and Python objects made of what compiled code returned."""
+"""Stubs, second half: the status, and Python objects made from the results of compiled code."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Results:
         a = w.field(w.context, contexts.CONTEXT_A, "i64")
         b = w.field(w.context, contexts.CONTEXT_B, "i64")
         more = w.let(f"ptrtoint ptr {w.offset(w.context, contexts.CONTEXT_MORE)} to i64")
-        # The handler of a signal may have raised: then that is the error.
+        # A signal handler may have raised an exception: then that is the error.
         told, tell = w.label("told"), w.label("tell")
         w.branch_if(w.let(f"icmp eq ptr {w.call('PyErr_Occurred')}, null"), tell, told)
         w.begin(tell)
@@ -191,8 +191,8 @@ class Results:
         return capsule
 
     def _array(self, slot: str, t: MemRefType, *, pairs: bool) -> str:
-        """A local array; of memory that belongs to an array of the call or to a shadow, a view. ``pairs``: of complex
-        numbers, whose parts are one behind the other."""
+        """An array result: a view if its memory belongs to an array of the call or to a shadow. ``pairs``: of complex
+        numbers, with real and imaginary parts next to each other."""
         w, rank = self.w, t.rank - pairs
         element = ComplexType(2 * t.element.width) if pairs and isinstance(t.element, FloatType) else t.element
         size, unit = scalar_bytes(element), scalar_bytes(t.element)
@@ -233,7 +233,8 @@ class Results:
         return w.let(f"load ptr, ptr {result}")
 
     def _own(self, element: Type, axes: int, data: str, extents: str, strides: str, total: str) -> str:
-        """An array with the run's block of memory, where it fills one that nobody else will look at, or with a copy."""
+        """An array that takes over the run's block of memory if it fills a block that nothing else uses; else a
+        copy."""
         w = self.w
         kind, number = f"ptr {w.symbol('PyArray_Type')}", f"i32 {numpy_abi.DTYPES[element].num}"
         rank, shape = f"i32 {axes}", f"ptr {extents}"

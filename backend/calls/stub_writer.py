@@ -32,14 +32,14 @@ class StubWriter(Writer):
         return name
 
     def own(self, value: str) -> str:
-        """Hold a new reference (or null) until the stub returns; the slot it is in."""
+        """Hold a new reference (or null) until the stub returns. Returns its slot."""
         slot = f"%o{len(self.owned)}"
         self.owned.append(slot)
         self.do(f"store ptr {value}, ptr {slot}")
         return slot
 
     def object(self) -> str:
-        """The next Python object of the stub's table, a borrowed reference. The order is that of ``objects_of``."""
+        """A borrowed reference to the next Python object of the stub's table, in the order of ``objects_of``."""
         self._objects += 1
         return self.field(f'@"{self.symbol_name}.objects"', 8 * (self._objects - 1))
 
@@ -55,12 +55,13 @@ class StubWriter(Writer):
                 self.call_void("Py_DecRef", f"ptr {self.let(f'load ptr, ptr {slot}')}")
 
     def _release_all(self) -> None:
-        """The same by a call: where many checks may lead, the slots must not become values, one for each check."""
+        """Release all references with a call. Many checks branch here; inline code would need a phi for each slot with
+        an entry for each check."""
         if self.owned:
             self.call_void("adc_let_go", "ptr %owned", f"i64 {len(self.owned)}")
 
     def take_context(self) -> None:
-        """A context from the pool, which the interpreter lock protects here."""
+        """Take a context from the pool, which the interpreter lock protects here."""
         if not self.signature.context:
             return
         pool = self.symbol("adc_pool")
@@ -83,7 +84,7 @@ class StubWriter(Writer):
         self.context = self.let(f"load ptr, ptr {slot}")
 
     def give_context(self) -> None:
-        """The context goes back. One that has not allocated and has no error needs no more than to be linked in."""
+        """Give the context back. If it has not allocated and has no error, it only has to be linked into the pool."""
         if not self.signature.context:
             return
         pool = self.symbol("adc_pool")
@@ -112,7 +113,7 @@ class StubWriter(Writer):
         return self.let(f"call ptr (ptr, ptr, ptr, ...) {function}(ptr %self, {', '.join([texts, *args])})")
 
     def exits(self) -> None:
-        """The ends of the stub that all failing checks share."""
+        """Append the exits of the stub, which all failing checks share."""
         self.begin("miss")
         self._release_all()
         method = self.call("PyObject_GetAttrString", "ptr %self", f"ptr {self.string('miss')}")
