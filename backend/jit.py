@@ -16,7 +16,8 @@ from adc.ir import forks
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """Loaded code: the addresses of its exported symbols. It is unloaded when the last reference to this is gone."""
+    """Loaded code: the addresses of its exported symbols. It is unloaded when the last reference to this object is
+    gone."""
 
     addresses: Mapping[str, int]
     _tracker: llvm.ResourceTracker
@@ -28,8 +29,8 @@ class Library:
 class Engine:
     """One JIT linker; ``load`` may be called from several threads.
 
-    The mathematics libraries and the OpenMP runtime are found by the code that is loaded; ``symbols`` are further ones
-    (the run-time support) that all of it can call.
+    Loaded code can call the mathematics libraries, the OpenMP runtime, and the functions in ``symbols`` (the run-time
+    support).
     """
 
     def __init__(self, symbols: Mapping[str, int] | None = None) -> None:
@@ -38,8 +39,8 @@ class Engine:
         self._symbols = {**(openmp() or {}), **(symbols or {})}
         self._lock = forks.Lock()
         self._numbers = itertools.count()
-        # JITLink: the other linker puts code and constants wherever there is room, and ends the process if 32 bits do
-        # not reach from one to the other.
+        # JITLink: the other linker (RuntimeDyld) places code and constants independently, and aborts the process if a
+        # 32-bit offset between them overflows.
         self._jit = llvm.create_lljit_compiler(host().machine(), use_jit_link=True)
 
     def load(
@@ -52,7 +53,7 @@ class Engine:
         for item in objects:
             builder.add_object_img(item)
         asked = set(exports)
-        if debugged or names:  # where code is, is known of what is asked for
+        if debugged or names:  # needs the addresses of exports
             asked.update(s.name for item in objects for s in elf.functions(item) if s.is_exported)
         builder.add_current_process()
         for name, address in {**self._symbols, **(symbols or {})}.items():

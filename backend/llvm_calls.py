@@ -1,8 +1,8 @@
 """LLVM's two long calls, without the lock that llvmlite holds during each of its calls: threads optimise and generate
-code side by side.
+code in parallel.
 
-LLVM allows that for modules in contexts of their own (``llvm::LLVMContext``: different threads, different contexts) and
-target machines of their own. What else llvmlite does is short, and stays under its lock.
+LLVM allows this if each thread has its own context (``llvm::LLVMContext``) and target machine. llvmlite's other calls
+are short, and stay under its lock.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from llvmlite.binding import ffi
 
 
 def run_passes(passes: llvm.ModulePassManager, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
-    """Run a pipeline on a module that no other thread looks at."""
+    """Run a pipeline on a module that no other thread uses."""
     _without_lock("LLVMPY_RunNewModulePassManager")(passes, module, builder)
 
 
 def emit_object(machine: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
-    """The object code of a module; nothing else uses it or the machine meanwhile."""
+    """The object code of a module; no other thread may use the module or the machine meanwhile."""
     with ffi.OutputString() as error:
         buffer = _without_lock("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
         if not buffer:
@@ -33,7 +33,8 @@ def emit_object(machine: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
 
 
 def _without_lock(name: str) -> Callable[..., Any]:
-    """A function of llvmlite's library; with the lock, in a version that keeps what is behind it elsewhere."""
+    """A function of llvmlite's library, called without the lock; with the lock in versions of llvmlite that are
+    organised differently."""
     function = getattr(ffi.lib, name)
     found: Callable[..., Any] = getattr(function, "_cfn", function)
     return found

@@ -16,20 +16,20 @@ _TABLES = tuple(
 
 
 def functions(text: str, keyword: str = "declare|define") -> list[str]:
-    """The names of the functions that LLVM IR declares and defines, or of the one sort."""
+    """The names of the functions that LLVM IR declares or defines; ``keyword`` selects one of the two."""
     return re.findall(rf"^(?:{keyword}) [^@\n]*@([\w.$]+)", text, re.MULTILINE)
 
 
 @dataclass
 class Fragment:
-    """Definitions, and by name the declarations of what they refer to."""
+    """Definitions, and the declarations of what they refer to, by name."""
 
     text: str
     declarations: dict[str, str] = field(default_factory=dict)
 
 
 class Writer:
-    """Appends instructions; hands out names of values and labels."""
+    """Appends instructions, and makes names for values and labels."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -37,7 +37,7 @@ class Writer:
         self._count = 0
 
     def let(self, text: str) -> str:
-        """Append an instruction with a result; the name of that."""
+        """Append an instruction with a result, and return the name of the result."""
         self._count += 1
         self.lines.append(f"  %v{self._count} = {text}")
         return f"%v{self._count}"
@@ -59,7 +59,7 @@ class Writer:
         self.do(f"br i1 {condition}, label %{then}, label %{other}")
 
     def require(self, condition: str, otherwise: str, *, rare: bool = True) -> None:
-        """Go on in a new block if the condition holds, else at the label ``otherwise``."""
+        """Continue in a new block if the condition holds, else at the label ``otherwise``."""
         label = self.label()
         weights = ", !prof !{!\"branch_weights\", i32 2000, i32 1}" if rare else ""
         self.do(f"br i1 {condition}, label %{label}, label %{otherwise}{weights}")
@@ -109,7 +109,7 @@ def alone(triple: str, fragments: Iterable[Fragment]) -> str:
 
 
 def with_aliases(text: str, names: Mapping[str, str]) -> str:
-    """A module with further names of functions that it defines, by the names that they have."""
+    """A module with aliases: ``names`` maps names of functions that it defines to further names."""
     return "\n".join([text, *(f'@"{other}" = alias i8, ptr @"{name}"' for name, other in names.items())]) + "\n"
 
 

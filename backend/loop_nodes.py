@@ -1,4 +1,4 @@
-"""The metadata of loops in a module's text, as the lowering writes it and LLVM leaves it."""
+"""The metadata of loops in the text of a module, as written by the lowering and updated by LLVM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SERIAL = '!"llvm.loop.vectorize.enable", i1 false'
 
 
 class LoopNodes:
-    """The metadata nodes of a module, by number; a loop is the node that its back edge names."""
+    """The metadata nodes of a module, by number; a loop is identified by the node that its back edge refers to."""
 
     def __init__(self, text: str) -> None:
         found = _NODE.findall(text)
@@ -28,7 +28,7 @@ class LoopNodes:
         return next((self._places[part] for part in self.nodes[loop] if part in self._places), None)
 
     def vectorized(self) -> frozenset[Place]:
-        """Where the loops are that LLVM's vectoriser says it has done."""
+        """The places of the loops that LLVM's vectoriser has marked as vectorised."""
         done = {n for n, parts in self.nodes.items() if parts == ['!"llvm.loop.isvectorized"', "i32 1"]}
         loops = (n for n, parts in self.nodes.items() if done.intersection(parts))
         return frozenset(p for n in loops if (p := self.place(n)) is not None)

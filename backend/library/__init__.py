@@ -1,1 +1,2 @@
-"""The run-time library's parts as LLVM IR (``adc.backend.runtime``), and what they know of Python and NumPy."""
+"""The parts of the run-time library (``adc.backend.runtime``) as LLVM IR, and the layouts of Python and NumPy
+objects."""

@@ -1,13 +1,13 @@
-"""Memory of the arrays that calls return, as LLVM IR: kept for the next call when an array goes.
+"""Memory of the arrays that calls return, as LLVM IR: when an array is deleted, its memory is kept for the next call.
 
 An array of a few hundred kilobytes or more gets new pages from the system each time, and each page costs about as much
-as computing what goes into it. So such arrays are made with a memory handler of their own (NumPy's NEP 49), on top of
-an arena as contexts have it (``adc.backend.support.arena``). To NumPy they own their data, as any array does.
+as computing its contents. So such arrays are made with a memory handler of their own (NumPy's NEP 49), which uses an
+arena like those of contexts (``adc.backend.support.arena``). To NumPy they own their data like any other array.
 
-Memory of the run that a result is in changes places with the array's: both arenas have as many blocks as before, and
-nothing is copied.
+The block of the run that holds a result is swapped with the block of the array: both arenas have as many blocks as
+before, and nothing is copied.
 
-What is idle stays with the process up to ``MOST_IDLE`` bytes; ``release_memory`` gives all of it back.
+Up to ``MOST_IDLE`` bytes of idle memory stay with the process; ``release_memory`` gives all of it back.
 """
 
 from __future__ import annotations

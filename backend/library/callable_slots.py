@@ -1,7 +1,7 @@
 """The slots of the type ``NativeCallable`` as LLVM IR. See ``adc.backend.calls.callable_type``.
 
 An instance is ``{PyObject, vectorcall, target, C function of the target, its self}``; the last two belong to the target
-and are valid while that is set.
+and are valid while a target is set.
 """
 
 from __future__ import annotations
@@ -200,8 +200,8 @@ call:
 
 
 def _call(kind: str, parameters: str, count: str, offset: int, generic: str) -> str:
-    """A slot by which an instance is called; ``%names`` is null, or empty (what ``**kwargs`` hands on), if there are
-    positional arguments only. These begin at ``offset`` in ``%args``."""
+    """A slot by which an instance is called; If there are only positional arguments, ``%names`` is null, or empty (from
+    ``**kwargs``). Positional arguments begin at ``offset`` in ``%args``."""
     text = _CALL.replace("KIND", kind).replace("PARAMETERS", parameters).replace("COUNT", count)
     return text.replace("OFFSET", str(offset)).replace("GENERIC", generic)
 

@@ -1,13 +1,14 @@
-"""A digest of the contents of an array, as LLVM IR: one pass over the memory, at about the speed at which it is read.
+"""A digest of the contents of an array, as LLVM IR: one pass over memory, at about memory bandwidth.
 
-``i64 adc_digest(ptr data, i64 bytes)``. Sixty-four lanes of 64 bits each take every sixty-fourth word: the lane is
-joined with the word, turned, multiplied by an odd number, and its high half joined with the low one. Each of these can
-be undone, so that a change of one word always shows; the turn brings high bits, in which floats differ, down to where
-the product spreads them. In the end the lanes are joined in the same way, eight at a time and then one by one. What is
-left over is filled up with zeros, and the size counts. The digests of two arrays are equal by chance once in 2**64.
+``i64 adc_digest(ptr data, i64 bytes)``. Sixty-four lanes of 64 bits each take every sixty-fourth word: the word is
+XORed into the lane, which is then rotated, multiplied by an odd number, and XORed with its own high half. Each of these
+steps is invertible, so a change of a single word always changes the digest; the rotation moves high bits, in which
+floats differ, down to where the product spreads them. At the end the lanes are combined in the same way, eight at a
+time and then one by one. The last block is padded with zeros, and the size enters the digest. The digests of two arrays
+are equal by chance once in 2**64.
 
-``adc_digest_of`` is the same as a function of Python's (``METH_FASTCALL``): of an ndarray in C's order, and the number
-of its bytes, it makes an int. While it reads a long array, other threads may run.
+``adc_digest_of`` is the same as a Python function (``METH_FASTCALL``): it takes an ndarray in C order and the number of
+its bytes, and returns an int. It releases the interpreter lock while it reads a long array.
 """
 
 from adc.backend.library import numpy_abi

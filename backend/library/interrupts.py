@@ -1,25 +1,27 @@
-"""Ctrl-C while compiled code runs, as LLVM IR: what loops poll, and the ticker that makes them look.
+"""Ctrl-C while compiled code runs, as LLVM IR: the flag that loops poll, and the ticker that sets it.
 
 Python handles signals in the main thread only, between bytecodes or where C code asks. Compiled code runs without the
-interpreter lock, and asking takes it, so it is done ten times a second. Loops read one byte, ``adc_attention``, which
-is nearly always zero; the *ticker*, a thread that lives while the main thread runs compiled code and a few seconds
-longer, sets it, and whoever then finds it set calls ``adc_poll``. In the main thread that takes the lock and lets
-Python run the handlers. If one of them raises, the run ends: the exception is set, and the error record of the context
-says ``SITE_SIGNAL``. Threads that work for the main thread stop as soon as their context has an error.
+interpreter lock, and asking needs the lock, so it is done only ten times a second. Loops read one byte,
+``adc_attention``, which is nearly always zero. The *ticker*, a thread that lives while the main thread runs compiled
+code and a few seconds longer, sets it; a loop that finds it set calls ``adc_poll``. In the main thread ``adc_poll``
+takes the lock and lets Python run the handlers. If one of them raises, the run ends: the exception is set, and the site
+in the error record of the context is ``SITE_SIGNAL``. Threads that work for the main thread stop as soon as their
+context has an error.
 
-- ``i32 adc_attention``: the first byte is not zero when ``adc_poll`` should be called. Loops that count steps read
-  two bytes at once: the second one is not zero while somebody wants to know how far they are
+- ``i32 adc_attention``: the first byte is not zero when ``adc_poll`` should be called. Loops that count steps read two
+  bytes at once: the second byte is not zero while somebody asks for their progress
 - ``i32 adc_poll(ptr ctx)``: not zero if the run is over
-- ``i32 adc_wait(ptr ctx, ptr done, i64 others)``: the thread that called a parallel loop waits, polling, until so many
-  others have counted themselves in ``done``; not zero if the run is over. In OpenMP's barrier it would not poll.
+- ``i32 adc_wait(ptr ctx, ptr done, i64 others)``: the thread that called a parallel loop waits until ``others`` threads
+  have counted themselves in ``done``, and polls meanwhile (in OpenMP's barrier it could not); not zero if the run is
+  over
 - ``void adc_enter(ptr state)``, ``void adc_leave()``: around a run without the lock; ``state`` is what
   ``PyEval_SaveThread`` returned
-- ``i64 adc_main_thread``: the main thread, as ``PyThread_get_thread_ident`` has it
+- ``i64 adc_main_thread``: the identifier of the main thread, as in ``PyThread_get_thread_ident``
 """
 
 from __future__ import annotations
 
-SITE_SIGNAL = -2  # the number of the error's site when a handler of a signal raised an exception
+SITE_SIGNAL = -2  # the site of the error when a signal handler raised an exception
 
 EXPORTS = ("adc_attention", "adc_poll", "adc_wait", "adc_enter", "adc_leave", "adc_main_thread", "adc_ticker_alive")
 
@@ -30,7 +32,7 @@ DECLARATIONS = {
 }
 
 TICK_NANOSECONDS = 100_000_000
-IDLE_TICKS = 30  # after so many without a run the ticker ends
+IDLE_TICKS = 30  # the ticker ends after this many ticks without a run
 
 TEXT = r"""
 @adc_attention = global i32 0, align 4
@@ -219,6 +221,7 @@ done:
 
 
 def interrupts_ir(*, linux: bool) -> str:
-    """The LLVM IR, to be compiled with the support. ``linux``: the numbers of its C library (macOS otherwise)."""
+    """The LLVM IR, to be compiled with the support. ``linux``: use the constants of its C library (else those of
+    macOS)."""
     text = TEXT.replace("SITE_SIGNAL", str(SITE_SIGNAL)).replace("SIG_SETMASK", "2" if linux else "3")
     return text.replace("TICK_NANOSECONDS", str(TICK_NANOSECONDS)).replace("IDLE_TICKS", str(IDLE_TICKS))

@@ -52,9 +52,9 @@ DTYPES: dict[t.Type, np.dtype[Any]] = {
     **{t.IntType(8 * n, unsigned=True): np.dtype(f"u{n}") for n in (1, 2, 4, 8)},
     t.i1: np.dtype(np.bool_),
 }
-_CODES = "?bhilqBHILQefdFD"  # of C's types, some of which are one type of the IR
+_CODES = "?bhilqBHILQefdFD"  # of C types; several may be the same type in the IR
 
-# dtype objects, and the types of NumPy's scalars, by the name that compiled code knows them by.
+# dtype objects and NumPy's scalar types, by their names in compiled code.
 OBJECTS: dict[str, object] = {
     **{f"adc_np_dtype_{element}": dtype for element, dtype in DTYPES.items()},
     **{f"adc_np_scalar_{np.dtype(c).num}": np.dtype(c).type for c in _CODES if np.dtype(c).kind != "c"},
@@ -69,13 +69,13 @@ def _memory(dtype: np.dtype[Any]) -> str:
     return f"i{8 * dtype.itemsize}"
 
 
-# The scalar types (by type number) that are taken for a strong scalar, each with its LLVM type in memory.
+# The scalar types (by type number) that are accepted for a strong scalar, each with its LLVM type in memory.
 SCALARS: dict[t.Type, tuple[tuple[int, str], ...]] = {
     element: tuple((np.dtype(c).num, _memory(np.dtype(c))) for c in _CODES if np.dtype(c) == dtype)
     for element, dtype in DTYPES.items()
     if dtype.kind != "c"
 }
-SCALARS[t.i64] += ((np.dtype("i").num, "i32"),)  # which is sign-extended
+SCALARS[t.i64] += ((np.dtype("i").num, "i32"),)  # sign-extended when loaded
 
 
 def type_numbers(element: t.Type) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ def dtype_of(number: int) -> np.dtype[np.generic]:
 
 
 def dtype_symbol(element: t.Type) -> str:
-    """The name that compiled code knows the dtype object of an element type by."""
+    """The name, in compiled code, of the dtype object of an element type."""
     return f"adc_np_dtype_{element}"
 
 
@@ -115,7 +115,7 @@ def address(name: str) -> int:
 
 @functools.cache
 def check() -> None:
-    """Raise ``RuntimeError`` if this NumPy does not lay arrays out as stubs expect."""
+    """Raise ``RuntimeError`` if the layout of this NumPy's array objects is not the one that stubs expect."""
     probe = np.zeros((2, 3, 4))[:, 1:]
 
     def pointer(offset: int, base: int = id(probe)) -> int:

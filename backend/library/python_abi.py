@@ -1,9 +1,9 @@
 """Addresses of CPython's C API, and the few object layouts that compiled stubs rely on.
 
-Everything is public C API. Stubs read a few things directly, because a call would double the cost of a call: the type
-of an object, the value of a float, the items of a tuple, what a cell holds; ``check`` verifies their offsets in the
-running interpreter once, before any stub is built. Free-threaded builds lay objects out differently and are not
-supported.
+Everything is public C API. Stubs read a few fields directly, because a function call for each would double the cost of
+a call: the type of an object, the value of a float, the items of a tuple, the contents of a cell. ``check`` verifies
+their offsets in the running interpreter once, before any stub is built. Free-threaded builds have other layouts and are
+not supported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TYPE_OFFSET = 8  # of ob_type in PyObject
 FLOAT_OFFSET = 16  # of ob_fval in PyFloatObject; of the value in every NumPy scalar of a built-in number type
 TUPLE_OFFSET = tuple.__basicsize__  # of the first item in PyTupleObject (it moved in CPython 3.14)
 
-CELL_OFFSET = 16  # of what a cell holds
+CELL_OFFSET = 16  # of the contents of a cell
 
 METH_FASTCALL = 0x80
 METH_O = 0x08
@@ -68,7 +68,7 @@ DECLARATIONS = {
     "Py_IncRef": "declare void @Py_IncRef(ptr)",
 }
 
-# Objects by the name that compiled code knows them by. All live as long as the interpreter.
+# Objects by their names in compiled code. All live as long as the interpreter.
 OBJECTS: dict[str, object] = {
     "adc_py_None": None,
     "adc_py_True": True,
@@ -104,7 +104,7 @@ class MethodDef(ctypes.Structure):
 
 
 def builtin(method: MethodDef, state: object = None) -> Callable[..., Any]:
-    """A built-in function of Python's that runs compiled code; ``state`` is what that gets as ``self``."""
+    """A built-in function that runs compiled code; ``state`` is passed to it as ``self``."""
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
@@ -114,9 +114,9 @@ def builtin(method: MethodDef, state: object = None) -> Callable[..., Any]:
 
 @functools.cache
 def offset_in(kind: type, attribute: str) -> int | None:
-    """Where functions or classes have a pointer to what an attribute gives; None if that is not known.
+    """The offset, in function or class objects, of the pointer to the value of an attribute; None if it is not known.
 
-    It is found by looking through two probes. There is one such place, and it follows when the attribute is set.
+    It is found by searching two probe objects: exactly one word must point to the value, at the same place in both.
     """
     probes: tuple[Any, ...] = (_probe, _other_probe) if kind is types.FunctionType else (_Probe, _OtherProbe)
     found = None
@@ -132,8 +132,8 @@ def offset_in(kind: type, attribute: str) -> int | None:
 
 @functools.cache
 def version_offset() -> int | None:
-    """Where dictionaries of modules, of classes and such as are made by hand have a number that is another after each
-    change; None if that is not known. Those of instances are not asked."""
+    """The offset, in dictionaries, of a version number that differs after each change; None if it is not known. It is
+    tried with dictionaries of modules, of classes, and ordinary ones, but not with those of instances."""
     offset, space = object.__basicsize__ + 8, {"a": 1}
     if sys.version_info[:2] not in ((3, 11), (3, 12), (3, 13)):
         return None
@@ -156,7 +156,7 @@ def version_offset() -> int | None:
         (of_class, lambda k: setattr(cls, "a", k)),
     ]
     for of, change in changes:
-        for k in range(1 if of is space else 40):  # also where the interpreter has specialised itself
+        for k in range(1 if of is space else 40):  # often enough that the interpreter specialises the bytecode
             before = version(of)
             of.get("a")
             if version(of) != before:
@@ -185,7 +185,7 @@ class _OtherProbe(_Probe):
 
 @functools.cache
 def check() -> None:
-    """Raise ``RuntimeError`` if this interpreter does not lay objects out as stubs expect."""
+    """Raise ``RuntimeError`` if the layouts of this interpreter's objects are not those that stubs expect."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise RuntimeError("adc needs CPython with the global interpreter lock")
     probe, pair = 1.25, (probe_a := object(), object())

@@ -1,14 +1,15 @@
-"""Which runs of compiled code there are, and how far each is, as LLVM IR: what ``adc.backend.running`` reads.
+"""The current runs of compiled code and their progress, as LLVM IR; ``adc.backend.running`` reads them.
 
-A run without the interpreter lock links its context into a list, under the lock. In the context the loops that count
-their steps (``adc.backend.lowering.counting``) say, of the last one of the forward sweep and of the last one of the
-reverse sweep, which loop it is, how many steps are done, and how many there are (-1: not known). A loop that begins
-first takes its name away, so that a reader who finds the same name before and after has what belongs together.
+A run without the interpreter lock links its context into a list, under the lock. Loops that count their steps
+(``adc.backend.lowering.counting``) write to the context. It has a record for the loop of the forward sweep that began
+last, and one for that of the reverse sweep: which loop it is, how many steps are done, and how many there are (-1: not
+known). A loop that begins first clears the name in the record, so a reader that finds the same name before and after
+reading has a consistent record.
 
 - ``void adc_run_begin(ptr ctx)``, ``void adc_run_end(ptr ctx)``: around a run, with the lock
-- ``i64 adc_runs_read(ptr records)``: with the lock; fills in ``RECORDS`` records at most and says how many these are.
-  Runs that have ended since the last time come first, if ``adc_runs_watched`` was set. A record is ``WORDS`` words:
-  whether the run goes on, its number, and three each of the forward and of the reverse sweep.
+- ``i64 adc_runs_read(ptr records)``: with the lock; fills in at most ``RECORDS`` records and returns how many. Runs
+  that have ended since the last call come first, if ``adc_runs_watched`` was set. A record is ``WORDS`` words: whether
+  the run still goes on, its number, and three words for each sweep.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ DECLARATIONS = {
 }
 
 RECORDS = 128
-ENDED = 64  # of these, runs that have ended; of more than that the last ones
+ENDED = 64  # records for runs that have ended; if there are more, the last ones
 WORDS = 8
 
 _TEXT = r"""

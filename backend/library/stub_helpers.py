@@ -1,9 +1,9 @@
-"""What all stubs call, as LLVM IR, so that none of them has the code of it.
+"""Helper functions of all stubs, as LLVM IR, so that their code is not repeated in each stub.
 
-- ``i32 adc_array_is(ptr object, i32 rank, i32 number, i32 other, i32 mask, i32 flags)``: 1 if the object is an
-  ndarray, and not of a subclass, of that rank, its elements have one of two type numbers of NumPy's and this machine's
-  order of bytes, and the flags under the mask are those;
-- ``void adc_let_go(ptr slots, i64 count)`` gives up a reference for each slot that does not hold null.
+- ``i32 adc_array_is(ptr object, i32 rank, i32 number, i32 other, i32 mask, i32 flags)``: 1 if the object is an ndarray
+  (not of a subclass) of that rank, its elements have one of the two NumPy type numbers and native byte order, and its
+  flags under the mask equal ``flags``;
+- ``void adc_let_go(ptr slots, i64 count)`` releases the references in all slots that are not null.
 
 Both are called with the interpreter lock.
 """

@@ -1,12 +1,12 @@
-"""Whether everything that compiled code depends on is as it was, as LLVM IR: a table of looks, checked at each call.
+"""Checks, at each call, that nothing that compiled code depends on has changed: a table of looks, as LLVM IR.
 
 ``i32 adc_unchanged(ptr table)``, with the interpreter lock: 1 if each entry of the table still finds the object that it
-expects. The table is the number of entries, then four words of each: what to do, two operands, and the object (null:
-none). ``adc.backend.calls.looks`` makes tables.
+expects. The table is the number of entries, then four words for each entry: what to do, two operands, and the object
+(null: none). ``adc.backend.calls.looks`` makes tables.
 
-The entries of one dictionary stand together. Before them may be one with the address of the dictionary's version, which
-is another after each change; how many entries there are; and, for the object, the version at which they were seen to
-hold. While it is that they are passed over.
+The entries of one dictionary are adjacent. An entry before them may hold the address of the dictionary's version, which
+differs after each change; the number of these entries; and, instead of an object, the version at which they last held.
+As long as the version is the same, they are skipped.
 """
 
 EXPORTS = ("adc_unchanged",)

@@ -1,4 +1,4 @@
-"""Loops whose iterations, one after the other, go along arrays, element by element."""
+"""Loops that run along arrays: successive iterations access successive elements."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SUBSCRIPTS = {kind: kind.element + 1 for kind in ops.TABLE.values() if kind.ele
 
 
 def goes_along_arrays(loop: Op) -> bool:
-    """Whether a parallel loop has no branch and no loop in it, and all that it loads and stores is at the counter, plus
-    or minus something, in the last dimension of contiguous rows, or the same for all iterations."""
+    """Whether a parallel loop contains no branch and no loop, and the address of each load and store is either
+    invariant or has the counter, plus or minus an invariant, as the subscript of the last dimension, with stride 1."""
     if loop.opdef is not ops.parallel or constant_of(loop.operands[2]) != 1:
         return False
     body = loop.regions[0]
-    varying: dict[Value, bool] = {body.args[0]: True}  # and whether by one from each iteration to the next
+    varying: dict[Value, bool] = {body.args[0]: True}  # value: it increases by 1 per iteration
     for op in body.ops:
         if op.regions:
             return False

@@ -1,8 +1,9 @@
-"""Loops that count their steps in the context of the run, for who watches: see ``adc.backend.library.running``.
+"""Loops that count their steps in the context of the run, so that progress can be shown:
+``adc.backend.library.running``.
 
-A loop says when it begins which one it is, where it begins to count, and how many steps there are; and when it is over
-that all are done. In between it says how many are done only when it is asked, where it polls: the word that it reads
-there is not zero then. So counting costs nothing in a step. Loops that do not poll do not count either.
+When a loop begins, it stores which loop it is, the first count, and the number of steps; when it ends, that all are
+done. In between it stores its count only on request, where it polls: the word that it reads there is then not zero. So
+counting costs nothing per step. Loops that do not poll do not count either.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from adc.ir.steps import COUNTED
 
 @dataclass(frozen=True)
 class Counter:
-    """Of one loop: the address of what is done, where it begins to count, and its iterations, if they are known."""
+    """The counter of one loop: the address of its count, the first count, and its trip count, if known."""
 
     e: FunctionEmitter
     done: str
@@ -27,19 +28,19 @@ class Counter:
     trips: str
 
     def note(self, iterations: str) -> None:
-        """Append what says that so many iterations of the loop are done."""
+        """Append code which stores that ``iterations`` iterations of the loop are done."""
         done = self.e.add(self.start, iterations)
         self.e.do(f"store atomic i64 {done}, ptr {self.done} monotonic, align 8")
 
     def note_at(self, subscript: str, lower: str, step: str) -> None:
-        """Append what says that the iterations before this one are done."""
+        """Append code which stores that all iterations before this one are done."""
         e = self.e
         span = subscript if lower == "0" else e.let(f"sub i64 {subscript}, {lower}")
         self.note(span if step == "1" else e.let(f"udiv i64 {span}, {step}"))
 
 
 def enter(e: FunctionEmitter) -> None:
-    """Append what a function that runs a part of the steps of a loop says about that part."""
+    """Append what a function that runs some of the steps of a loop stores about its part: offset and total."""
     if COUNTED not in e.func.attrs or not e.module.effects.polls:
         return
     positions = e.func.attrs[COUNTED]
@@ -53,7 +54,7 @@ def enter(e: FunctionEmitter) -> None:
 
 
 def begin(e: FunctionEmitter, loop: Op, bounds: tuple[str, str, str] | None = None) -> Counter | None:
-    """Append what a loop says when it begins; None if it does not count. ``bounds`` are those of a ``scf.for``."""
+    """Append what a loop stores when it begins; None if it does not count. ``bounds`` are those of a ``scf.for``."""
     if COUNTED not in loop.attrs or not e.module.effects.polls:
         return None
     sweep, is_part = loop.attrs[COUNTED]
@@ -63,7 +64,8 @@ def begin(e: FunctionEmitter, loop: Op, bounds: tuple[str, str, str] | None = No
         lower = "0" if bounds is None else bounds[0]
         total = e.let(f"load i64, ptr {_address(e, contexts.CONTEXT_TOTAL)}, align 8")
         offset = e.let(f"load i64, ptr {_address(e, contexts.CONTEXT_OFFSET)}, align 8")
-        # A loop over steps counts as they do; one that reverses them, and one that finds out how many, from zero.
+        # A loop over the steps of the forward sweep counts from its lower bound; a reverse loop, and a while loop, from
+        # zero.
         start = lower if sweep == "forward" and bounds is not None else e.add(offset, lower)
     own = contexts.CONTEXT_RUN + (32 if sweep == "reverse" else 8)
     name, done, count = (_address(e, own + 8 * k) for k in range(3))
@@ -76,7 +78,7 @@ def begin(e: FunctionEmitter, loop: Op, bounds: tuple[str, str, str] | None = No
 
 
 def name_of(e: FunctionEmitter, number: int) -> str:
-    """The name of a loop, which is an address: the module has those of all units."""
+    """The name of a loop, which is an address: the main module defines the names of its units' loops, too."""
     if not e.module.is_unit:
         return f"getelementptr (i8, ptr @adc_counted, i64 {number})"
     return e.let(f"getelementptr i8, ptr {e.given(FIRST_LOOP, 'ptr')}, i64 {number}")

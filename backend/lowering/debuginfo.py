@@ -1,4 +1,4 @@
-"""Debug information: machine code to lines of the Python source, for debuggers and profilers."""
+"""Debug information: maps machine code to lines of the Python source, for debuggers and profilers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class DebugInfo:
         )
 
     def location(self, module: ModuleEmitter, loc: Loc, scope: str) -> str:
-        """The mark of an instruction: ``", !dbg !7"``."""
+        """The suffix of an instruction: ``", !dbg !7"``."""
         found = self._locations.get((loc, scope))
         if found is None:
             number = module.metadata(f"!DILocation(line: {loc.line}, column: {loc.column + 1}, scope: {scope})")

@@ -1,14 +1,13 @@
 """Exponential, logarithm and hyperbolic tangent for targets without a library of vector mathematics.
 
-With sine and cosine (``sincos``) they are what such a target has for SIMD loops; all other functions are the C
-library's, lane by lane. They need fused multiply-adds in one instruction. Coefficients are minimax (Remez).
+On such a target SIMD loops have these functions and sine and cosine (``sincos``); for all others they call the C
+library, lane by lane. The target must have a fused multiply-add instruction. Coefficients are minimax (Remez).
 
-- exp: x = n log 2 + r with n an integer; e^r = 1 + r + r^2 Q(r), and 2^n in two factors, so that results may be
+- exp: x = n log 2 + r with n an integer; e^r = 1 + r + r^2 Q(r), and 2^n as two factors, so that results may be
   subnormal (J.-M. Muller, Elementary Functions, 2016). Within 1 ulp.
-- log: x = 2^k m with m between sqrt(1/2) and sqrt(2); log m = 2 atanh(s) with s = (m - 1) / (m + 1), as
-  2 s + s z P(z) with z = s^2, summed so that what is rounded is small (same book). Within 1 ulp.
-- tanh: t / (t + 2) with t = e^(2|x|) - 1, which the first part of exp gives without a difference of close numbers.
-  Within 3 ulp.
+- log: x = 2^k m with m between sqrt(1/2) and sqrt(2); log m = 2 atanh(s) with s = (m - 1) / (m + 1), as 2 s + s z P(z)
+  with z = s^2, summed so that only small terms are rounded (same book). Within 1 ulp.
+- tanh: t / (t + 2) with t = e^(2|x|) - 1, which the first part of exp computes without cancellation. Within 3 ulp.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 _LOG2_E = 1.4426950408889634
 _LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)  # the nearest double, and the rest
-_LOG_2_SHORT = (0.6931471805598903, 5.497923018708371e-14)  # 42 bits, so that multiples are exact, and the rest
+_LOG_2_SHORT = (0.6931471805598903, 5.497923018708371e-14)  # 42 bits, so that products with k are exact, and the rest
 _EXP = (
     0.5000000000000006,
     0.16666666666666685,
@@ -52,12 +51,12 @@ _MANTISSA = (1 << 52) - 1
 
 
 def has(target: Target, name: str) -> bool:
-    """Whether a function is called by its own version; others are the C library's."""
+    """Whether the function is implemented here; others come from the C library."""
     return name in _WRITTEN and target.fused
 
 
 def call(e: FunctionEmitter, name: str, x: str) -> str:
-    """A function, by its name in C, of the double ``x``."""
+    """Call a function, given by its C name, on the double ``x``."""
     symbol = f"{PREFIX}{name}"
     define(e.module, symbol, lambda called, lanes, attributes: _function(e.module, name, called, lanes, attributes))
     e.calls.twofold += 1
@@ -73,7 +72,7 @@ def _function(module: ModuleEmitter, name: str, called: str, lanes: int, attribu
 
 
 def _reduced(code: Code, x: str) -> tuple[str, str, str]:
-    """n, the bits of n + ROUND, and e^r - 1, for a number that is not large."""
+    """For a number that is not large: n, the bits of n + ROUND, and e^r - 1."""
     rounded = code.fma(x, code.constant(_LOG2_E), code.constant(ROUND))
     n = code.do("fsub", rounded, code.constant(ROUND))
     minus = code.let(f"fneg {code.kind} {n}")
@@ -107,7 +106,7 @@ def _log(code: Code, x: str) -> str:
     tiny = 2.0**-1022
     normal = code.choose("olt", x, tiny, scaled, x)
     bias = code.choose("olt", x, tiny, code.constant(2.0**52 + 1023 + 54), code.constant(2.0**52 + 1023))
-    # With the exponent's bias added once more there is no sign to shift.
+    # The exponent's bias is added once more, so that the shifted number is not negative.
     offset = code.integral("sub", code.bits(normal), code.integer(_SQRT_HALF_BITS - (1023 << 52)))
     exponent = code.integral("lshr", offset, code.integer(52))
     k = code.do("fsub", code.number(code.integral("or", exponent, code.integer(0x433 << 52))), bias)

@@ -1,6 +1,6 @@
-"""Numbers in half precision on processors that only convert them to single and back, which are most.
+"""Half precision on processors that can only convert it to single precision and back, as most do.
 
-LLVM would call functions of the compiler's run-time library there, which a process need not have.
+There LLVM would call functions of the compiler's run-time library, which a process need not have loaded.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from adc.backend.lowering.lower_emitter import FunctionEmitter
 
 
 def computes(e: FunctionEmitter) -> bool:
-    """Whether the processor computes in half precision itself."""
+    """Whether the processor has arithmetic in half precision."""
     return e.module.target.has("avx512fp16")
 
 
 def from_double(e: FunctionEmitter, x: str) -> str:
-    """A double in half precision by way of single, rounded to odd, so that rounding a second time cannot go wrong.
+    """Convert a double to half precision through single precision. The first rounding is to odd, so that the second one
+    gives the correct result.
 
     S. Boldo and G. Melquiond, Emulation of a FMA and correctly rounded sums, IEEE Trans. Computers 57 (2008).
     """
@@ -33,7 +34,7 @@ def from_double(e: FunctionEmitter, x: str) -> str:
 
 
 def multiply_add(e: FunctionEmitter, a: str, b: str, c: str) -> str:
-    """``a * b + c`` of halves, computed in double: there the product is exact, and only a sum within 2**-42 of its size
-    from the middle between two halves may be rounded to the farther one."""
+    """``a * b + c`` of halves, computed in double: there the product is exact, and the result can be wrongly rounded
+    only if the sum is within 2**-42, relatively, of the midpoint between two halves."""
     x, y, z = (e.let(f"fpext half {v} to double") for v in (a, b, c))
     return from_double(e, e.let(f"fadd double {e.let(f'fmul double {x}, {y}')}, {z}"))

@@ -1,7 +1,7 @@
 """Division and shifts of integers in LLVM IR.
 
-LLVM leaves division by zero and of the least number by -1 undefined, also where it was moved out of a branch that
-guards it. So -1 and 0 never reach the divider.
+In LLVM, division by zero, and of the least number by -1, is undefined, even where it was hoisted out of a branch that
+guards it. So the divisors -1 and 0 are replaced before a division.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def known_number(y: str) -> int | None:
 
 
 def _divide(e: FunctionEmitter, op: Op, x: str, y: str) -> tuple[str, str]:
-    """Quotient towards zero and remainder."""
+    """The quotient, rounded towards zero, and the remainder."""
     kind, divisor = register_type(op.result.type), known_number(y)
     if divisor is not None and divisor not in (0, -1):
         return e.let(f"sdiv {kind} {x}, {y}"), e.let(f"srem {kind} {x}, {y}")
@@ -53,7 +53,8 @@ def unsigned_division(instruction: str) -> Lowering:
 
 
 def rounded_division(step: str, sign: str) -> Lowering:
-    """Division rounded down or up: the quotient towards zero, corrected where there is a remainder of that sign."""
+    """Division rounded down or up: the quotient rounded towards zero, corrected by ``step`` where the remainder has
+    that sign."""
 
     def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
         kind, divisor = register_type(op.result.type), known_number(y)

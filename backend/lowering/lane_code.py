@@ -1,7 +1,7 @@
-"""LLVM IR of functions on doubles that are written here: one for a number, and one for each width of vectors.
+"""LLVM IR of adc's own functions on doubles: a scalar version, and one for each vector width.
 
-All are of the same operations, so that what the loop vectoriser does not reach has the same bits. The widest is for two
-registers: each operation waits for the one before, and while it does there is the other register to go on with.
+All versions have the same operations, so that code which is not vectorised gives the same bits. The widest version
+takes two registers: operations form a dependent chain, so a second independent chain hides its latency.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from adc.backend.lowering.module_emitter import ModuleEmitter
 
 PURE = "nounwind willreturn memory(none)"
-PREFIX = "adc$own."  # of the names of such functions
-ROUND = 1.5 * 2.0**52  # added to a small number, leaves the nearest integer in the low bits
+PREFIX = "adc$own."  # of the names of these functions
+ROUND = 1.5 * 2.0**52  # adding it to a small number leaves the nearest integer in the low bits
 
 
 def defines(name: str) -> bool:
-    """Whether this is the name of one of these functions, which calls need in their module."""
+    """Whether this is the name of one of these functions, which must be defined in the module that calls it."""
     return name.startswith(PREFIX)
 
 
 def define(module: ModuleEmitter, symbol: str, function: Callable[[str, int, str], str]) -> None:
-    """Put a function and its variants for vectors into a module; ``function`` writes one, given its name, its lanes and
-    its attributes."""
+    """Add a function and its vector variants to a module; ``function`` writes one of them, given name, lanes and
+    attributes."""
     if symbol in module.helpers:
         return
     module.helpers[symbol] = symbol
@@ -36,7 +36,7 @@ def define(module: ModuleEmitter, symbol: str, function: Callable[[str, int, str
     names = {lanes: f"{symbol}.{lanes}" for lanes in widths}
     listed = ",".join(f"_ZGV_LLVM_N{lanes}v_{symbol}({name})" for lanes, name in names.items())
     variants = f' "vector-function-abi-variant"="{listed}"' if names else ""
-    # Not inlined before loops are made SIMD: a loop with a call is, one with what it does is not.
+    # Not inlined before loops are vectorised: LLVM vectorises a loop that calls the function, but not its inlined body.
     module.bodies.append(function(symbol, 1, f"{PURE} noinline{variants}"))
     for lanes, name in names.items():
         module.bodies.append(function(name, lanes, f"{PURE} alwaysinline"))
@@ -44,7 +44,7 @@ def define(module: ModuleEmitter, symbol: str, function: Callable[[str, int, str
 
 
 class Code:
-    """Instructions on doubles, or on vectors of as many as there are lanes."""
+    """Instructions on doubles, or on vectors of ``lanes`` doubles."""
 
     def __init__(self, module: ModuleEmitter, lanes: int) -> None:
         self.module = module
@@ -86,7 +86,7 @@ class Code:
         return self.let(f"bitcast {self.integers} {bits} to {self.kind}")
 
     def choose(self, predicate: str, x: str, y: float, then: str, otherwise: str) -> str:
-        """One value or the other, by how ``x`` compares with ``y``."""
+        """``then`` if ``x`` compares with ``y`` as ``predicate`` says, else ``otherwise``."""
         holds = self.let(f"fcmp {predicate} {self.kind} {x}, {self.constant(y)}")
         return self.let(f"select {self.booleans} {holds}, {self.kind} {then}, {self.kind} {otherwise}")
 
@@ -95,7 +95,8 @@ class Code:
         return self.let(f"call {v} {self.intrinsic('fma', 3)}({v} {a}, {v} {b}, {v} {c})")
 
     def polynomial(self, powers: list[str], coefficients: tuple[float, ...]) -> str:
-        """By Estrin's scheme: neighbours are joined until one is left. ``powers``: z, z^2, z^4, ..."""
+        """A polynomial by Estrin's scheme: neighbouring terms are combined until one is left. ``powers``: z, z^2, z^4,
+        ..."""
         values = list(map(self.constant, coefficients))
         for power in powers:
             pairs = zip(values[::2], values[1::2], strict=False)

@@ -1,4 +1,4 @@
-"""How code calls C functions: loaded code by addresses, which this process knows; object files by their names."""
+"""How code calls C functions: loaded code by their addresses in this process, object files by their names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from adc.ir.externals import Named, provided
 
 @dataclass
 class Linking:
-    """For all modules of the IR that become one object. ``defined``: what others call by name in an object file, and
-    where it was written; None for code that is loaded. ``names`` are what the functions are called in LLVM IR, as far
-    as they have been asked for.
+    """The C functions of all modules of the IR that become one object. ``defined``: the public functions of an object
+    file, and where they were written; None for loaded code. ``names``: the names in LLVM IR of the functions called so
+    far.
     """
 
     defined: Mapping[str, Loc] | None = None
@@ -25,7 +25,7 @@ class Linking:
     _others: set[str] = field(default_factory=set)
 
     def name_of(self, op: Op) -> str:
-        """The name for a call. Raises ``AdcError`` for what an object file cannot call."""
+        """The name to call a function by. Raises ``AdcError`` if an object file cannot call it."""
         function = Named.by(op)
         if function not in self.names:
             if self.defined is not None:
@@ -47,8 +47,8 @@ class Linking:
             raise _refused(f"refer to functions called {function.symbol} of two libraries, or of two types", loc)
 
     def check_others(self, declared: Iterable[str]) -> None:
-        """Refuse functions whose names one of the modules uses for its own, or for those of the C library: ``declared``
-        in this one."""
+        """Refuse functions whose names a module uses for other functions, its own or those of the C library.
+        ``declared`` are the names that this module uses."""
         if self.defined is None:
             return
         for other in declared:
@@ -61,7 +61,7 @@ class Linking:
                 raise _refused(message, self._locs[name])
 
     def check_defined(self, others: Container[str]) -> None:
-        """Refuse to define what is called by a name of somebody else's."""
+        """Refuse to define a function whose name is among ``others``."""
         for name, loc in (self.defined or {}).items():
             if name in others:
                 raise _refused(f"define {name}, since that is a function of the C library", loc, _RENAMED)

@@ -2,8 +2,8 @@
 
 Each function ``f`` becomes ``i32 @adc.f(ptr ctx, arguments..., ptr per result)``: a memref argument is a data pointer,
 its extents, and, unless its layout is the identity, its strides in elements; a memref result is written as 64-bit
-words, always with strides; the status is zero on success. Functions that cannot fail are internal functions that return
-values, with such an interface before those that are exported.
+words, always with strides; the status is zero on success. Functions that cannot fail become internal functions that
+return values; if they are exported, a wrapper has the interface above.
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ __all__ = ["Lowered", "Site", "lower_module"]
 class Lowered:
     """A module in LLVM IR.
 
-    ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
-    attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
+    ``functions`` are the definitions, ``declarations`` those of external functions (symbol to text), ``trailer`` the
+    attributes and metadata. ``exports`` are the symbols that can be called; ``adc_raise`` gets indices into ``sites``.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
-    ``repeats``: there are loops in it, or functions that call themselves.
-    ``linking`` has the C functions of the user's that it calls. ``places``: file and line of loops, by their numbers.
-    ``elsewhere`` are the symbols of functions that are compiled by themselves.
+    ``repeats``: it has loops or recursive functions. ``linking`` has the user's C functions that it calls. ``places``:
+    file and line of loops, by number. ``elsewhere`` are the symbols of functions that are compiled separately.
     """
 
     target: Target
@@ -62,9 +61,9 @@ class Lowered:
     elsewhere: tuple[str, ...] = ()
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
-        """The module as text, with further ``definitions`` that provide the symbols ``defined``.
+        """The module as text, with additional ``definitions`` of the symbols ``defined``.
 
-        These must bring their own declarations, except of what is in ``declarations``, and write attributes in place.
+        These must contain their own declarations, except those in ``declarations``, and have attributes inline.
         """
         declared = [text for name, text in self.declarations.items() if name not in defined]
         head = f'target triple = "{self.target.triple}"'
@@ -93,13 +92,13 @@ def lower_module(
 
     ``exports`` names the functions that can be called from outside (default: those with the attribute ``adc.entry``, or
     all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
-    Python lines. With ``polls`` loops end when the handler of a signal raised an exception, and
-    those that are marked count their steps. ``vectors``: loops may become SIMD, so that functions of mathematics have
-    variants for vectors. ``linking`` says how C functions are called: by default by addresses that
-    this process knows. ``is_kernel``: other modules call it, and nothing but memory can be short in it.
-    ``units`` are functions that are lowered to modules of their own; what nothing but these call is left out.
-    ``is_unit``: this is one. ``quick``: functions that run once in a call, and have no loops but such as run on threads
-    or in units, are not optimised: that would take a quarter of LLVM's time, or more, for 0.1 microseconds of a call.
+    Python lines. With ``polls`` loops end when a signal handler has raised an exception, and those that are marked
+    count their steps. ``vectors``: loops may become SIMD, so mathematical functions get vector variants. ``linking``
+    says how C functions are called: by default by their addresses in this process. ``is_kernel``: other modules call
+    it, and its only possible error is lack of memory. ``units`` are functions that are lowered to modules of their own;
+    functions that only these call are left out. ``is_unit``: this module is a unit. ``quick``: functions that run once
+    per call are not optimised if all their loops run on threads or in units: optimising them would take a quarter of
+    LLVM's time, or more, and save 0.1 microseconds per call.
     """
     target = target or host()
     if exports is None:
@@ -149,7 +148,7 @@ def _debug_scope(module: ModuleEmitter, func: Func) -> str:
 
 
 def _parameters(func: Func, aliasing: Aliasing) -> tuple[list[str], list[list[str]]]:
-    """The text of the LLVM parameters, and the names that make up each argument."""
+    """The text of the LLVM parameters, and the names of the parts of each argument."""
     texts, names = ["ptr %ctx"], []
     loose = _reachable_otherwise(func, aliasing)
     for number, arg in enumerate(func.args):
@@ -164,7 +163,8 @@ def _parameters(func: Func, aliasing: Aliasing) -> tuple[list[str], list[list[st
 
 
 def _reachable_otherwise(func: Func, aliasing: Aliasing) -> set[int]:
-    """Positions of arguments whose memory is also reached through memory: a record, or an array of memrefs."""
+    """Positions of arguments whose memory may also be accessed through pointers in memory: in a record, or an array of
+    memrefs."""
     loose: set[int] = set()
     for op in func.walk():
         if op.opdef is ops.unpack:
@@ -227,12 +227,12 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
 
 
 def _firsts(sites: bool, loops: bool) -> list[str]:
-    """The parameters of a unit that has sites, and loops that count."""
+    """The additional parameters of a unit that has sites, or loops that count."""
     return [*([f"i32 {FIRST_SITE}"] if sites else []), *([f"ptr {FIRST_LOOP}"] if loops else [])]
 
 
 def _declare_function(module: ModuleEmitter, func: Func) -> None:
-    """A function whose code is elsewhere."""
+    """Declare a function whose code is in another module."""
     places = ["ptr"] * len(func.result_types)
     types = ["ptr", *(t for arg in func.args for t in abi_types(arg.type)), *places]
     if func.name in module.units:
@@ -245,7 +245,7 @@ def _declare_function(module: ModuleEmitter, func: Func) -> None:
 
 
 def _interface(module: ModuleEmitter, func: Func, texts: list[str]) -> None:
-    """The common interface before a function that returns values."""
+    """A wrapper with the common interface around a function that returns values."""
     scope = _debug_scope(module, func)
     e = FunctionEmitter(module, func, Scopes(module, Func("", []), module.module), Facts.none(), scope)
     e.at(func.loc)

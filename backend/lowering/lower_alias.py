@@ -1,9 +1,9 @@
-"""What LLVM is told about overlap: scopes for the roots of memory, and for buffers that a loop swaps.
+"""Alias information for LLVM: scopes for the roots of memory, and for buffers that a loop swaps.
 
-Each root of a function (an argument, an allocation) is an alias scope; an access carries the scopes its memory may
-belong to and, as ``noalias``, all others. Buffers that a loop swaps (``u, v = v, u``) have the same roots, so the loop
-gets a domain of its own with one scope per carried buffer. It is declared inside the loop, because the claim holds
-within one iteration: LLVM makes new scopes when it unrolls.
+Each root of a function (an argument, an allocation) is an alias scope; an access is marked with the scopes that its
+memory may belong to and, as ``noalias``, with all others. Buffers that a loop swaps (``u, v = v, u``) have the same
+roots, so the loop gets a domain of its own with one scope per carried buffer. It is declared inside the loop, because
+it holds only within one iteration: LLVM makes new scopes when it unrolls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adc.backend.lowering.lower_emitter import FunctionEmitter
     from adc.backend.lowering.module_emitter import ModuleEmitter
 
-# The noalias lists of all scopes together grow with the square of their number.
+# The total length of the noalias lists is quadratic in the number of scopes.
 MAX_SCOPES = 64
 
 
@@ -38,7 +38,7 @@ class Scopes:
         self._collect(func)
 
     def _collect(self, func: Func) -> None:
-        """Give the roots of all that is accessed a scope each."""
+        """Make a scope for each root of memory that is accessed."""
         roots: dict[Value, None] = {}
         for op in func.walk():
             for value in op.operands:
@@ -84,7 +84,7 @@ class Scopes:
         return self._emitter.metadata(f"!{{{', '.join(scopes)}}}")
 
     def declare_loop(self, emitter: FunctionEmitter, key: Block | Op) -> None:
-        """Declare, at the current place, scopes for the buffers that a loop carries (in its body, or after it)."""
+        """Declare scopes for the buffers that a loop carries, at the current place: in its body, or after it."""
         positions = self.aliasing.family(key)
         if not positions:
             return

@@ -41,7 +41,8 @@ def alloc(e: FunctionEmitter, op: Op) -> None:
 
 @contextlib.contextmanager
 def arrays_in_turn(e: FunctionEmitter, loop: Op) -> Iterator[None]:
-    """Around the iterations of a parallel loop that one thread runs: they have arrays of theirs one after the other."""
+    """A context around those iterations of a parallel loop that one thread runs: each iteration reuses the private
+    arrays of the one before."""
     arrays = in_turn(loop)
     for op in arrays:
         alloc(e, op)
@@ -62,7 +63,7 @@ def _allocate(e: FunctionEmitter, op: Op, extents: Sequence[str], size: int) -> 
         wrapped = e.let(f"extractvalue {{ i64, i1 }} {pair}, 1")
         overflow = wrapped if overflow == "false" else e.let(f"or i1 {overflow}, {wrapped}")
     if overflow != "false":
-        # Sizes beyond 63 bits are all one: no such memory can be had.
+        # All sizes beyond 63 bits are treated alike: no such allocation can succeed.
         e.module.declare("llvm.umin.i64", "declare i64 @llvm.umin.i64(i64, i64)")
         total = e.let(f"select i1 {overflow}, i64 {_MOST_BYTES}, i64 {total}")
         total = e.let(f"call i64 @llvm.umin.i64(i64 {total}, i64 {_MOST_BYTES})")
@@ -97,7 +98,7 @@ def free(e: FunctionEmitter, ptr: str) -> None:
 
 
 def grow(e: FunctionEmitter, op: Op) -> None:
-    """The capacity at least doubles, so that the copying is linear in the final size."""
+    """Grow an array. The capacity at least doubles, so that the total copying is linear in the final size."""
     memref, subscript = op.operands
     old, wanted = e.memref(memref), e.scalar(subscript)
     t = memref.type

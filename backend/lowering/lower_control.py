@@ -81,7 +81,7 @@ def while_(e: FunctionEmitter, op: Op) -> None:
 def if_(e: FunctionEmitter, op: Op) -> None:
     condition = e.scalar(op.operands[0])
     then, other, done = e.new_label(), e.new_label(), e.new_label()
-    rare = op.attrs.get("adc.cold")  # the region that need not be fast
+    rare = op.attrs.get("adc.cold")  # the region that is cold
     e.branch_if(condition, then, other, e.likely(rare == "else") if rare else "")
     arrivals: list[tuple[str, list[Operand]]] = []
     for label, block, name in zip((then, other), op.regions, ("then", "else"), strict=True):
@@ -101,12 +101,12 @@ def if_(e: FunctionEmitter, op: Op) -> None:
 
 
 def symbol(name: str, suffix: str = "") -> str:
-    """How LLVM's text refers to a function of the IR."""
+    """The LLVM name of a function of the IR."""
     return f"@{quoted(f'adc.{name}{suffix}')}"
 
 
 def value_type(types: tuple[Type, ...]) -> str:
-    """What a function that cannot fail returns in LLVM: nothing, a value or a struct."""
+    """The LLVM return type of a function that cannot fail: void, a value or a struct."""
     parts = [part for t in types for part in carried_types(t)]
     if not parts:
         return "void"
@@ -154,7 +154,7 @@ def call(e: FunctionEmitter, op: Op) -> None:
 
 
 def _target(e: FunctionEmitter, name: str) -> str:
-    """What a call of a function names, which is perhaps in another module."""
+    """The symbol to call for a function, which may be in another module."""
     if name in e.module.units:
         e.shares_out = True
         return f"@{quoted(e.module.enter_unit(name))}"
@@ -163,7 +163,7 @@ def _target(e: FunctionEmitter, name: str) -> str:
 
 
 def _firsts(e: FunctionEmitter, name: str) -> list[str]:
-    """What a unit is told of where its sites and loops are in the lists of this module."""
+    """The arguments which tell a unit where its sites and loops begin in the lists of this module."""
     unit, (site, loop) = e.module.units[name], e.module.firsts[name]
     given = []
     if unit.sites:
@@ -175,8 +175,8 @@ def _firsts(e: FunctionEmitter, name: str) -> list[str]:
 
 
 def foreign(e: FunctionEmitter, op: Op) -> None:
-    """Call a C function. An array goes as a pointer, all extents, and, unless it is C-contiguous, all strides; or, by
-    address, as a pointer alone, as numbers do."""
+    """Call a C function. An array is passed as a pointer, all extents, and, unless it is C-contiguous, all strides.
+    Arguments that are passed by address, arrays or numbers, are a pointer alone."""
     kind = register_type(op.results[0].type) if op.results else "void"
     if op.attrs["by_address"]:
         types, values = ["ptr"] * len(op.operands), [_address(e, v) for v in op.operands]
@@ -196,7 +196,7 @@ def foreign(e: FunctionEmitter, op: Op) -> None:
 
 
 def _address(e: FunctionEmitter, v: Value) -> str:
-    """Of the first element of an array, or of a number in this function's frame."""
+    """The address of the first element of an array, or of a copy of a number in this function's frame."""
     if isinstance(v.type, MemRefType):
         return e.memref(v).ptr
     place, kind = e.stack(f"[{scalar_bytes(v.type)} x i8]"), register_type(v.type)
@@ -222,7 +222,7 @@ def return_values(e: FunctionEmitter, op: Op) -> None:
 
 
 def return_status(e: FunctionEmitter, op: Op) -> None:
-    """End a function that may fail: results to where the caller wants them, status zero."""
+    """End a function that may fail: store the results through the pointers of the caller, and return status zero."""
     for k, v in enumerate(op.operands):
         write(e, f"%out{k}", v.type, e[v], "")
     e.do("ret i32 0")
@@ -244,9 +244,10 @@ def bound(e: FunctionEmitter, op: Op) -> None:
 
 
 def _checked(e: FunctionEmitter, op: Op, subscript: str, extent: str) -> str:
-    """Subscripts that need nothing done to them take one comparison; those that count from the end another one.
+    """A checked subscript. A valid subscript that is not negative takes one comparison; one that counts from the end
+    takes two.
 
-    A subscript that is too large stays so when the extent is added: as unsigned numbers they do not wrap around.
+    A subscript that is too large is still too large after the extent is added: the unsigned sum does not wrap around.
     """
     site = Site("IndexError", "index {} is out of bounds for axis with size {}", op.loc, (index, index))
     if subscript.lstrip("-").isdigit():

@@ -1,4 +1,4 @@
-"""What the functions of a module can do, callees included, as far as the lowering asks."""
+"""Effects of the functions of a module, including those of their callees, for the lowering."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from adc.ir.nesting import inside
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, scalar_bytes
 
-STACK_BYTES = 2048  # the most that one small buffer takes in a frame
+STACK_BYTES = 2048  # the largest buffer that is put into a frame
 INLINE_OPS = 300  # the largest function that always goes into its callers
-BRIEF_TRIPS = 256  # of a loop and those inside it, in total
-INLINE_TOTAL = 3000  # the most operations that all calls of one function may add
+BRIEF_TRIPS = 256  # total iterations of a loop nest
+INLINE_TOTAL = 3000  # the most operations that inlining all calls of one function may add
 LOOPS = ops.having(Trait.LOOP)
 _LANES = frozenset({BY_LANES, ONE_BY_ONE})
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Names of the functions that may end in an error, that accumulate into memory, that loop.
+    """Names of the functions that may fail, that accumulate into memory, and that have loops.
 
-    Those ``inlined`` compute values, without loops or errors, and are small: a loop that calls them can be SIMD only
-    if they become part of it.
+    Functions in ``inlined`` are small and have neither loops nor errors: a loop that calls them can become SIMD only if
+    they are inlined.
     """
 
     fallible: frozenset[str]
@@ -38,11 +38,11 @@ class Effects:
     looping: frozenset[str]
     inlined: frozenset[str]
     polls: bool = False
-    circular: frozenset[str] = frozenset()  # may call themselves, through others perhaps
+    circular: frozenset[str] = frozenset()  # may call themselves, directly or indirectly
 
     @staticmethod
     def of(module: Module, *, polls: bool = False) -> Effects:
-        """``polls``: whether loops look for signals, and so may end the run."""
+        """The effects of a module. ``polls``: whether loops poll for signals, and so may fail."""
         circular = recursive(module)
 
         def fails(op: Op) -> bool:
@@ -72,7 +72,7 @@ class Effects:
         return op.opdef in LOOPS or op.opdef is ops.matmul
 
     def op_lasts(self, op: Op) -> bool:
-        """Whether ``op`` has loops that somebody may want to interrupt. Such callees poll, and so may fail."""
+        """Whether ``op`` may run so long that it must be interruptible. Callees that poll may fail."""
         if op.opdef is ops.call:
             return op.attrs["callee"] in self.looping and op.attrs["callee"] in self.fallible
         return op.opdef in LOOPS and not is_brief(op)
@@ -85,8 +85,8 @@ def _accumulates(op: Op) -> bool:
 def _closure(
     module: Module, code: Mapping[str, list[Op]], holds: Callable[[Op], bool], *, elsewhere: bool = False
 ) -> frozenset[str]:
-    """The functions with an operation in their ``code`` for which ``holds``, and those that call them; ``elsewhere``:
-    so have those whose code is not in the module."""
+    """The functions that contain an operation for which ``holds`` is true, and their callers, direct and indirect.
+    ``elsewhere``: functions whose code is not in the module are assumed to contain one."""
     callers: dict[str, set[str]] = {}
     work = []
     for name, func in module.funcs.items():
@@ -104,11 +104,11 @@ def _closure(
 
 
 def _inlined(module: Module, candidates: Sequence[str]) -> frozenset[str]:
-    """Those of the candidates that are small with all that they call, and not called too often."""
+    """Those of the candidates that are small, callees included, and not called at too many places."""
     if not candidates:
         return frozenset()
     calls = Counter(op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if op.opdef is ops.call)
-    sizes: dict[str, int] = {}  # too large while it is being found, so that recursion is
+    sizes: dict[str, int] = {}  # too large while it is measured, which excludes recursion
 
     def size(name: str) -> int:
         if name not in sizes:
@@ -123,9 +123,9 @@ def _inlined(module: Module, candidates: Sequence[str]) -> frozenset[str]:
 
 
 def is_brief(loop: Op) -> bool:
-    """Whether a loop, with those inside, has so few iterations, known in number, that nobody would interrupt it.
+    """Whether a loop nest has a known and small number of iterations, so that it need not be interruptible.
 
-    LLVM unrolls many of these, and makes SIMD of the loops around them. Functions that it calls look after themselves.
+    LLVM unrolls many of these, and vectorises the loops around them. Functions that it calls poll themselves.
     """
     return (trips := _brief_trips(loop)) is not None and trips <= BRIEF_TRIPS
 
@@ -139,22 +139,22 @@ def _brief_trips(loop: Op) -> int | None:
     elif _LANES.isdisjoint(loop.attrs) or TRIPS not in loop.attrs:
         return None
     else:
-        trips = int(loop.attrs[TRIPS])  # there are no more lanes
+        trips = int(loop.attrs[TRIPS])  # an upper bound: the number of lanes
     most = 1
     for op in loop.regions[0].walk():
         if op.opdef in LOOPS:
             inner = _brief_trips(op)
             if inner is None:
                 return None
-            most = max(most, inner)  # of the inner loop, those in it included
+            most = max(most, inner)  # of the inner nest
     return most * trips
 
 
 def is_ragged(loop: Op) -> bool:
-    """Whether a loop is inside another one that loads its limits, as those over the rows of sparse matrices are.
+    """Whether a loop is inside another loop that loads its bounds, as in loops over the rows of sparse matrices.
 
-    How often it runs differs from row to row, so that each loop which it is cut into ends in a branch that the
-    processor does not foresee.
+    Its trip count differs from row to row. If it is split into several loops, each of them ends in a branch that the
+    processor mispredicts.
     """
     parent = loop.parent.parent_op if loop.parent is not None else None
     if parent is None or parent.opdef not in LOOPS:
@@ -180,13 +180,14 @@ def _may_fail(op: Op) -> bool:
 
 
 def in_turn(loop: Op) -> list[Op]:
-    """Allocations in a parallel loop that one after the other of the iterations which a thread runs may have."""
+    """Private arrays of a parallel loop whose memory the iterations that one thread runs can reuse, one after the
+    other."""
     body = loop.regions[0]
     return [op for op in body.ops if op.opdef is ops.alloc and op.attrs.get(OWN) and is_in_turn(op, loop)]
 
 
 def is_in_turn(alloc: Op, loop: Op) -> bool:
-    """The same of one allocation that is marked."""
+    """Whether the memory of one allocation, marked as private, can be reused by the next iteration."""
     body = loop.regions[0]
     frees = [op for op, _ in alloc.result.uses if op.opdef is ops.dealloc]
     whole = alloc.parent is body and len(frees) == 1 and frees[0].parent is body
@@ -194,9 +195,9 @@ def is_in_turn(alloc: Op, loop: Op) -> bool:
 
 
 def on_stack(alloc: Op) -> bool:
-    """Whether an allocation can live in the frame: small, of fixed size, and never handed on.
+    """Whether an allocation can be placed in the frame: it is small, of fixed size, and never handed on.
 
-    In a loop one buffer serves all iterations, so it must not be carried to the next; nothing that is handed on is.
+    In a loop one buffer serves all iterations. So it must not be carried to the next, and what is not handed on is not.
     """
     t = alloc.result.type
     assert isinstance(t, MemRefType)
@@ -210,11 +211,12 @@ def on_stack(alloc: Op) -> bool:
 
 @dataclass(frozen=True)
 class Facts:
-    """About the loops of a function: which accumulate into memory; which have loops, or calls that loop, inside."""
+    """Facts about the loops of a function: which of them accumulate into memory, and which contain loops or calls that
+    loop."""
 
     accumulating: frozenset[Op]
     nesting: frozenset[Op]
-    outer: frozenset[Op]  # loops around operations that last
+    outer: frozenset[Op]  # loops that contain operations which may run for long
 
     @staticmethod
     def none() -> Facts:

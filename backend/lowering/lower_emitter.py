@@ -1,6 +1,6 @@
 """Writing LLVM IR as text: the body of one function.
 
-Text, not objects: LLVM parses some 10 MB/s, and Python formats a line in a microsecond.
+Text is faster than objects: LLVM parses some 10 MB/s, and Python formats a line in a microsecond.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 
 Operand = str | Descriptor
 
-# Attributes of the support's functions: of the memory that compiled code sees they touch what they are given.
+# Attributes of the support's functions: of the memory visible to compiled code, they access only that of their
+# arguments.
 SUPPORT = "nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)"
-# The handler of a signal is to compiled code what another thread would be.
+# To compiled code, a signal handler is like another thread.
 POLL = "nounwind cold memory(argmem: readwrite, inaccessiblemem: readwrite)"
 
 
 @dataclass
 class Calls:
-    """How many calls of elementary functions were written: of those without a variant for vectors, of those that have
-    one for a register, and of those that have one for two as well."""
+    """Number of calls of elementary functions written so far: without a vector variant, with a variant for one
+    register, and with a variant for two registers as well."""
 
     scalar: int = 0
     vector: int = 0
@@ -47,10 +48,10 @@ class Calls:
 class FunctionEmitter:
     """The body of one LLVM function while it is written.
 
-    ``env`` maps IR values to LLVM values. ``groups`` are the parallel loops around the current place: (loop, access
-    group). ``fail`` is the instruction sequence that leaves the function after an error. ``capture``, if set, is asked
-    for values that are not in ``env``: those that the body of an outlined loop takes from outside. ``given`` is how
-    LLVM's parameter of a name and a type is called here: ``FIRST_SITE``, ``FIRST_LOOP``.
+    ``env`` maps IR values to LLVM values. ``groups`` are the enclosing parallel loops, each with its access group.
+    ``fail`` is the instruction sequence that leaves the function after an error. ``capture``, if set, is called for
+    values that are not in ``env``: live-in values of the body of an outlined loop. ``given`` maps name and type of an
+    LLVM parameter (``FIRST_SITE``, ``FIRST_LOOP``) to its name here.
     """
 
     def __init__(self, module: ModuleEmitter, func: Func, scopes: Scopes, facts: Facts, scope: str = "") -> None:
@@ -68,12 +69,12 @@ class FunctionEmitter:
         self.given: Callable[[str, str], str] = lambda name, kind: name
         self.label = "entry"
         self.outlined = False
-        self.repeats = False  # whether there are loops here, but such as run once for each block of a loop on threads
-        self.shares_out = False  # whether loops run on threads, or in units
-        self.stack_limit = ""  # where the stack ends, if that is known here
-        self.rare = 0  # how many regions around the current place need not be fast
-        self.together: dict[Op, str] = {}  # results that came with those of an earlier operation
-        self.in_turn: set[Op] = set()  # allocations that iterations of the loops around have in turn
+        self.repeats = False  # whether there are loops, except those over the blocks of a threaded loop
+        self.shares_out = False  # whether it has loops that run on threads, or in units
+        self.stack_limit = ""  # the limit of the stack, if known here
+        self.rare = 0  # how many of the enclosing regions are cold
+        self.together: dict[Op, str] = {}  # results already computed together with an earlier operation
+        self.in_turn: set[Op] = set()  # allocations that iterations of enclosing loops reuse
         self.calls = Calls()
         self._count = 0
         self._fail_label = ""
@@ -118,7 +119,7 @@ class FunctionEmitter:
         return name
 
     def at(self, loc: Loc) -> None:
-        """Mark what follows with a place in the Python source."""
+        """Attach a place in the Python source to the instructions that follow."""
         if self.module.debug is not None:
             self.dbg = self.module.debug.location(self.module, loc, self.scope)
 
@@ -146,7 +147,7 @@ class FunctionEmitter:
         return found
 
     def rebuild(self, t: Type, values: Sequence[str]) -> Operand:
-        """The operand that ``carried_values`` took apart."""
+        """The inverse of ``carried_values``."""
         if not isinstance(t, MemRefType):
             return values[0]
         rest = iter(values[1:])
@@ -156,7 +157,7 @@ class FunctionEmitter:
         return Descriptor(values[0], extents, tuple(next(rest) if s is None else str(s) for s in t.strides))
 
     def from_abi(self, t: Type, values: Sequence[str]) -> Operand:
-        """The operand that ``abi_values`` took apart; what the type says overrides what was passed."""
+        """The inverse of ``abi_values``; extents and strides that the type knows are preferred to those passed."""
         if not isinstance(t, MemRefType):
             return values[0]
         extents = tuple(v if e is None else str(e) for v, e in zip(values[1:], t.shape, strict=False))
@@ -174,7 +175,7 @@ class FunctionEmitter:
         return tuple(strides)
 
     def multiply(self, x: str, y: str, flags: str = "") -> str:
-        """x * y in i64, folded where it is trivial."""
+        """x * y in i64, folded if a factor is 0 or 1."""
         if x == "1":
             return y
         if y == "1":
@@ -191,7 +192,7 @@ class FunctionEmitter:
         return self.let(f"add {flags}i64 {x}, {y}")
 
     def undefined(self, t: Type) -> Operand:
-        """A value that nobody reads: zero; a memref of extent zero."""
+        """A value that is never read: zero, or a memref of extent zero."""
         if isinstance(t, MemRefType):
             extents = tuple("0" if e is None else str(e) for e in t.shape)
             return Descriptor("null", extents, ("1",) * t.rank)
@@ -200,7 +201,7 @@ class FunctionEmitter:
     # Phis -------------------------------------------------------------------------------------------------------------
 
     def open_phis(self, types: Sequence[Type]) -> Phis:
-        """Phis at the head of a loop, to be completed when what flows into them is known."""
+        """Phis at the head of a loop, to be completed when the incoming values are known."""
         self.repeats = True
         return Phis(self, types)
 
@@ -212,7 +213,7 @@ class FunctionEmitter:
 
     @property
     def can_fail(self) -> bool:
-        """Whether an error exit was written."""
+        """Whether the function has an error exit."""
         return bool(self._fail_label)
 
     # Errors -----------------------------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ class FunctionEmitter:
         return self._fail_label
 
     def likely(self, then: bool) -> str:
-        """Metadata of a branch that nearly always goes to its first target, or never."""
+        """Metadata of a branch that is nearly always taken to its first target (``then``), or nearly never."""
         weights = "i32 1048575, i32 1" if then else "i32 1, i32 1048575"
         number = self.module.metadata(f'!{{!"branch_weights", {weights}}}')
         return f", !prof {number}"
@@ -263,14 +264,14 @@ class FunctionEmitter:
         self.cold.append(f"  call void @adc_raise_values({arguments}){self.dbg}")
 
     def fail_if(self, condition: str) -> None:
-        """Leave the function with an error that was recorded already."""
+        """Leave the function after an error that is already recorded."""
         bad, good = self.fail_label(), self.new_label()
         self.branch_if(condition, bad, good, self.likely(False))
         self.begin(good)
 
     def poll(self, note: Callable[[], None] | None = None) -> None:
-        """Leave the function if a signal ended the run; see ``adc.backend.library.interrupts``. ``note`` appends what
-        is done here if somebody asks how far the run is."""
+        """Leave the function if a signal ended the run; see ``adc.backend.library.interrupts``. ``note`` appends code
+        that stores the progress if it is asked for."""
         if not self.module.effects.polls:
             return
         self.module.declare("adc_attention", "@adc_attention = external global i32")
@@ -293,14 +294,15 @@ class FunctionEmitter:
         self.begin(quiet)
 
     def _unless_attention(self, kind: str, quiet: str, look: str) -> None:
-        """Append a branch to ``quiet`` where nobody wants anything: no signal (``i8``), nor to be told (``i16``)."""
+        """Append a branch to ``quiet`` if there is nothing to do: no signal (``i8``), and no request for progress
+        either (``i16``)."""
         flag = self.let(f"load atomic {kind}, ptr @adc_attention monotonic, align 4")
         self.branch_if(self.let(f"icmp eq {kind} {flag}, 0"), quiet, look, self.likely(True))
 
     # Operations -------------------------------------------------------------------------------------------------------
 
     def lower_ops(self, block: Block) -> Op:
-        """Lower all operations of a block but its terminator, which is returned."""
+        """Lower all operations of a block except its terminator, which is returned."""
         lowerings, debug = self.module.lowerings, self.module.debug is not None
         for op in block.ops[:-1]:
             if debug:
@@ -315,7 +317,7 @@ class FunctionEmitter:
 
 
 class Phis:
-    """A group of phis for values of the given types; those of a memref's parts among them."""
+    """A group of phis for values of the given types; a memref has one for each of its parts."""
 
     def __init__(self, emitter: FunctionEmitter, types: Sequence[Type]) -> None:
         self._emitter = emitter
@@ -327,7 +329,7 @@ class Phis:
         emitter.lines.extend([""] * len(self._names))
 
     def rebuild(self) -> list[Operand]:
-        """The operands; may write instructions, so all phis of the block must have been opened."""
+        """The operands; may append instructions, so all phis of the block must be open by then."""
         operands, position = [], 0
         for t in self._types:
             count = len(carried_types(t))

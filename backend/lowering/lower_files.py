@@ -16,14 +16,14 @@ _REASONS = {NO_SPACE: "there is not so much room", 2: "there is no such director
 
 
 def allocate_in_file(e: FunctionEmitter, op: Op, total: str) -> str:
-    """A pointer to so many bytes in a file of their own."""
+    """A pointer to ``total`` bytes in a file of their own."""
     directory = str(op.attrs[FILE])
     name = f"@adc.directory{len(e.module.declarations)}"
     e.module.declare(name, c_string(name, directory).rstrip())
     e.module.declare("adc_alloc_file", f"{contexts.DECLARATIONS['adc_alloc_file']} {SUPPORT}")
     ptr = e.let(f"call ptr @adc_alloc_file(ptr %ctx, i64 {total}, ptr {name})")
     number = e.let(f"ptrtoint ptr {ptr} to i64")
-    # A message takes the values that replace its braces.
+    # Braces in a message are placeholders for operands.
     where = directory.replace("{}", "{ }") or _ANYWHERE
     refused = f"cannot make a file of {{}} bytes, for snapshots, in {where}: "
     for error, reason in _REASONS.items():

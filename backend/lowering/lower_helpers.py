@@ -1,13 +1,13 @@
-"""Internal functions that a module gets when an operation needs them: integer powers, the polygamma function.
+"""Internal functions that are added to a module when an operation needs them: integer powers, the polygamma function.
 
-The polygamma function of order n at x > 0 is found by recurrence up to an argument where the asymptotic series holds
-(Abramowitz and Stegun 6.3.18, 6.4.11), and left of zero by reflection (6.4.7):
+The polygamma function of order n at x > 0 is computed by recurrence up to an argument where the asymptotic series is
+accurate (Abramowitz and Stegun 6.3.18, 6.4.11), and for negative x by reflection (6.4.7):
 
     psi_n(x)     = psi_n(x + 1) - (-1)^n n! / x^(n+1)
     psi_n(x)     ~ (-1)^(n+1) [ (n-1)!/x^n + n!/(2 x^(n+1)) + sum_k B_2k (2k+n-1)! / ((2k)! x^(2k+n)) ]
     psi_n(1 - x) = (-1)^n [ psi_n(x) + pi d^n/dx^n cot(pi x) ]
 
-The relative error is about 1e-14, except near the zeros, where the absolute error is.
+The relative error is about 1e-14; near zeros of the function, the absolute error.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ done:
 
 
 def power_fits(module: ModuleEmitter) -> str:
-    """The symbol of a function that says whether an integer to a non-negative power is one of 64 bits."""
+    """The symbol of a function that tells whether an integer to a non-negative power fits into 64 bits."""
     name = "adc$power_fits"
     if name not in module.helpers:
         module.helpers[name] = name
@@ -125,7 +125,7 @@ def _polygamma(name: str, n: int) -> str:
     lines.write("  %mirror = fsub double 1.0, %x")
     lines.write("  %start = select i1 %positive, double %x, double %mirror")
     lines.write("  br label %climb")
-    # Up to the argument where the series holds, summing 1 / y^(n+1).
+    # Up to the argument where the series is accurate, summing 1 / y^(n+1).
     lines.write("climb:")
     lines.write("  %y = phi double [%start, %entry], [%y1, %step]")
     lines.write("  %sum = phi double [0.0, %entry], [%sum1, %step]")
@@ -165,13 +165,13 @@ def _polygamma(name: str, n: int) -> str:
     lines.write(f"  ret double {above}")
     # psi_n(x) = (-1)^n [psi_n(1-x) - pi^(n+1) (-1)^n P_n(cot pi x)], where P_n is the n-th derivative of cot.
     lines.write("left:")
-    # From the nearest integer, which is exact.
+    # The distance from the nearest integer is exact.
     lines.write("  %nearest = call double @llvm.roundeven.f64(double %x)")
     lines.write("  %fraction = fsub double %x, %nearest")
     lines.write("  %whole = fcmp oeq double %fraction, 0.0")
     lines.write("  br i1 %whole, label %pole, label %reflect")
     lines.write("pole:")
-    # Infinite if the order is odd; else the sign differs from the two sides, of which only zero tells.
+    # At poles: infinite if n is odd; else the sign depends on the side, which only the sign of zero tells.
     if n % 2:
         lines.write(f"  ret double {literal(math.inf, f64)}")
     else:
@@ -213,7 +213,7 @@ class _Lines:
         return result
 
     def horner(self, x: str, coefficients: Sequence[float]) -> str:
-        """The polynomial with these coefficients, that of the lowest power first."""
+        """The polynomial with these coefficients, lowest power first."""
         result = literal(coefficients[-1], f64)
         for c in reversed(coefficients[:-1]):
             product = self.let(f"fmul contract double {result}, {x}")

@@ -19,14 +19,14 @@ Body = Callable[[str, list[Operand]], list[Operand]]
 
 
 def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: Calls | None = None, op: Op | None = None) -> str:
-    """Metadata for a loop's back edge: it ends; ``group`` holds accesses that no iteration makes another wait for.
+    """Metadata for a loop's back edge: the loop terminates, and accesses in ``group`` have no loop-carried dependence.
 
-    Loops in code that is rarely run are left alone, which saves a quarter of the time that LLVM takes for versioned
-    loops. If there are ``calls`` of elementary functions in it, how many vectors are computed at once is not left to
-    LLVM. The loop that ``op`` is has a number in ``places``, which ``loop_nodes`` finds again: the text names no file
-    and no line, so that a program that was moved finds its machine code. One over lanes is to become SIMD as it is, not
-    to be unrolled before; but afterwards, so that the small buffers that it goes through become registers. If it sums,
-    it gets several chains of additions. One over rows of various lengths stays in one piece.
+    Cold loops are not vectorised or unrolled, which saves a quarter of LLVM's time for versioned loops. For a loop with
+    ``calls`` of elementary functions, vector width and interleaving are prescribed. The loop ``op`` is identified by a
+    number in ``places``, which ``loop_nodes`` looks up: file and line are not in the text, so the cached machine code
+    is still found when a program is moved. A loop over lanes is not unrolled before it is vectorised, but afterwards,
+    so that its small buffers become registers; if it is a sum, it gets several chains of additions. A loop over rows of
+    varying lengths (``is_ragged``) is not unrolled at run time.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
     if op is not None and op.loc.line > 0:
@@ -53,13 +53,13 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: Calls | None = 
 
 
 def _vectors(e: FunctionEmitter, op: Op | None, calls: Calls) -> list[tuple[str, int]]:
-    """How wide the vectors of a loop with ``calls`` are, and how many there are at once, as LLVM is to be told.
+    """Vector width and interleave count of a loop with ``calls``, as hints for LLVM.
 
-    A function keeps the units of a core half idle, and what is before and after it, in order, is too long for the core
-    to begin with the next iteration: so several are called one after the other. With 16 doubles LLVM also makes the
-    loop over what is left SIMD. Functions for two registers at once do that themselves, and better. A loop over lanes
-    has all of its calls in a row anyway. Where LLVM may not find SIMD worth it, nothing is asked for: it would do the
-    same with scalars, and ends in assertions where loops have branches or values of their last iteration are used.
+    A vector function leaves half of the core's execution units idle, and it is too long for out-of-order execution to
+    reach the next iteration. So several vectors are interleaved. With at least 16 doubles in all, LLVM also vectorises
+    the remainder loop. Functions with a variant for two registers interleave by themselves, and better. A loop over
+    lanes contains all its calls anyway. Where LLVM may decide against SIMD, no hint is given: LLVM would interleave
+    scalar calls, and fails assertions if the loop has branches or its last values are used.
     """
     target, at_once = e.module.target, "interleave.count"
     if calls.scalar or op is None or op.attrs.get(BY_LANES) or not goes_along_arrays(op):
@@ -70,7 +70,7 @@ def _vectors(e: FunctionEmitter, op: Op | None, calls: Calls) -> list[tuple[str,
 
 
 def trip_count(e: FunctionEmitter, lower: str, upper: str, step: str) -> str:
-    """How many iterations a loop with these bounds has; as ``adc.ir.arith.trip_count``, none if it spans 2**63."""
+    """The trip count of a loop with these bounds; like ``adc.ir.arith.trip_count``, zero if the range spans 2**63."""
     span = range_length(e, lower, upper)
     if lower != "0":
         span = e.let(f"call i64 @llvm.smax.i64(i64 {span}, i64 0)")
@@ -81,7 +81,7 @@ def trip_count(e: FunctionEmitter, lower: str, upper: str, step: str) -> str:
 
 
 def range_length(e: FunctionEmitter, lower: str, upper: str) -> str:
-    """How many integers lie from ``lower`` up to ``upper``, which is not among them."""
+    """The number of integers from ``lower`` up to, but not including, ``upper``."""
     e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
     end = e.let(f"call i64 @llvm.smax.i64(i64 {upper}, i64 {lower})")
     return end if lower == "0" else e.let(f"sub i64 {end}, {lower}")
@@ -100,12 +100,13 @@ def range_loop(
     strip: int = 0,
     poll: Callable[[str], None] | None = None,
 ) -> list[Operand]:
-    """A loop over ``range(lower, upper, step)``, step positive, that carries values.
+    """A loop over ``range(lower, upper, step)`` with positive step and loop-carried values.
 
-    ``body(counter, carried)`` writes the body and returns what is carried on; the final values are returned. Where the
-    step is not one the iterations are counted, because lower + k * step could overflow after the last. With ``strip``
-    it is cut into strips of so many iterations, and between these it polls: ``poll(iterations)`` writes that, given how
-    many are done. ``op`` is the loop in adc's IR, if there is one: see ``loop_metadata``.
+    ``body(counter, carried)`` writes the body and returns the values for the next iteration; ``range_loop`` returns the
+    final values. If the step is not one, iterations are counted instead, because lower + k * step could overflow after
+    the last one. With ``strip`` the loop is strip-mined into strips of that many iterations and polls between them:
+    ``poll(iterations)`` writes the poll, given how many iterations are done. ``op`` is the loop in adc's IR, if there
+    is one: see ``loop_metadata``.
     """
     unit = step == "1"
     known = lower.isdigit() and upper.isdigit()
@@ -134,7 +135,8 @@ def range_loop(
 
 @dataclass
 class _Place:
-    """Where a loop is entered from, with the values of what it counts, of the subscript, and of what it carries."""
+    """The block from which a loop is entered, with initial values of the counter, the subscript and the carried
+    values."""
 
     label: str
     counter: str
@@ -143,7 +145,7 @@ class _Place:
 
 
 class _Loop:
-    """A loop in the making. If the step is one, the subscript is what it counts."""
+    """A loop while it is written. If the step is one, the subscript is the counter."""
 
     def __init__(
         self,
@@ -166,9 +168,10 @@ class _Loop:
         self.last = ""  # the subscript after the last iteration that was written
 
     def write(self, first: _Place, head: str, done: str, limit: str, *, exact: bool = False) -> list[Operand]:
-        """The loop up to ``limit``, which runs at least once, with labels of its head and of what follows.
+        """Write the loop up to ``limit``; it runs at least once. ``head`` and ``done`` are the labels of its head and
+        exit.
 
-        ``exact``: it is known to start below the limit.
+        ``exact``: the counter is known to start below the limit.
         """
         e = self.e
         e.begin(head)
@@ -197,7 +200,7 @@ class _Loop:
     def strips(
         self, first: _Place, head: str, done: str, limit: str, strip: int, poll: Callable[[str], None] | None
     ) -> list[Operand]:
-        """The same in strips."""
+        """Write the loop in strips."""
         e = self.e
         e.begin(head)
         counter = e.name()
@@ -235,7 +238,7 @@ class _Loop:
 
 @contextlib.contextmanager
 def counted_loop(e: FunctionEmitter, count: str) -> Iterator[str]:
-    """A loop from zero; what is written inside the ``with`` is its body."""
+    """A loop over ``range(count)``; what is written inside the ``with`` is its body."""
     start, head, done = e.label, e.new_label(), e.new_label()
     e.branch_if(e.let(f"icmp sgt i64 {count}, 0"), head, done)
     e.begin(head)

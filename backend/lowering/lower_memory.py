@@ -41,7 +41,7 @@ def _element(memref: Value) -> Type:
 
 
 def offset(e: FunctionEmitter, memref: Descriptor, subscripts: Sequence[str]) -> str:
-    """The distance in elements of an element from the first."""
+    """The distance, in elements, of an element from the first one."""
     total = "0"
     for subscript, stride in zip(subscripts, memref.strides, strict=True):
         total = e.add(total, e.multiply(subscript, stride, "nsw "), "nsw ")
@@ -61,7 +61,8 @@ def _advance(e: FunctionEmitter, ptr: str, element: Type, distance: str, flags: 
 
 
 def metadata(e: FunctionEmitter, memref: Value) -> str:
-    """What an access to the memory of ``memref`` says of overlap, and of parallel loops around it."""
+    """Metadata of an access to the memory of ``memref``: alias scopes, and access groups of enclosing parallel
+    loops."""
     text = e.scopes.suffix(memref)
     if e.groups:
         roots = e.scopes.aliasing.roots(memref)
@@ -73,7 +74,8 @@ def metadata(e: FunctionEmitter, memref: Value) -> str:
 
 
 def _in_frame_of(root: Value, loop: Op) -> bool:
-    """Whether ``root`` is a buffer, in the frame or not, that all iterations of ``loop`` share in turn."""
+    """Whether ``root`` is a private buffer that the iterations of ``loop`` reuse one after the other, in the frame or
+    not."""
     op = root.op
     if op is None or op.opdef is not ops.alloc or not (op.attrs.get(OWN) or on_stack(op)):
         return False
@@ -127,12 +129,12 @@ def store(e: FunctionEmitter, op: Op) -> None:
 
 
 def accumulate(e: FunctionEmitter, op: Op) -> None:
-    """Read, add, write: atomically, or else the loops around it are not run on threads."""
+    """Read, add, write. If it is not atomic, the enclosing loops do not run on threads."""
     value, target, *subscripts = op.operands
     address = element_address(e, e.memref(target), value.type, e.scalars(subscripts))
     suffix, kind = metadata(e, target), register_type(value.type)
     if op.attrs.get("atomic"):
-        # No order is asked for but that all is done when the loop ends, for which its barrier sees.
+        # No ordering is needed except that everything is done when the loop ends, which its barrier ensures.
         e.do(f"atomicrmw fadd ptr {address}, {kind} {e.scalar(value)} monotonic, align {alignment(value.type)}")
         return
     old = settled(e, op, kind, e.let(f"load {kind}, ptr {address}, align {alignment(value.type)}{suffix}"))
@@ -208,7 +210,7 @@ def cast(e: FunctionEmitter, op: Op) -> None:
 
 
 def select(e: FunctionEmitter, op: Op) -> None:
-    """One memref or another: each part of it."""
+    """Select one of two memrefs, part by part."""
     condition, t = e.scalar(op.operands[0]), op.result.type
     parts = [carried_values(e[v], t) for v in op.operands[1:]]
     chosen = [
@@ -254,7 +256,7 @@ def fill(e: FunctionEmitter, op: Op) -> None:
 
 
 def _fill_byte(value: Operand, element: Type) -> str | None:
-    """The byte that repeated gives the value, if there is one."""
+    """The byte whose repetition is the value, if there is one."""
     if element == i1:
         return {"true": "1", "false": "0"}.get(str(value), "")
     if isinstance(element, MemRefType):
@@ -263,7 +265,7 @@ def _fill_byte(value: Operand, element: Type) -> str | None:
 
 
 def _each(e: FunctionEmitter, memref: Descriptor, element: Type, visit: Callable[[str], None]) -> None:
-    """``visit(address)`` for every element, in loops over the dimensions."""
+    """Call ``visit(address)`` for every element, in loops over the dimensions."""
 
     def nest(k: int, ptr: str) -> None:
         if k == len(memref.extents):
@@ -276,8 +278,8 @@ def _each(e: FunctionEmitter, memref: Descriptor, element: Type, visit: Callable
 
 
 def copy(e: FunctionEmitter, op: Op) -> None:
-    """Rows that are contiguous on both sides are copied as one piece; the whole, if both are C-contiguous. Matrices
-    whose columns are contiguous on one side, and rows on the other, are transposed."""
+    """Copy an array: as one block if both sides are C-contiguous, else row by row if the rows are contiguous on both
+    sides. Matrices with contiguous columns on one side and contiguous rows on the other are transposed."""
     source, target = op.operands
     from_, to = e.memref(source), e.memref(target)
     element, rank = _element(source), len(from_.extents)
@@ -288,7 +290,7 @@ def copy(e: FunctionEmitter, op: Op) -> None:
     turned = rank > 1 and not row and size in transposes.SIZES and not isinstance(element, MemRefType)
     turned = turned and from_.strides[-2] == to.strides[-1] == "1"
     loops = 0 if whole else rank - 1 if row else rank - 2 if turned else rank
-    # One call moves both, so it can carry what is known of neither alone.
+    # One call reads one memory and writes the other, so it has the metadata of neither.
     e.module.declare("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     align = alignment(element)
 

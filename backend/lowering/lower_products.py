@@ -18,7 +18,7 @@ def matmul(e: FunctionEmitter, op: Op) -> None:
     e.module.declare(name, DECLARATIONS[name])
     sizes, matrices = [target.extents[0], target.extents[1], left.extents[1]], [left, right, target]
     strides = [(m.strides[0], m.strides[1]) for m in matrices]
-    if strong == "right":  # the transpose is the product of the transposes the other way round
+    if strong == "right":  # computed as the transpose, (B^T A^T)^T
         sizes[0], sizes[1] = sizes[1], sizes[0]
         matrices[0], matrices[1] = matrices[1], matrices[0]
         strides = [strides[k][::-1] for k in (1, 0, 2)]

@@ -1,4 +1,4 @@
-"""Every operation and its lowering. Terminators are lowered by the operation or function that they end."""
+"""Every operation and its lowering. Terminators are lowered with the operation or function that contains them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How IR types look in LLVM: registers, memory, and memrefs taken apart into pointer, extents and strides."""
+"""LLVM types for IR types: in registers, in memory, and for memrefs, which become pointer, extents and strides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adc.ir.types import FloatType, IndexType, IntType, MemRefType, Type, f16, f
 class Descriptor:
     """A memref as LLVM values: the address of its first element, and an extent and a stride (elements) per dimension.
 
-    Numbers that are known are literals ("1"), so that LLVM sees them.
+    Known numbers are literals ("1"), so that LLVM can use them.
     """
 
     ptr: str
@@ -74,7 +74,8 @@ def to_f32(value: float) -> float:
 
 
 def carried_types(t: Type) -> list[str]:
-    """LLVM types of what must be passed on to pass on a value: of a memref what its type leaves open."""
+    """LLVM types of the values that represent a value in phis and results: for a memref, the pointer and what its type
+    leaves open."""
     if not isinstance(t, MemRefType):
         return [register_type(t)]
     dynamic = sum(extent is None for extent in t.shape)
@@ -84,7 +85,7 @@ def carried_types(t: Type) -> list[str]:
 
 
 def carried_values(value: str | Descriptor, t: Type) -> list[str]:
-    """The LLVM values to go with ``carried_types``."""
+    """The LLVM values that belong to ``carried_types``."""
     if isinstance(value, str):
         return [value]
     assert isinstance(t, MemRefType)
@@ -96,7 +97,8 @@ def carried_values(value: str | Descriptor, t: Type) -> list[str]:
 
 
 def abi_types(t: Type) -> list[str]:
-    """LLVM types of an argument between functions: of a memref all extents; all strides if it is not C-contiguous."""
+    """LLVM types of an argument of a function; for a memref pointer, all extents, and all strides if it is not
+    C-contiguous."""
     if not isinstance(t, MemRefType):
         return [register_type(t)]
     return ["ptr", *["i64"] * (t.rank if t.strides is None else 2 * t.rank)]

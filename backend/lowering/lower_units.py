@@ -1,9 +1,9 @@
-"""Functions that are lowered to compilation units of their own, so that each is compiled once, whoever calls it.
+"""Functions that are lowered to compilation units of their own, so that each is compiled once for all its callers.
 
-Loop nests and rare copies of loops are functions that later compilations often have again: of the same program after
-another line was changed, of its value after its gradient, of another program with the same statement. A unit's text
-says nothing of where it comes from, and its symbol is made of the text. What can be raised in it has numbers of its
-own, and so have the loops that count their steps: the caller says where in its lists they begin.
+Loop nests and cold copies of loops become such functions. Later compilations often contain them again: of the same
+program after another line was changed, of its value after its gradient, of another program with the same statement. The
+text of a unit does not depend on where it comes from, and its symbol is a hash of the text. Its error sites and its
+loops that count steps are numbered from zero; the caller passes the offsets into its own lists.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adc.ir.externals import EXCEPTIONAL, SYMBOL, UNIT
 
 @dataclass(frozen=True)
 class Units:
-    """What was lowered apart: each unit by the name of its function, and the texts, by their symbols. Those of
+    """The separately lowered functions: the units by name of the function, and their texts by symbol. Only those in
     ``worth_it`` are worth optimising."""
 
     units: Mapping[str, Unit]
@@ -39,7 +39,7 @@ NO_UNITS = Units({}, {}, frozenset(), ())
 def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target | None = None) -> Units:
     """Lower the functions marked ``adc.unit``, callees first, as ``lower_module`` does with ``polls``.
 
-    One stays in the module where it calls functions that are no units, or C functions of the user's.
+    A function stays in the module if it calls functions that are not units, or C functions of the user.
     """
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
@@ -69,7 +69,8 @@ _NAMELESS = "adc.unit"
 
 
 def _nameless(text: str, name: str) -> str:
-    """A module in which a function has no name of its own, nor have those that it was cut into."""
+    """The text of a module with the name of a function, and of the functions outlined from it, replaced by a fixed
+    one."""
     return re.sub(rf'@"adc\.{re.escape(name)}((?:\$[^"]*)?)"', rf'@"{_NAMELESS}\1"', text)
 
 

@@ -1,4 +1,4 @@
-"""An estimate of the work in a loop: whether threads are worth waking for it, and how often it is to poll."""
+"""Estimates the work in a loop, which decides whether threads are worth waking for it, and how often it polls."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FREE = frozenset({ops.constant, ops.dim, ops.yield_, ops.reduce, ops.cast, ops.
 _FREE |= {ops.reshape, ops.reinterpret_cast}
 _LIBRARY = 12  # a function of the mathematics library
 _SLOW = 4  # a quotient, a root
-_DEPTH = 3  # calls in calls that are looked into
-_GUESS = 16.0  # trips of a loop whose bounds are not known outside
+_DEPTH = 3  # how deep nested calls are followed
+_GUESS = 16.0  # trip count of a loop whose bounds are not known outside
 
-# How doubles stand for integers in an estimate.
+# Integer operations and the operations on doubles that approximate them in an estimate.
 _ARITHMETIC = {
     ops.addi: "fadd",
     ops.subi: "fsub",
@@ -49,20 +49,20 @@ Amount = float | str  # a number, or an LLVM value of type double
 
 
 def work(e: FunctionEmitter, loop: Op) -> str:
-    """The work of one iteration, as an LLVM value; trip counts of inner loops enter as they are on average, if they
-    follow from what is known outside.
+    """The work of one iteration, as an LLVM value. Inner loops count with their average trip count, if it can be
+    computed from values outside the loop.
 
-    Calls count with what their callees do.
+    Calls count with the work of their callees.
     """
     amount = _Estimate(e, callers=(e.func.name,)).block(loop.regions[0])
     return literal(amount, f64) if isinstance(amount, float) else amount
 
 
 def block_iterations(e: FunctionEmitter, loop: Op) -> int:
-    """How many iterations a thread takes at least: enough to fill vectors, unless there are loops inside.
+    """The minimum block size in iterations: enough to fill vectors, unless there are loops inside.
 
-    Sums are those of blocks, added up. What else a body does, as a gradient that computes its terms in the same loop,
-    must not change their bits: so blocks of loops that sum do not depend on it.
+    Sums are added up by blocks. Their bits must not depend on the rest of the body, for instance when a gradient
+    computes the terms in the same loop. So in loops with sums the block size does not depend on the body.
     """
     if loop in e.facts.nesting or any(e.module.effects.op_loops(op) for op in loop.regions[0].walk()):
         return 1
@@ -74,7 +74,7 @@ def block_iterations(e: FunctionEmitter, loop: Op) -> int:
 
 
 def weight(op: Op) -> float:
-    """The work of one operation, without what is in its regions."""
+    """The work of one operation, excluding its regions."""
     if op.opdef in _FREE:
         return 0.0
     if op.opdef in _WEIGHTS:
@@ -86,13 +86,14 @@ def weight(op: Op) -> float:
 
 @dataclass(frozen=True)
 class _Estimate:
-    """Where we are: in the loop's function, or in what it calls, whose parameters stand for what it passes. ``callers``
-    are not looked into again: in the loop's own function, what is known may be so in another branch only."""
+    """The function that is being estimated: the loop's own, or a callee, with parameters mapped to the arguments
+    (``passed``). Calls of ``callers`` are not followed: values known in the loop's own function may be known in another
+    branch only."""
 
     e: FunctionEmitter
     passed: dict[Value, Value] = field(default_factory=dict)
     callers: tuple[str, ...] = ()
-    known: dict[Value, Amount | None] = field(default_factory=dict)  # integers, about
+    known: dict[Value, Amount | None] = field(default_factory=dict)  # approximate integers
 
     def block(self, block: Block) -> Amount:
         total: Amount = 1.0
@@ -110,13 +111,13 @@ class _Estimate:
         return total
 
     def _product(self, op: Op) -> Amount:
-        """The multiply-adds of a product of matrices."""
+        """The number of multiply-adds of a matrix product."""
         left, right, _ = op.operands
         area = self._combine("fmul", self._extent(left, 0), self._extent(right, 1))
         return self._combine("fmul", area, self._extent(right, 0))
 
     def _extent(self, memref: Value, dim: int) -> Amount:
-        """An extent of an array, about; of windows, also those that are made inside the loop."""
+        """An approximate extent of an array, or of a window, also of one made inside the loop."""
         if memref in self.e.env:
             extent = self.e.memref(memref).extents[dim]
             return float(extent) if extent.isdigit() else self.e.let(f"sitofp i64 {extent} to double")
@@ -152,7 +153,7 @@ class _Estimate:
         return self.e.let(f"call double @{name}(double {texts[0]}, double {texts[1]})")
 
     def _trips(self, loop: Op) -> Amount:
-        """The iterations of an inner loop, about."""
+        """The approximate trip count of an inner loop."""
         lower, upper, step = (self._about(v) for v in loop.operands[:3])
         if lower is None or upper is None or step is None:
             return float(loop.attrs.get(TRIPS, _GUESS))
@@ -162,8 +163,8 @@ class _Estimate:
         return self._combine("fdiv", self._combine("fadd", length, self._combine("fsub", step, 1.0)), step)
 
     def _about(self, value: Value) -> Amount | None:
-        """An integer, about: counters of loops are in the middle of their range, so that loops whose bounds depend on
-        them, as those over a triangle or over a thread's chunk do, count as they do on average."""
+        """An approximate integer. The counter of a loop counts as the middle of its range, so that inner loops whose
+        bounds depend on it (over a triangle, or a thread's chunk) count with their average."""
         value = self.passed.get(value, value)
         if value not in self.known:
             self.known[value] = self._find(value)
@@ -194,21 +195,21 @@ class _Estimate:
         if loop is None or loop.opdef not in (ops.for_, ops.parallel) or value is not loop.regions[0].args[0]:
             return None
         lower, upper = (self._about(v) for v in loop.operands[:2])
-        if TILES in loop.attrs:  # the first tile, which is as large as the range allows
+        if TILES in loop.attrs:  # the first tile, which is the largest
             return lower
         if lower is None or upper is None:
             return None
         return self._combine("fmul", self._combine("fadd", lower, upper), 0.5)
 
 
-STRIP = 1 << 21  # the most work in a strip, in the units from above; a cache miss takes a thousand of them
+STRIP = 1 << 21  # the most work in a strip, in the units above; a cache miss costs about a thousand
 
 
 def strip_of(e: FunctionEmitter, loop: Op) -> int:
-    """How many iterations of an innermost loop, at most, run between two polls; 0 if it need not poll.
+    """The most iterations of an innermost loop between two polls; 0 if it need not poll.
 
-    Strips cost rows of a few elements some per cent. A loop inside another one, which polls, that goes along an array
-    has no more iterations than that has elements.
+    Strips slow down rows of a few elements by some per cent. So a loop along an array that is inside another loop does
+    not poll: the outer loop does, and the inner one has no more iterations than the array has elements.
     """
     if is_brief(loop) or loop in e.facts.outer or (_is_inside_loop(loop) and _goes_along_array(loop)):
         return 0
@@ -224,7 +225,7 @@ def _is_inside_loop(loop: Op) -> bool:
 
 
 def _goes_along_array(loop: Op) -> bool:
-    """Whether an access that each iteration makes has the counter, plus or minus something else, as a subscript."""
+    """Whether an access in every iteration has the counter, plus or minus an invariant, as a subscript."""
     body = loop.regions[0]
     moving = {body.args[0]}
     for op in body.ops:

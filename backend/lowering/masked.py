@@ -1,9 +1,9 @@
-"""Loads that may come to be executed under a mask.
+"""Loads that may become masked.
 
-Branches in a loop that becomes SIMD are masks, and what one of them loads is chosen from what all of them loaded.
-LLVM 22 moves a masked load to where its value is chosen, past stores that change what it reads, so that
-``if m[i]: x = a[i]; a[i] = 0`` finds zeros (https://github.com/llvm/llvm-project/issues/215453). It does not
-see through ``freeze``, which does nothing to what was loaded.
+In a loop that becomes SIMD, branches become masks, and a value loaded in a branch is selected from the results of a
+masked load. LLVM 22 sinks a masked load to the select that uses its value, past stores that change the loaded memory,
+so that ``if m[i]: x = a[i]; a[i] = 0`` loads zeros (https://github.com/llvm/llvm-project/issues/215453). A ``freeze``
+of the loaded value, which otherwise has no effect, prevents this.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ _UNROLLED = 64  # iterations of a loop that LLVM may unroll
 
 
 def settled(e: FunctionEmitter, op: Op, kind: str, value: str) -> str:
-    """``value`` of an LLVM type, just loaded by ``op``, as one that is not loaded again later."""
+    """``value``, of LLVM type ``kind``, just loaded by ``op``; frozen if necessary, so that LLVM does not sink the
+    load."""
     return e.let(f"freeze {kind} {value}") if _may_be_masked(op) else value
 
 
 def _may_be_masked(op: Op) -> bool:
-    """Whether there is a branch around ``op``, within the innermost loop that LLVM sees."""
+    """Whether there is a branch around ``op`` inside the innermost loop that is not unrolled."""
     branch, block = False, op.parent
     while block is not None and (parent := block.parent_op) is not None:
         if parent.opdef is ops.if_:

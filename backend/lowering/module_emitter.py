@@ -1,4 +1,4 @@
-"""What is common to the functions of one LLVM module: declarations, places of errors, loops that count, metadata."""
+"""What the functions of an LLVM module share: declarations, error sites, loops that count, metadata."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counted:
-    """A loop that counts its steps: of which sweep it is (``forward`` or ``reverse``), whether it runs a part of the
-    steps of a longer one, and where it stands."""
+    """A loop that counts its steps: its sweep (``forward`` or ``reverse``), whether it runs only some of the steps of a
+    longer loop, and its place in the source."""
 
     sweep: str
     is_part: bool
@@ -34,8 +34,8 @@ class Counted:
 
 @dataclass(frozen=True)
 class Unit:
-    """A function that is a module of its own: its symbol there, what can be raised in it, and which of its loops count
-    their steps. It numbers both from zero, and is told where they begin in the lists of its caller, if there are any.
+    """A function that is a module of its own: its symbol, its error sites, and its loops that count steps. It numbers
+    both from zero; if it has any, the caller passes where they begin in its own lists.
     """
 
     symbol: str
@@ -49,7 +49,7 @@ FIRST_SITE, FIRST_LOOP = "%site", "%loops"
 
 @dataclass
 class ModuleEmitter:
-    """What is common to the functions of one LLVM module."""
+    """What the functions of one LLVM module share."""
 
     module: Module
     target: Target
@@ -57,9 +57,9 @@ class ModuleEmitter:
     lowerings: Mapping[OpDef, Callable[[FunctionEmitter, Op], None]]
     threads: bool
     debug: DebugInfo | None = None
-    is_kernel: bool = False  # called by other modules, which do not know its places
-    is_unit: bool = False  # called by other modules, which know its places and loops under other numbers
-    limited: frozenset[str] = frozenset()  # functions that are given the limit of the stack
+    is_kernel: bool = False  # called by other modules, which do not know its sites
+    is_unit: bool = False  # called by other modules, which number its sites and loops differently
+    limited: frozenset[str] = frozenset()  # functions with a parameter for the stack limit
     sites: list[Site] = field(default_factory=list)
     counted: list[Counted] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
@@ -69,19 +69,19 @@ class ModuleEmitter:
     helpers: dict[object, str] = field(default_factory=dict)
     linking: Linking = field(default_factory=Linking)
     units: Mapping[str, Unit] = field(default_factory=dict)  # functions that are modules of their own
-    firsts: dict[str, tuple[int, int]] = field(default_factory=dict)  # of such a function: first site and loop here
-    vectors: bool = True  # functions have variants for the vectors that loops may become
+    firsts: dict[str, tuple[int, int]] = field(default_factory=dict)  # of a unit: its first site and loop here
+    vectors: bool = True  # functions have vector variants, since loops may become SIMD
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
-    elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled by themselves
+    elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled separately
     repeats: bool = False  # whether there are loops in it
-    once: Collection[str] = ()  # functions that are not optimised if they have no loops but those on threads
+    once: Collection[str] = ()  # functions that are not optimised if all their loops run on threads
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)
     _attributes: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def has_threads(self) -> bool:
-        """Whether a loop runs on threads. Fills alone are no reason to link OpenMP."""
+        """Whether a loop runs on threads. Fills alone do not justify linking OpenMP."""
         ops_of = (op for func in self.module.funcs.values() for op in func.walk())
         return self.threads and any(op.opdef is ops.parallel and op.attrs.get("threads") for op in ops_of)
 
@@ -93,13 +93,13 @@ class ModuleEmitter:
 
     @property
     def loop_attributes(self) -> str:
-        """Attributes of functions with loops. The stack is aligned to 16 bytes only where they are called: vectors that
-        do not fit into registers would lie across cache lines."""
+        """Attributes of functions with loops. The stack is realigned: callers align it to 16 bytes only, and spilled
+        vectors would straddle cache lines."""
         aligned = '"stackrealign"' if self.target.is_x86 else ""
         return f"{aligned} {self.function_attributes}".strip()
 
     def metadata(self, text: str) -> str:
-        """The number of a metadata node, made at its first use."""
+        """The number of a metadata node, which is made at its first use."""
         number = self._metadata_numbers.get(text)
         if number is None:
             number = self._metadata_numbers[text] = f"!{len(self._metadata)}"
@@ -124,7 +124,7 @@ class ModuleEmitter:
         return name
 
     def external(self, op: Op, result: str, parameters: str) -> str:
-        """The name of a C function of the user's, or of the run-time support, declared."""
+        """Declare a C function of the user or of the run-time support, and return its name."""
         if op.attrs["library"] == RUNTIME:
             return self.declare(op.attrs["symbol"], f"declare {result}@{op.attrs['symbol']}{parameters} nounwind")
         name = self.linking.name_of(op)
@@ -140,7 +140,7 @@ class ModuleEmitter:
         return len(self.sites) - 1
 
     def enter_unit(self, function: str) -> str:
-        """The symbol of a function that is a module of its own, whose sites and loops are from now on of this one."""
+        """The symbol of a unit; adds its sites and loops to those of this module."""
         unit = self.units[function]
         if function not in self.firsts:
             self.firsts[function] = len(self.sites), len(self.counted)
@@ -153,7 +153,7 @@ class ModuleEmitter:
         return len(self.counted) - 1
 
     def trailer(self) -> str:
-        """What ends the module: the names of loops that count, the list of symbols kept, attributes, metadata."""
+        """The end of the module: the names of loops that count, the list of kept symbols, attributes, metadata."""
         lines = []
         if self.counted and not self.is_unit:
             lines.append(f"@adc_counted = constant [{len(self.counted)} x i8] zeroinitializer")

@@ -1,10 +1,10 @@
-"""Fused multiply-add, chosen here and not by LLVM.
+"""Fused multiply-add: which operations are fused is decided here, not by LLVM.
 
-LLVM contracts ``a * b + c`` or not by what else uses the product and by what it inlined; the same step of a simulation
-would round differently as a part of one function than as a part of another one, and a gradient would depend on how it
-is checkpointed. Here it depends on the two operations alone: a sum of one block is fused with a product of that block
-if both are marked ``contract``. The user's arithmetic is not (unless ``contract=True`` was asked for): each of its
-operations is rounded, as in Python. Derivatives are, and the products in ``@`` and its kin.
+LLVM contracts ``a * b + c`` or not depending on other uses of the product and on inlining. The same step of a
+simulation would round differently in one function than in another, and a gradient would depend on how it is
+checkpointed. Here the decision depends on the two operations alone: a sum is fused with a product of the same block if
+both are marked ``contract``. The user's arithmetic is not marked (unless ``contract=True`` was asked for): each of its
+operations is rounded, as in Python. Derivatives are marked, and so are the products in ``@`` and similar operations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adc.ir.core import Op, Value
 
 
 def is_fused(e: FunctionEmitter, op: Op, addend: Value) -> bool:
-    """Whether ``op``, which adds ``addend`` to a number, does it together with the product that ``addend`` is."""
+    """Whether ``op``, an addition of ``addend``, is fused with the product that computes ``addend``."""
     product = addend.op
     return e.module.target.fused and fusible(op, addend) and product is not None and product.parent is op.parent
 

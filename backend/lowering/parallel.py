@@ -1,11 +1,11 @@
-"""Lowering of ``scf.parallel``: a SIMD loop, or blocks of iterations shared out to threads.
+"""Lowering of ``scf.parallel``: a SIMD loop, or blocks of iterations that are distributed to threads.
 
 The outermost parallel loop of a nest, if the pass that proved it marked it (``threads``), runs on threads through
-OpenMP's entry points (``team``). Its body is outlined into a function that is given what it uses from outside, and
-which blocks of iterations to run. How many blocks there are depends on the trip count alone, and each block is run by
-the same code over the same range whichever thread does it; reductions are per block and combined in order. So results
-do not depend on the number of threads, not in the last bit. A run too short to be worth waking threads calls the same
-function. Where the body ends in an error the thread leaves its blocks.
+OpenMP's entry points (``team``). Its body is outlined into a function whose arguments are its live-in values and the
+blocks of iterations to run. The number of blocks depends on the trip count alone, and each block is run by the same
+code over the same range on any thread; reductions are per block and combined in order. So results do not depend on the
+number of threads, not even in the last bit. A run too short to be worth waking threads calls the same function. If the
+body ends in an error, the thread skips its remaining blocks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_NESTS = 128  # of loops with loops inside: entering a block costs some 30 ns
 
 @dataclass(frozen=True)
 class _Kind:
-    """A reduction: its neutral integer, and how two values are combined (float and integer instruction)."""
+    """A reduction: its neutral element for integers, and the instructions that combine two floats or integers."""
 
     integer_neutral: int
     float_text: str
@@ -102,7 +102,8 @@ def _iterations(
     inits: Sequence[Operand],
     subscript: Callable[[str], str],
 ) -> list[Operand]:
-    """The iterations of a parallel loop in sequence, reducing; ``subscript`` maps the LLVM loop's counter."""
+    """The iterations of a parallel loop in sequence, with reductions; ``subscript`` maps the counter of the LLVM
+    loop."""
     (block,) = op.regions
     group = "" if op in e.facts.accumulating else e.module.distinct(lambda n: "!{}")
     if group:
@@ -119,7 +120,7 @@ def _iterations(
             for kind, v, x in zip(terminator.attrs["kinds"], terminator.operands, carried, strict=True)
         ]
 
-    # Strips change the order of sums, which is to be the same in code that does not poll.
+    # Strips change the order of sums, so loops with float results have strips even in code that does not poll.
     strip = strip_of(e, op) if e.module.effects.polls or any(r.type.is_float for r in op.results) else 0
     types = [r.type for r in op.results]
     results = range_loop(e, lower, upper, step, types, inits, body, group, op, strip)
@@ -129,7 +130,7 @@ def _iterations(
 
 
 class _Region:
-    """One parallel loop that is outlined. What its body takes from outside lies in words of 8 bytes in ``data``."""
+    """A parallel loop that is outlined. The live-in values of its body are passed in words of 8 bytes in ``data``."""
 
     def __init__(self, e: FunctionEmitter, op: Op) -> None:
         self.e, self.op = e, op
@@ -145,9 +146,9 @@ class _Region:
         self.inside.capture = self.capture
         self.inside.given = lambda name, kind: self.part(e.given(name, kind), kind)
         self.inside.outlined = True
-        self.sources: list[tuple[str, str]] = []  # values outside that are captured, and their types
+        self.sources: list[tuple[str, str]] = []  # captured values, and their types
         self.places: dict[str, str] = {}
-        # A function of few iterations in all, which does not poll, has no status to end with.
+        # A function with few iterations does not poll, and so has no status to return.
         self.polls = e.module.effects.polls and e.func.name in e.module.effects.fallible
 
     # What the body takes from outside ---------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ class _Region:
         return self.part(outside, register_type(value.type))
 
     def part(self, outside: str, kind: str) -> str:
-        """The value inside of an LLVM value outside, through ``data``; literals stay what they are."""
+        """The inner value for an LLVM value outside, passed through ``data``; literals are unchanged."""
         if not outside.startswith("%"):
             return outside
         place = self.places.get(outside)
@@ -223,7 +224,7 @@ class _Region:
         )
 
     def partial(self, e: FunctionEmitter, base: str, number: str, k: int) -> str:
-        """Where a block's result of a reduction is: 8 bytes each."""
+        """The address of a block's partial result of a reduction: 8 bytes each."""
         count = len(self.op.results)
         slot = e.let(f"mul nuw nsw i64 {number}, {count}") if count > 1 else number
         return e.let(f"getelementptr inbounds i64, ptr {base}, i64 {e.add(slot, str(k))}")

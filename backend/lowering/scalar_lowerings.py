@@ -1,4 +1,4 @@
-"""How each scalar operation is written in LLVM IR, in the order of ``adc.ir.ops``.
+"""The lowering of each scalar operation to LLVM IR, in the order of ``adc.ir.ops``.
 
 A lowering is given the function's emitter, the operation and its operands as LLVM values, and returns the result.
 """
@@ -39,19 +39,19 @@ def _float(instruction: str) -> Lowering:
 
 
 def _product(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-    # Where it may be fused LLVM does that with a sum whose order is adc's own, see ``_sum``.
+    # LLVM may fuse it with a sum whose order is adc's choice, see ``_sum``.
     return e.let(f"fmul {_flags(op)}{_kind(op)} {x}, {y}")
 
 
 def _flags(op: Op) -> str:
-    """What LLVM may do to a sum or product."""
+    """Fast-math flags of a sum or product."""
     mode = op.attrs["fastmath"]
     return "" if mode == "none" else f"{mode.replace(',', ' ')} "
 
 
 def _sum(instruction: str) -> Lowering:
-    """Addition or subtraction, fused with a product of its block if both may be and the target does that at once. Sums
-    whose order is adc's own are left to LLVM, which knows products in reductions."""
+    """Addition or subtraction, fused with a product of the same block if both allow it and the target has the
+    instruction. Sums whose order is adc's choice are left to LLVM, which handles products in reductions."""
 
     def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
         if op.attrs["fastmath"] == ops.OWNED:
@@ -72,7 +72,7 @@ def _integer(instruction: str) -> Lowering:
 
 
 def _intrinsic(name: str, suffix: str = "") -> Lowering:
-    """An LLVM intrinsic that takes operands of the result's type; ``suffix`` is a further argument."""
+    """An LLVM intrinsic that takes operands of the result's type; ``suffix`` is an additional argument."""
 
     def lower(e: FunctionEmitter, op: Op, *xs: str) -> str:
         kind = _kind(op)
@@ -88,8 +88,8 @@ def _intrinsic(name: str, suffix: str = "") -> Lowering:
 
 
 def _other_than_nan(name: str) -> Lowering:
-    """Of two floats the extreme one, or the one that is not NaN. (``llvm.maximumnum`` of LLVM 22 gives NaN where it is
-    known that one operand is none, 2026-11.)"""
+    """The maximum or minimum of two floats; if one is NaN, the other. (``llvm.maximumnum`` of LLVM 22 returns NaN where
+    one operand is known not to be NaN, 2026-11.)"""
 
     def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
         kind, extreme = _kind(op), _intrinsic(name)(e, op, x, y)
@@ -102,7 +102,8 @@ def _other_than_nan(name: str) -> Lowering:
 
 
 def _of_c(name: str, called: bool | None) -> Lowering:
-    """A function of C's mathematics library, by its name for doubles: LLVM's of that name, if it need not be called."""
+    """A function of C's mathematics library, by its name for doubles: LLVM's intrinsic of that name, if no call is
+    needed."""
     return (lambda e, op, *xs: vectormath.call(e, name, op.result.type, xs)) if called else _intrinsic(f"llvm.{name}")
 
 
@@ -129,8 +130,8 @@ def _select(e: FunctionEmitter, op: Op, condition: str, x: str, y: str) -> str:
 
 
 def _number_or_infinity(op: Op) -> str | None:
-    """What a selected infinity in the place of NaN comes to: the maximum with the least number, or the minimum with the
-    greatest. LLVM takes a selection apart that an extreme is made of, and then does not make the loop SIMD."""
+    """The intrinsic that is equivalent to replacing NaN by an infinity: ``minnum`` for inf, ``maxnum`` for -inf. With a
+    select in a minimum or maximum, LLVM would split it up, and then would not vectorise the loop."""
     condition, infinity = (v.op for v in op.operands[:2]) if op.opdef is ops.select else (None, None)
     if condition is None or condition.opdef is not ops.cmpf or condition.attrs["predicate"] != "uno":
         return None
@@ -157,8 +158,8 @@ _LEAST_INT64, _BEYOND_INT64 = "0xC3E0000000000000", "0x43E0000000000000"
 
 
 def _fptosi(e: FunctionEmitter, op: Op, x: str) -> str:
-    """Something for what is out of range, for which LLVM's plain conversion is undefined: zero, which SIMD loops can
-    choose, or the nearest integer."""
+    """Float to integer, with a defined result for numbers out of range, where LLVM's plain conversion has none: zero,
+    which SIMD loops can select, or the nearest integer."""
     source, target = op.operands[0].type, _kind(op)
     assert isinstance(source, FloatType)
     if source == f16:
@@ -193,10 +194,10 @@ def _rsqrt(e: FunctionEmitter, op: Op, x: str) -> str:
 
 
 def _fpowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
-    """A power with an integer exponent: by multiplication if the exponent is known and small, else pow."""
+    """A power with an integer exponent: multiplications if the exponent is known and small, else ``pow``."""
     kind, t, exponent = _kind(op), op.result.type, known_number(n)
     if exponent is None or not -3 <= exponent <= 3:
-        # The float nearest to a large odd exponent is even, so the sign is found apart.
+        # A large odd exponent becomes even when it is rounded to a float, so the sign is computed separately.
         integer = register_type(op.operands[1].type)
         wide = e.let(f"sitofp {integer} {n} to {kind}")
         size = vectormath.call(e, "pow", t, [_intrinsic("llvm.fabs")(e, op, x), wide])
@@ -240,7 +241,7 @@ def _fits(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
 
 
 def _polygamma(e: FunctionEmitter, op: Op, x: str) -> str:
-    """In double precision, whatever the type."""
+    """Computed in double precision for all types."""
     name = polygamma_function(e.module, op.attrs["order"])
     if op.result.type.is_float and _kind(op) == "float":
         x = e.let(f"fpext float {x} to double")
@@ -249,7 +250,7 @@ def _polygamma(e: FunctionEmitter, op: Op, x: str) -> str:
 
 
 def _external(e: FunctionEmitter, op: Op, *xs: str) -> str:
-    """Not a function that LLVM knows, whatever its name."""
+    """A C function that LLVM must not take for a library function of the same name."""
     kind = register_type(op.result.type)
     types = [register_type(v.type) for v in op.operands]
     name = e.module.external(op, f"{kind} ", f"({', '.join(types)})")
@@ -258,7 +259,7 @@ def _external(e: FunctionEmitter, op: Op, *xs: str) -> str:
 
 
 def _circular(name: str, other: OpDef) -> Lowering:
-    """Sine or cosine: both at once, if the other one of the same number is in the block."""
+    """Sine or cosine: both together, if the block also has the other one of the same number."""
 
     def lower(e: FunctionEmitter, op: Op, x: str) -> str:
         known = e.together.pop(op, None)
@@ -276,7 +277,7 @@ def _circular(name: str, other: OpDef) -> Lowering:
 
 
 SCALARS: dict[OpDef, Lowering] = {
-    # what C has, but for what is said below
+    # functions in C's library, except those overridden below
     **{kind: _of_c(kind.c_name, kind.called) for kind in ops.TABLE.values() if kind.c_name},
     # arith: constants, float arithmetic
     ops.constant: _constant,

@@ -1,9 +1,9 @@
 """Sine and cosine of one number, together: gradients need both, and most of the work is common to them.
 
-The argument is reduced by multiples of pi/2, taken as the sum of three doubles, with fused multiply-adds (W. J. Cody
-and W. Waite, Software Manual for the Elementary Functions, 1980); on what is left, at most pi/4, both functions are
-minimax polynomials (Remez, relative error 4e-18). Results are within 1.5 ulp. Numbers that are too large for that
-reduction, infinities and NaN go to the library.
+The argument is reduced by multiples of pi/2, represented as the sum of three doubles, with fused multiply-adds (W. J.
+Cody and W. Waite, Software Manual for the Elementary Functions, 1980); on the remainder, at most pi/4, both functions
+are minimax polynomials (Remez, relative error 4e-18). Results are within 1.5 ulp. For numbers that are too large for
+this reduction, infinities and NaN the library is called.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def call(e: FunctionEmitter, x: str) -> tuple[str, str]:
 
 
 def one(e: FunctionEmitter, name: str, x: str) -> str:
-    """Sine or cosine alone, by its name: a function of its own, because LLVM takes a result that nobody wants out of a
-    function, and then finds no variants of it for vectors."""
+    """Sine or cosine alone, by its name: a separate function, because LLVM removes an unused result from a function,
+    and then finds no vector variants for it."""
     _define(e.module)
     e.calls.twofold += 1
     define(e.module, f"{PREFIX}{name}", lambda called, lanes, attributes: _half(e.module, called, lanes, attributes))
@@ -148,12 +148,12 @@ class _Code(Code):
         z, *_ = powers = powers[1:]
         cubic = self.let(f"fmul {v} {z}, {self.polynomial(powers, _SINE)}")
         sine, cosine = self.fma(cubic, r, r), self.polynomial(powers, _COSINE[2:])
-        for coefficient in _COSINE[1::-1]:  # the largest terms last, which decide how the result is rounded
+        for coefficient in _COSINE[1::-1]:  # the largest terms last, to round well
             cosine = self.fma(cosine, z, self.constant(coefficient))
-        # The quarter of the circle, modulo 4, says which is which, and the signs.
+        # The quadrant (modulo 4) says which polynomial is which function, and the signs.
         quarter = self.let(f"bitcast {v} {rounded} to {i}")
         lowest = self.let(f"shl {i} {quarter}, {self.integer(63)}")
-        odd = self.let(f"icmp slt {i} {lowest}, {self.integer(0)}")  # a sign, which is what blends look at
+        odd = self.let(f"icmp slt {i} {lowest}, {self.integer(0)}")  # as a sign bit, which blends test
         after = self.let(f"add {i} {quarter}, {self.integer(1)}")
         choose = f"select {i.replace('i64', 'i1')} {odd}, {v}"
         sine, cosine = self.let(f"{choose} {cosine}, {v} {sine}"), self.let(f"{choose} {sine}, {v} {cosine}")

@@ -1,8 +1,8 @@
-"""Functions that may call themselves check that the stack has room for them.
+"""Recursive functions check that the stack has room for them.
 
-A function in a circle of calls compares the address of its frame with a limit that its caller passes on; who enters
-such a circle asks for the limit of the thread that it runs on. Other functions check nothing: what they take below a
-function that does check is part of the room that this one asks for.
+A function in a cycle of calls compares the address of its frame with a limit that its caller passes on; a caller
+outside the cycle asks for the limit of the current thread. Other functions check nothing: the stack that they use below
+a checking function is part of the room that this function checks for.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from adc.ir.callgraph import components, recursive
 from adc.ir.core import Func, Module
 from adc.ir.types import MemRefType
 
-FRAME = 512  # what any function takes: saved registers, arguments of calls, alignment
-SPILLED = 16  # per operation: more than optimised code ever keeps of it in the frame
+FRAME = 512  # stack of any function: saved registers, arguments of calls, alignment
+SPILLED = 16  # per operation: more than optimised code ever spills
 
 
 class Depth:
-    """For the functions of a module: which are in a circle of calls, and what the frames of each may take."""
+    """Which functions of a module are in a cycle of calls, and how much stack each may need."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -42,7 +42,7 @@ class Depth:
         return rooms
 
     def room(self, name: str) -> int:
-        """Bytes of stack that a function may take before the next check."""
+        """Bytes of stack that a function may use before the next check."""
         return self._rooms[name]
 
 
@@ -58,7 +58,7 @@ def _frame(func: Func) -> int:
 
 
 def limit(e: FunctionEmitter) -> str:
-    """The limit of the stack that the code being written runs on."""
+    """The limit of the stack that the code being written will run on."""
     if not e.stack_limit:
         e.module.declare("adc_stack_limit", "declare ptr @adc_stack_limit() nounwind willreturn")
         return e.let("call ptr @adc_stack_limit()")
@@ -66,7 +66,7 @@ def limit(e: FunctionEmitter) -> str:
 
 
 def check(e: FunctionEmitter, room: int) -> None:
-    """At the entry of a function in a circle of calls: an error unless ``room`` bytes are left."""
+    """At the entry of a function in a cycle of calls: raise an error unless ``room`` bytes of stack are left."""
     e.stack_limit = limit(e)
     e.module.declare("llvm.frameaddress.p0", "declare ptr @llvm.frameaddress.p0(i32)")
     frame = e.let("call ptr @llvm.frameaddress.p0(i32 0)")

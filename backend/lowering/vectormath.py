@@ -1,12 +1,12 @@
-"""Calls of C's mathematics library, and what SIMD loops call in its place.
+"""Calls of C's mathematics library, and of the vector functions that SIMD loops call instead.
 
-Where there is glibc's libmvec these are its vector variants; else sine, cosine, exponential, logarithm and hyperbolic
-tangent are adc's own (``elementary``, ``sincos``), in single precision by way of double.
+Where glibc's libmvec is available, its vector variants are used; else sine, cosine, exponential, logarithm and
+hyperbolic tangent are adc's own (``elementary``, ``sincos``), computed in double for single precision.
 
 LLVM's loop vectoriser replaces a scalar call by a vector one if the callee's declaration lists it in
 ``"vector-function-abi-variant"`` (names by the x86 vector function ABI) and the variant is declared in the module.
-Where there is neither the call stays scalar. errno is nobody's business here, so the calls are pure.
-libmvec's functions are accurate to 4 ulp, libm's to 1 or 2.
+Otherwise the call stays scalar. errno is ignored, so the calls are pure. libmvec's functions are accurate to 4 ulp,
+libm's to 1 or 2.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def call(emitter: FunctionEmitter, name: str, t: Type, operands: Sequence[str]) 
 
 
 def has_own(emitter: FunctionEmitter, name: str) -> bool:
-    """Whether a function is adc's own: where no library has it for vectors. Loops that are not SIMD call the same, so
-    that results do not depend on which loops are."""
+    """Whether adc's own version of a function is used, because no library has a vector variant. Scalar loops use the
+    same version, so that results do not depend on which loops are SIMD."""
     target = emitter.module.target
     return not target.vector_math and (elementary.has(target, name) or (name in ("sin", "cos") and target.fused))
 
@@ -82,7 +82,7 @@ def declare(module: ModuleEmitter, symbol: str, t: FloatType, arity: int) -> Non
 
 
 def variants(target: Target, symbol: str, width: int, arity: int) -> list[tuple[str, int]]:
-    """Names and lane counts of the vector variants that the target's registers and libmvec offer."""
+    """Names and lane counts of the vector variants that libmvec offers for the target's registers."""
     found = []
     for letter, bits in target.vector_classes:
         lanes = bits // width

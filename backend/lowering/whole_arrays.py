@@ -5,11 +5,11 @@ from __future__ import annotations
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.support.team import DECLARATIONS
 
-LEAST = 1 << 20  # bytes; what is less is written faster than threads are woken
+LEAST = 1 << 20  # bytes; less than this is written faster than threads are woken
 
 
 def may_be_large(e: FunctionEmitter, total: str) -> bool:
-    """Whether so many bytes may be worth threads, here."""
+    """Whether ``total`` bytes may be worth threads at this place."""
     return e.module.has_threads and not e.outlined and not (total.isdigit() and int(total) < LEAST)
 
 
