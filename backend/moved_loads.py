@@ -1,11 +1,10 @@
 """Masked loads that LLVM moved past stores, found after the fact.
 
-Where one path of a branch loads and another does not, the SIMD form loads under a mask and chooses. LLVM 22 fuses the
-choice with the load and puts both where the choice is made, without looking at what is stored in between
-(https://github.com/llvm/llvm-project/issues/215453). ``lowering.masked`` keeps it from doing so with the loads of
-branches, but other passes make such loads too, out of one before or behind a branch. What is left of a fusion is a
-load that takes values for its other lanes; the vectoriser itself never writes one. Where a store before it may have
-changed what it reads, the loop is compiled again and not as SIMD (``loop_nodes.serial``).
+If only one side of a branch loads, SIMD code has a masked load and a select. LLVM 22 fuses the two at the place of the
+select, without checking for stores in between (https://github.com/llvm/llvm-project/issues/215453). ``lowering.masked``
+prevents this for loads in branches, but other passes create such loads too, from one before or after a branch. A fused
+load can be recognised: it has a passthrough operand, which the vectoriser itself never writes. If a store before it may
+change what it reads, the loop is compiled again without SIMD (``loop_nodes.serial``).
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ _BACK_EDGE = re.compile(r"!llvm\.loop (!\d+)")
 
 
 def moved_loads(llvm_ir: str) -> frozenset[Place] | None:
-    """Where the loops are that a load was moved in, past a store to what it reads; None if that is not known."""
+    """The places of the loops in which a load was moved past a store to the same memory; None if a place is not
+    known."""
     if not _LOAD.search(llvm_ir):
         return frozenset()
     nodes = LoopNodes(llvm_ir)
@@ -42,7 +42,8 @@ def moved_loads(llvm_ir: str) -> frozenset[Place] | None:
 
 
 def _enclosing(lines: list[str], at: int) -> tuple[int, str]:
-    """The first line of the innermost loop around a line, and its node; of the function where there is none."""
+    """The first line of the innermost loop around a line, and the loop's node; without a loop, those of the
+    function."""
     for latch in range(at, len(lines)):
         if (back := _BACK_EDGE.search(lines[latch])) is None:
             continue
@@ -54,12 +55,12 @@ def _enclosing(lines: list[str], at: int) -> tuple[int, str]:
 
 
 def _may_alias(nodes: LoopNodes, one: str, other: str) -> bool:
-    """Whether two accesses may meet, by their scopes (LangRef, "'noalias' and 'alias.scope' Metadata")."""
+    """Whether two accesses may alias, by their scopes (LangRef, "'noalias' and 'alias.scope' Metadata")."""
     return not (_apart(nodes, one, other) or _apart(nodes, other, one))
 
 
 def _apart(nodes: LoopNodes, one: str, other: str) -> bool:
-    """Whether ``other`` is declared not to meet the scopes of ``one``: all of them, in some domain."""
+    """Whether ``other`` is declared not to alias the scopes of ``one``: all of them, in some domain."""
     outside = set(_listed(nodes, "noalias", other))
     domains: dict[str, set[str]] = {}
     for scope in _listed(nodes, "alias.scope", one):

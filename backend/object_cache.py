@@ -1,15 +1,15 @@
-"""Machine code kept from one process to the next.
+"""A cache of machine code on disk, which later processes use.
 
-A file is found by all that decides what is in it: the text of the LLVM IR, the target, the level, LLVM's version and
-the modules of adc that run LLVM. So no file is ever out of date. A function, a rule or a constant that changes makes
-another text, and what nobody asks for any more goes when there is no room.
+The name of a file is a digest of all that determines its contents: the text of the LLVM IR, the target, the level,
+LLVM's version and the modules of adc that run LLVM. So no file is ever out of date. After a change of a function, a
+rule or a constant the text has another name, and files that are no longer used are deleted when room is needed.
 
-``ADC_CACHE_DIR`` says where files are, ``ADC_CACHE_BYTES`` how much they may take (a number; default 1e9, for a while
-about a quarter more), ``ADC_CACHE=0`` that there are none. Where files cannot be written or read, code is made again,
-and nothing is said. Nor is code used that somebody else may have put there, as it would run with all that this user
-may do: files and directories must be this user's own and writable by nobody else, which is said once where they are
-not, and what is not a regular file is not opened for long. A file is bound to its name: another one's code is not taken
-for it.
+``ADC_CACHE_DIR`` is the directory of the files, ``ADC_CACHE_BYTES`` the size that they may have together (a number;
+default 1e9, exceeded for a while by about a quarter), and ``ADC_CACHE=0`` switches the cache off. Where files cannot be
+written or read, code is compiled again, silently. Code that another user may have placed there is not used, since it
+would run with all permissions of this user: files and directories must belong to this user and be writable by nobody
+else (otherwise there is one warning), and anything but a regular file is not read. The contents of a file are bound to
+its name, so that the code of another file is not accepted.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ LOCK = ".adc-lock"
 _LIMIT = 1_000_000_000
 _DIGEST = 32
 _MAKERS = "optimize.py", "llvm_calls.py", "loop_nodes.py", "moved_loads.py", "partial_sums.py", "target.py"
-_written: float = math.inf  # bytes since it was looked how much there is
+_written: float = math.inf  # bytes written since the size was last estimated
 _FOLDERS = 256  # by the first two digits of the name
 
 
 def directory() -> Path | None:
-    """Where files are; None if there are none."""
+    """The directory of the cache; None if there is no cache."""
     if os.environ.get("ADC_CACHE", "1") in ("", "0"):
         return None
     given = os.environ.get("ADC_CACHE_DIR")
@@ -56,20 +56,20 @@ def directory() -> Path | None:
 
 
 def limit() -> float:
-    """Bytes that the files may take."""
+    """The size, in bytes, that the files may have together."""
     with contextlib.suppress(ValueError):
         return float(os.environ.get("ADC_CACHE_BYTES", _LIMIT))
     return _LIMIT
 
 
 def key(text: str, target: Target, level: int) -> str:
-    """The name of what LLVM makes of a text."""
+    """The name of the code that LLVM generates from a text."""
     return hashlib.sha256(f"{_makers()}\n{target}\n{level}\n{text}".encode()).hexdigest()
 
 
 @functools.cache
 def _makers() -> str:
-    """What turns a text into code: LLVM, and the modules beside this one that run it."""
+    """A digest of what turns a text into code: LLVM, and those modules of this package that run it."""
     own = hashlib.sha256()
     for name in _MAKERS:
         own.update(Path(__file__).with_name(name).read_bytes())
@@ -77,7 +77,7 @@ def _makers() -> str:
 
 
 def find(name: str) -> bytes | None:
-    """The code that was kept; None if there is none, or if the file is damaged or of another name."""
+    """The cached code; None if there is none, or if the file is damaged or was written under another name."""
     with contextlib.suppress(OSError), place(name) as inner:
         number = os.open(_file(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inner)
         with open(number, "rb") as file:
@@ -86,13 +86,13 @@ def find(name: str) -> bytes | None:
             digest, code = data[:_DIGEST], data[_DIGEST:]
             if _seal(name, code) != digest:
                 return None
-            os.utime(number)  # what was used last is the last to go
+            os.utime(number)  # the least recently used files are deleted first
             return code
     return None
 
 
 def keep(name: str, code: bytes) -> None:
-    """Write a file as a whole: another process sees it entire or not at all."""
+    """Write a file atomically: another process sees all of it or nothing."""
     global _written
     folder = directory()
     if folder is None or len(code) > limit() / 4:
@@ -116,13 +116,14 @@ def keep(name: str, code: bytes) -> None:
 
 
 class _Unsafe(OSError):
-    """Somebody else may have written what is there."""
+    """Another user may have written to the cache."""
 
 
 @contextlib.contextmanager
 def place(name: str, *, make: bool = False) -> Iterator[int]:
-    """The directory of a file, open: it and the one around it are this user's, and nobody else's to write to. What is
-    looked at is what is then used, whatever happens to its name meanwhile. ``make`` it if it is not there."""
+    """A descriptor of the directory of a file. It and its parent are checked: they belong to this user, and nobody else
+    may write to them. The check and later uses refer to the same descriptor, whatever happens to the name meanwhile.
+    With ``make`` the directory is made if it does not exist."""
     folder = directory()
     if folder is None:
         raise FileNotFoundError
@@ -147,7 +148,7 @@ def place(name: str, *, make: bool = False) -> Iterator[int]:
 
 
 def _check(number: int, is_kind: Callable[[int], bool], kind: str) -> None:
-    """Raises ``_Unsafe`` unless what is open is of a kind, this user's, and writable by nobody else."""
+    """Raises ``_Unsafe`` unless the open file is of a kind, belongs to this user, and is writable by nobody else."""
     found = os.fstat(number)
     if not is_kind(found.st_mode):
         raise _Unsafe(f"something in it is not {kind}")
@@ -159,7 +160,7 @@ def _check(number: int, is_kind: Callable[[int], bool], kind: str) -> None:
 
 @functools.cache
 def _say(folder: Path, why: str) -> None:
-    """Once: that files are not used, and what to do."""
+    """Warn once that files are not used, and say what to do."""
     warn(
         f"machine code that is kept in {folder} is not used: {why}. Take away what others may write "
         "(`chmod -R go-w`), or let ADC_CACHE_DIR name a directory of your own"
@@ -167,7 +168,7 @@ def _say(folder: Path, why: str) -> None:
 
 
 def make_room(folder: Path) -> None:
-    """Delete what was not used for longest, down to three quarters of the limit, if there is more than that allows."""
+    """If the files exceed the limit, delete the least recently used ones until three quarters of it are left."""
     files = sorted(_files(folder), key=lambda file: file.used)
     total = sum(file.size for file in files)
     if total <= limit():
@@ -181,20 +182,21 @@ def make_room(folder: Path) -> None:
 
 
 def _estimate(folder: Path, name: str) -> int:
-    """About how many bytes there are. The digits of names are as good as random, so one folder stands for all: each
-    process looks before it writes, and to look at tens of thousands of files takes a second."""
+    """An estimate of the size of the cache in bytes. The digits of names are practically random, so one folder is a
+    sample of all: each process needs the size when it writes, and going through tens of thousands of files takes a
+    second."""
     return _FOLDERS * sum(file.size for file in _files(folder, name[:2]))
 
 
 def usage() -> tuple[int, int]:
-    """How many files there are, and their bytes."""
+    """The number of files, and their size in bytes."""
     folder = directory()
     sizes = [file.size for file in _files(folder)] if folder is not None else []
     return len(sizes), sum(sizes)
 
 
 def clear() -> int:
-    """Delete all files; how many there were. Raises ``OSError`` where that is not allowed."""
+    """Delete all files, and return how many there were. Raises ``OSError`` where that is not allowed."""
     folder = directory()
     if folder is None:
         return 0
@@ -212,7 +214,7 @@ class _File:
 
 
 def _files(folder: Path, inner: str = "??") -> Iterator[_File]:
-    """What is there, and nothing else that lies in the directory."""
+    """The files of the cache; other files in the directory are ignored."""
     for path in folder.glob(f"{inner}/*{SUFFIX}"):
         with contextlib.suppress(OSError):  # deleted by another process
             found = path.lstat()
@@ -225,5 +227,5 @@ def _file(name: str) -> str:
 
 
 def _seal(name: str, code: bytes) -> bytes:
-    """What binds code to the name it was kept under: neither another file nor a damaged one has it."""
+    """A digest of code and name, which detects damaged files and files under another name."""
     return hashlib.sha256(name.encode() + code).digest()

@@ -17,11 +17,11 @@ from adc.backend.partial_sums import has_chains, keep_chains
 from adc.backend.target import Target, kept_machine, short_code_generation
 from adc.ir import forks
 
-# LLVM's pipeline for each level (docs/benchmarks.md has what they cost). What O3 does beside O2, more inlining and
-# unrolling, unswitching, splitting of call sites, adc has done, or it does not pay: it takes a fifth more time for more
-# code, which is not faster. O1 takes 6 % less time, but after unrolling it does not look what a load finds: code on
-# states of a few numbers takes up to three times as long.
-# For what is written by hand, as the run-time library, none: what is to be inlined says so.
+# LLVM's pipeline for each level (docs/benchmarks.md has what they cost). O3 adds to O2 more inlining and unrolling,
+# unswitching, and splitting of call sites: adc has done this already, or it does not pay. It takes a fifth more time,
+# and the larger code is not faster. O1 takes 6 % less time, but does not forward stores to loads after unrolling: code
+# on states of a few numbers takes up to three times as long. Hand-written LLVM IR, such as the run-time library, is not
+# optimised: functions to be inlined are marked.
 WRITTEN = -1
 _PIPELINES = {WRITTEN: 0, 0: 0, 1: 1, 2: 2, 3: 2}
 _GENERATION = {WRITTEN: 1, 0: 0, 1: 1, 2: 2, 3: 3}
@@ -35,9 +35,9 @@ def vectorises(level: int) -> bool:
 class Optimized:
     """A module after LLVM's pipeline for a level (0 to 3, or ``WRITTEN``).
 
-    The products are made when they are asked for. ``llvm_ir`` is what the optimiser left, before code
-    generation changes it. May be used from several threads. ``kept`` is object code that was made before, ``key`` the
-    name under which later processes find it.
+    Object code and assembly are made on demand. ``llvm_ir`` is the optimiser's output, before code generation changes
+    it. May be used from several threads. ``kept`` is object code from the cache, ``key`` the name under which later
+    processes find it.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Optimized:
             self.object_code = kept
 
     def _take(self) -> llvm.ModuleRef:
-        """The module, to be used up: optimised again if it was taken before."""
+        """Take the module, which the caller may consume; it is optimised again if it was taken before."""
         with self._lock:
             module, self._module = self._module, None
         return module if module is not None else _run_pipeline(self._text, self.target, self.level)
@@ -82,7 +82,7 @@ class Optimized:
     @forks.held_off()
     def object_code(self) -> bytes:
         """A relocatable object file, position-independent."""
-        # Closed here, and not when it is collected: an interrupt that comes while a finaliser runs is lost.
+        # Closed here rather than by a finaliser: an interrupt that arrives while a finaliser runs is lost.
         module = self._take()
         try:
             with short_code_generation(), kept_machine(self.target, _GENERATION[self.level]) as machine:
@@ -97,7 +97,7 @@ def optimize(text: str, target: Target, level: int = 3) -> Optimized:
 
 
 def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
-    """The same, with the object code that an earlier process kept, or kept for later ones."""
+    """As ``optimize``, with object code from the cache, or else stored there for later processes."""
     key = object_cache.key(text, target, level)
     kept = object_cache.find(key)
     return _optimize_and_keep(text, target, level, key) if kept is None else Optimized(text, target, level, kept, key)
@@ -105,7 +105,7 @@ def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
 
 def _optimize_and_keep(text: str, target: Target, level: int, key: str) -> Optimized:
     with cache_locks.held(key):
-        kept = object_cache.find(key)  # of a process that was there first
+        kept = object_cache.find(key)  # another process may have been first
         made = Optimized(text, target, level, kept, key)
         if kept is None:
             object_cache.keep(key, made.object_code)
@@ -113,8 +113,8 @@ def _optimize_and_keep(text: str, target: Target, level: int, key: str) -> Optim
 
 
 def optimize_or_find_all(levels: Mapping[str, int], target: Target) -> list[Optimized]:
-    """The same for several modules, given the level of each text: what is not there is compiled by as many threads as
-    there are processors."""
+    """As ``optimize_or_find`` for several modules, given the level of each text. Those that are not in the cache are
+    compiled by as many threads as there are processors."""
     keys = {text: object_cache.key(text, target, level) for text, level in levels.items()}
     kept = {text: code for text, key in keys.items() if (code := object_cache.find(key)) is not None}
     made = {text: Optimized(text, target, levels[text], code, keys[text]) for text, code in kept.items()}
@@ -130,7 +130,7 @@ def optimize_or_find_all(levels: Mapping[str, int], target: Target) -> list[Opti
 
 @forks.held_off()
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
-    """The optimised module, as the code generator is to get it."""
+    """The optimised module, ready for code generation."""
     module = _without_wrong_simd(text, target, level)
     if not vectorises(level) or not has_chains(text):
         return module
@@ -140,7 +140,7 @@ def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
 
 
 def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef:
-    """The optimised module, without SIMD in the loops where LLVM's would be wrong (``moved_loads``)."""
+    """The optimised module, without SIMD in loops where LLVM's SIMD code would be wrong (``moved_loads``)."""
     module = _pass_over(text, target, level)
     masked = "llvm.masked.load.", "llvm.masked.gather."
     if not vectorises(level) or not any(f.name.startswith(masked) for f in module.functions):
@@ -157,7 +157,8 @@ def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef
 
 
 def _pass_over(text: str, target: Target, level: int) -> llvm.ModuleRef:
-    """The module after one run of the pipeline, in an LLVM context of its own: threads may do this at once."""
+    """The module after one run of the pipeline, in an LLVM context of its own, so that several threads may do this at
+    once."""
     with kept_machine(target, _GENERATION[level]) as machine:
         return _passed_over(text, machine, level)
 
@@ -172,7 +173,7 @@ def _passed_over(text: str, machine: llvm.TargetMachine, level: int) -> llvm.Mod
     builder = llvm.create_pass_builder(machine, options)
     run_passes(builder.getModulePassManager(), module, builder)
     if vectorises(level) and "vector-function-abi-variant\"=\"_ZGV_LLVM" in text:
-        # Calls of vector functions that have a body here were made just now.
+        # The vectoriser has just introduced calls of vector functions that are defined in this module.
         late = llvm.create_new_module_pass_manager()
         late.add_always_inliner_pass()
         late.add_instruction_combine_pass()

@@ -1,9 +1,9 @@
 """Sums over the lanes of a block, in several chains of multiply-adds.
 
-In a single one each multiply-add would wait for the one before. The loop vectoriser makes as many chains as it is told
-to, and leaves them even where it unrolls the loop completely. But then the code generator of LLVM 22 puts one behind
-the other again: it may reassociate additions that carry the flag, and saves one of them (DAGCombiner, ``fadd (fma a, b,
-(fmul c, d)), e``). When the optimiser is done nothing else needs the flag, so it is taken from additions then;
+In a single chain each multiply-add would wait for the one before. The loop vectoriser makes as many chains as
+requested, and keeps them even where the loop is unrolled completely. But then the code generator of LLVM 22
+concatenates them again: it may reassociate additions with the flag ``reassoc``, and saves one of them (DAGCombiner,
+``fadd (fma a, b, (fmul c, d)), e``). After the optimiser nothing else needs the flag, so it is removed from additions;
 ``llvm.vector.reduce.fadd`` keeps it.
 """
 
@@ -18,5 +18,5 @@ def has_chains(llvm_ir: str) -> bool:
 
 
 def keep_chains(optimized: str) -> str:
-    """The text of an optimised module, with additions in the order that they are written in."""
+    """The text of an optimised module whose additions must not be reassociated any more."""
     return optimized.replace(" = fadd reassoc ", " = fadd ")

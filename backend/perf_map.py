@@ -1,8 +1,8 @@
 """Names of JIT code for Linux ``perf``: the file /tmp/perf-<pid>.map, written if ``ADC_PERF_MAP`` is set.
 
-Each line holds the start and size of a function in hexadecimal and its name, internal functions included. They are
-read from the symbol table of the object; code of one section stays together when it is loaded, so the address of one
-function gives those of all.
+Each line holds the start and size of a function in hexadecimal and its name, internal functions included. Names and
+sizes are read from the symbol table of the object. Code of one section stays together when it is loaded, so the address
+of one function determines those of all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def wanted() -> bool:
 
 
 def write(object_code: bytes, addresses: Mapping[str, int]) -> None:
-    """Append the functions of an object that was loaded so that its exports have these addresses."""
+    """Append the functions of an object that was loaded with its exports at ``addresses``."""
     found = list(elf.functions(object_code))
     bases = {s.section: addresses[s.name] - s.offset for s in found if s.name in addresses}
     lines = [f"{bases[s.section] + s.offset:x} {s.size:x} {s.name}\n" for s in found if s.section in bases]

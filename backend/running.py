@@ -1,7 +1,7 @@
-"""How far runs of compiled code are, read while they go on: which loops, which steps.
+"""The progress of runs of compiled code, read while they go on: which loops, which steps.
 
-The loops have names, addresses of memory that belongs to their code. ``register`` says what they stand for, as long as
-somebody holds the ``Loop``: whoever can call the code.
+The name of a loop is an address in memory that belongs to its code. ``register`` says what names stand for, as long as
+the ``Loop`` objects exist; everything that can call the code holds them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ NAMES = "adc_counted"  # the symbol of a module whose address is the name of its
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A loop that counts its steps: of which Python function, where, of which sweep (``forward``, ``reverse``), and
-    whether it runs a part of the steps, which others are before and after."""
+    """A loop that counts its steps: its Python function, its place, its sweep (``forward``, ``reverse``), and whether
+    it runs only some of the steps, with others before and after it."""
 
     function: str
     loc: Loc
@@ -32,7 +32,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Count:
-    """How far a loop is; ``total`` is None where the number of steps is not known before."""
+    """The progress of a loop; ``total`` is None where the number of steps is not known in advance."""
 
     loop: Loop
     done: int
@@ -41,7 +41,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Run:
-    """One call: its number, whether it goes on, and how far the loops are that began last in either sweep."""
+    """One call: its number, whether it still goes on, and the progress of the loops that began last in either sweep."""
 
     number: int
     goes_on: bool
@@ -53,7 +53,7 @@ _loops: WeakValueDictionary[int, Loop] = WeakValueDictionary()
 
 
 def register(first: int, loops: Sequence[Loop]) -> None:
-    """Say what the names from ``first`` on stand for."""
+    """Register the loops with the names ``first``, ``first + 1``, ..."""
     for number, loop in enumerate(loops):
         _loops[first + number] = loop
 
@@ -64,13 +64,13 @@ def watch(on: bool) -> None:
 
 
 def ask(on: bool) -> None:
-    """Whether loops are to say how far they are. It costs them a nanosecond a step."""
+    """Whether loops store their progress. This costs a nanosecond per step."""
     ctypes.c_int8.from_address(runtime.address("adc_attention") + 1).value = int(on)
 
 
 def read() -> list[Run]:
-    """The calls that have ended since the last time, if somebody watches, then those that go on, in the order in which
-    they began. Calls that have no loops are not among them."""
+    """The calls that have ended since the last time, if ``watch`` is on, then those that go on, in the order in which
+    they began. Calls without loops are left out."""
     words = (ctypes.c_int64 * (RECORDS * WORDS))()
     count = _read()(ctypes.addressof(words))
     runs = [_run(words[WORDS * k : WORDS * (k + 1)]) for k in range(count)]
@@ -92,5 +92,5 @@ def _count(name: int, done: int, total: int) -> Count | None:
     loop = _loops.get(name)
     if loop is None:
         return None
-    # Both may be of different moments, if the loop has begun once more between them.
+    # The two numbers may be from different moments, if the loop has started again between reading them.
     return Count(loop, done if total < 0 else min(done, total), None if total < 0 else total)

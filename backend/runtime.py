@@ -1,4 +1,4 @@
-"""The run-time library of this process: addresses of its symbols, and what Python sets, reads and asks of it."""
+"""The run-time library of this process: addresses of its symbols, and Python functions to configure and query it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adc.ir import forks
 EXPORTS = tuple(runtime_units.HOMES)
 """What compiled code may call."""
 
-_HANDLER_NAME = b"mem_handler"  # what NumPy asks for
+_HANDLER_NAME = b"mem_handler"  # the name that NumPy expects
 _building = forks.Lock()
 
 
@@ -37,13 +37,13 @@ def _check() -> None:
 
 @functools.cache
 def _core() -> dict[str, int]:
-    """The addresses of the part that nearly every call needs, with what this process has set in it."""
+    """The addresses of the unit that nearly every call needs, initialised for this process."""
     addresses = runtime_units.addresses(runtime_units.CORE)
     ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = threads_asked()
     ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.main_thread().ident or 0
     handler = ctypes.pythonapi.PyCapsule_New
     handler.restype, handler.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-    # The reference that this makes is never given up, nor is the name.
+    # The new reference is never released, and the name lives as long.
     ctypes.c_void_p.from_address(addresses["adc_array_capsule"]).value = handler(
         addresses["adc_array_handler"], _HANDLER_NAME, None
     )
@@ -53,8 +53,8 @@ def _core() -> dict[str, int]:
 
 
 def _after_fork(addresses: dict[str, int]) -> None:
-    """In a forked child: the thread that forked is the main thread, and there are no others."""
-    ctypes.c_int32.from_address(addresses["adc_forked"]).value += 1  # other threads' locks are free, too
+    """Reset the state in a forked child, where the forking thread is the main thread and the only one."""
+    ctypes.c_int32.from_address(addresses["adc_forked"]).value += 1  # also frees locks that other threads held
     ctypes.c_int32.from_address(addresses["adc_ticker_alive"]).value = 0
     ctypes.c_void_p.from_address(addresses["adc_runs"]).value = None
     ctypes.c_int32.from_address(addresses["adc_runs_watched"]).value = 0
@@ -64,7 +64,7 @@ def _after_fork(addresses: dict[str, int]) -> None:
 
 
 def threads_asked() -> int:
-    """What the environment asks for, else the processors that this process is granted."""
+    """The number of threads that the environment asks for, else the number of processors granted to this process."""
     return granted.asked() or min(granted.processors(), 1024)
 
 
@@ -76,12 +76,12 @@ def address(name: str) -> int:
     with _building:
         _check()
         if runtime_units.HOMES.get(name, runtime_units.CALLABLE) != runtime_units.CALLABLE:
-            _core()  # what the others call is to be set up
+            _core()  # other units call it, so it must be initialised
         return runtime_units.address(name)
 
 
 def symbols(names: Iterable[str]) -> dict[str, int]:
-    """Those of ``names`` that ``address`` knows, with their addresses: what a JIT library imports."""
+    """The addresses of those ``names`` that ``address`` knows: the imports of a JIT library."""
     known: dict[str, int] = {}
     for name in names:
         try:
@@ -104,15 +104,15 @@ def set_threads(count: int) -> None:
 
 
 def keep_to_one_thread(get: int, set: int) -> None:
-    """Let a library have one thread in calls that are to be alone; the addresses are of its functions that say how many
-    it has, and that take how many it is to have."""
+    """Restrict a library to one thread in calls from compiled code; the addresses are those of its functions to get and
+    set the number of threads."""
     ctypes.c_void_p.from_address(address("adc_library_set")).value = set
     ctypes.c_void_p.from_address(address("adc_library_get")).value = get
 
 
 @contextmanager
 def on_threads(count: int) -> Iterator[None]:
-    """Parallel loops use so many threads by default meanwhile."""
+    """A context in which parallel loops use ``count`` threads by default."""
     before = threads()
     set_threads(count)
     try:
@@ -128,11 +128,11 @@ def _new_array() -> Callable[..., Any]:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """``numpy.empty`` in memory as the arrays have it that calls return."""
+    """Like ``numpy.empty``, with memory from the same arena as arrays that calls return."""
     size = math.prod(shape) * dtype.itemsize
     if size < array_memory.SMALLEST:
         return np.empty(shape, dtype)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call takes a reference
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call consumes a reference
     extents = (ctypes.c_int64 * len(shape))(*shape)
     array: np.ndarray[Any, Any] = _new_array()(len(shape), extents, id(dtype), size)
     return array
@@ -140,27 +140,27 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 @functools.cache
 def digest_of() -> Callable[[np.ndarray[Any, Any], int], int]:
-    """The function that makes 64 bits of an array in C's order, given how many bytes it has."""
+    """The function that computes a 64-bit digest of an array in C order, given its size in bytes."""
     method = python_abi.MethodDef(b"digest_of", address("adc_digest_of"), python_abi.METH_FASTCALL, None)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
     return python_abi.builtin(method)
 
 
 def digest(array: np.ndarray[Any, Any]) -> int:
-    """64 bits that tell apart what arrays of one size hold, bit by bit (``adc.backend.library.contents``)."""
+    """A 64-bit digest of the contents of an array, bit by bit (``adc.backend.library.contents``)."""
     whole = array if array.flags.c_contiguous else np.ascontiguousarray(array)
     return digest_of()(whole, whole.nbytes)
 
 
 def release_memory() -> None:
-    """Give back to the system what the arenas keep between calls."""
-    # Holding the interpreter lock: it is what protects the pool from stubs.
+    """Return to the system the memory that the arenas keep between calls."""
+    # The interpreter lock is held: it protects the pool from stubs.
     for function in ("adc_pool_release", "adc_array_release"):
         ctypes.PYFUNCTYPE(None)(address(function))()
 
 
 def peak_bytes(*, reset: bool = False) -> int:
-    """The most bytes of tapes and temporaries that one call has used at once since the last reset."""
+    """The largest number of bytes of tapes and temporaries that a call has used at once since the last reset."""
     most = ctypes.c_int64.from_address(address("adc_peak_bytes"))
     value = most.value
     if reset:

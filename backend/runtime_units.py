@@ -1,8 +1,8 @@
 """The run-time library of this process in units, each compiled when the first program needs one of its symbols.
 
 Units are never unloaded: contexts that outlive a call, and the types made from the slots of ``NativeCallable``, may be
-destroyed when the interpreter shuts down. They are written by hand in SSA form, so LLVM's passes have little to do and
-take most of the time: what is to be inlined says so (``alwaysinline``), and the passes are left out.
+destroyed when the interpreter shuts down. They are written by hand in SSA form, so LLVM's passes would improve little
+and take most of the time. So the passes are left out, and functions to be inlined are marked ``alwaysinline``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ define void @adc_capsule_destroy(ptr %capsule) {
 
 @dataclass(frozen=True)
 class Unit:
-    """``text`` makes the definitions; of other units it may use what has a declaration here."""
+    """``text`` makes the definitions, which may use those symbols of other units that are declared here."""
 
     text: Callable[[], str]
     exports: tuple[str, ...]
@@ -97,7 +97,7 @@ _OBJECTS = {*python_abi.OBJECTS, "PyArray_Type"}
 
 
 def address(symbol: str) -> int:
-    """The address of what a unit defines, or of what Python or NumPy does; raises ``KeyError`` for other names."""
+    """The address of a symbol of a unit, of Python or of NumPy; raises ``KeyError`` for other names."""
     if symbol in python_abi.DECLARATIONS or symbol in python_abi.OBJECTS:
         return python_abi.address(symbol)
     if symbol in numpy_abi.DECLARATIONS or symbol in numpy_abi.OBJECTS or symbol == "PyArray_Type":
@@ -110,7 +110,7 @@ def address(symbol: str) -> int:
 
 @functools.cache
 def addresses(name: str) -> dict[str, int]:
-    """Those of all symbols of a unit, which is compiled now."""
+    """The addresses of all symbols of a unit, which is compiled at the first call."""
     unit, host = UNITS[name], target.host()
     text = unit.text()
     used = set(re.findall(r"@(\w+)", text)).difference(unit.exports)

@@ -1,4 +1,4 @@
-"""Shared libraries of object code, linked by the C compiler."""
+"""Links object code into shared libraries, with the C compiler."""
 
 from __future__ import annotations
 

@@ -8,12 +8,12 @@ from adc.ir.core import Loc
 from adc.ir.raising import Message
 from adc.ir.types import Type
 
-NO_MEMORY = -3  # the number of every such place in a kernel, which has no lines that would tell a user anything
+NO_MEMORY = -3  # the site of this error in all kernels, whose lines would tell a user nothing
 
 
 @dataclass(frozen=True)
 class Site:
-    """What is raised at one place, and about what operands (see ``adc.ir.raising``)."""
+    """The error that is raised at one place, and the operands of its message (see ``adc.ir.raising``)."""
 
     error: str
     message: Message

@@ -1,4 +1,4 @@
-"""The machine that code is generated for: CPU, vector widths, and which run-time libraries it can count on."""
+"""The machine that code is generated for: CPU, vector widths, and the run-time libraries that are available."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ _AVX2_CPUS = re.compile(
     "gracemont|sierraforest|grandridge|clearwaterforest|bdver4|znver[1-3]"
 )
 
-# Where gathers and scatters are worth less than LLVM's costs say: on Cascade Lake strided loads of short rows take a
-# third less time without, loads by index arrays the same. The others are those that Intel's microcode against Gather
-# Data Sampling (CVE-2022-40982) is for, which slows gathers down.
+# CPUs with gathers and scatters slower than LLVM's cost model assumes: on Cascade Lake, strided loads of short rows
+# take a third less time without them, loads by index arrays the same. The others are slowed down by Intel's microcode
+# against Gather Data Sampling (CVE-2022-40982).
 _SLOW_GATHER_CPUS = re.compile(
     "x86-64-v4|skylake.*|skx|cascadelake|cooperlake|cannonlake|icelake-.*|rocketlake|tigerlake"
 )
 
-# There is no other way to ask for these, so they hold for other users of llvmlite in the process; no result changes.
+# These can only be set for the whole process, so they affect other users of llvmlite, too; no results change.
 _OPTIONS = (
-    # Sums whose order is the program's are vectorised too: the terms are, and then added one by one.
+    # Sums in program order are vectorised, too: vectors of terms are computed, and then added one by one.
     "-force-ordered-reductions=true",
-    # What an iteration loads that the one before has loaded, as neighbours of stencils are, is loaded again: values
-    # that are handed on keep loops with more than one store from becoming SIMD, and are no faster where they do not.
+    # A value that the iteration before has loaded, such as a neighbour in a stencil, is loaded again: loop-carried
+    # values prevent SIMD in loops with more than one store, and are no faster elsewhere.
     "-enable-load-in-loop-pre=false",
-    # No SIMD loop that runs only if the rows of an array have one element: `pairs[i, 0]` is loaded by gathering.
-    # Arrays whose innermost elements are side by side are another type, so that nothing is lost.
+    # No versioned SIMD loops for rows of one element: `pairs[i, 0]` is loaded with a gather. Arrays with contiguous
+    # rows have another type, so nothing is lost.
     "-enable-mem-access-versioning=false",
 )
-_HAVE_OPTIONS = (22,)  # LLVM ends the process if it does not know an option
+_HAVE_OPTIONS = (22,)  # LLVM aborts the process if it does not know an option
 
-# Loop strength reduction decides which addresses in a loop have a variable of their own. That takes two fifths of the
-# time of code generation, most where loops were unrolled or have many arrays. adc's accesses are a row and a place in
-# it, which is how the machine addresses memory: without, the problems of the suite are as fast, and loops over short
-# rows take two thirds of the time, since what is computed in front of each loop does not pay there.
+# Loop strength reduction decides which addresses in a loop become induction variables. It takes two fifths of the time
+# of code generation, most of it where loops were unrolled or have many arrays. adc's accesses are a row and an index in
+# it, which matches the addressing modes of the machine: without the pass the problems of the suite are as fast, and
+# loops over short rows take two thirds of the time, since computations before each loop do not pay there.
 _SWITCH = "-disable-lsr"
 
 initialised = forks.Lock()
 _generating = forks.Lock()
-_generators = 0  # threads that generate code
+_generators = 0  # number of threads that are generating code
 
 
 @functools.cache
@@ -80,10 +80,10 @@ def initialise() -> None:
 
 @contextlib.contextmanager
 def short_code_generation() -> Iterator[None]:
-    """LLVM generates code without loop strength reduction meanwhile.
+    """A context in which LLVM generates code without loop strength reduction.
 
-    There is no other way to ask for it than an option of the process. LLVM looks at it when it begins with a module, so
-    it is set while threads are here, and other users of llvmlite have what they expect.
+    This is only possible with an option of the whole process, which LLVM reads when it begins with a module. So it is
+    set only while threads are in this context, for the sake of other users of llvmlite.
     """
     initialise()
     _generate(1)
@@ -103,7 +103,7 @@ def _generate(more: int) -> None:
 
 @dataclass(frozen=True)
 class Target:
-    """What code is generated for.
+    """The machine that code is generated for.
 
     ``vector_math``: glibc's libmvec may be called; ``openmp``: an OpenMP runtime may be called.
     """
@@ -130,15 +130,16 @@ class Target:
 
     @property
     def is_linux(self) -> bool:
-        """Whether the C library is that of Linux; else it is that of macOS."""
+        """Whether the system is Linux; else it is macOS."""
         return "linux" in self.triple
 
     @property
     def vector_bits(self) -> int:
         """Width of the vectors that LLVM should prefer; 0 leaves the choice to it.
 
-        LLVM prefers 256 bits where 512 lower the clock, as on Cascade Lake. There, too, loops of elementary functions
-        and of arithmetic in cache take between a half and nine tenths of the time with 512, and stencils the same.
+        LLVM prefers 256 bits on CPUs where 512-bit vectors lower the clock rate, such as Cascade Lake. Even there,
+        loops of elementary functions and of arithmetic in cache take between a half and nine tenths of the time with
+        512 bits, and stencils the same.
         """
         return 512 if self.is_x86 and self.has("avx512f") else 0
 
@@ -163,13 +164,13 @@ class Target:
 
     @property
     def double_lanes(self) -> tuple[int, ...]:
-        """How many doubles the vectors may have that loops are made of."""
+        """The possible numbers of doubles in the vectors of SIMD loops."""
         widths = {"avx512f": 8, "avx2": 4}
         return tuple(lanes for feature, lanes in widths.items() if self.is_x86 and self.has(feature)) or (2,)
 
     @property
     def twofold_lanes(self) -> int:
-        """How many doubles two of the widest vectors have together."""
+        """The number of doubles in two of the widest vectors."""
         return 2 * max(self.double_lanes)
 
     @property
@@ -193,15 +194,15 @@ ARM = "aarch64", "arm64"
 
 @contextlib.contextmanager
 def kept_machine(target: Target, level: int) -> Iterator[llvm.TargetMachine]:
-    """A target machine for this thread alone, which later ones get again: what it finds out about the processor, the
-    same for all modules, takes as long as the code of a small function."""
+    """A target machine for the exclusive use of this thread; it is reused later, since setting one up takes as long as
+    generating code for a small function."""
     idle = _machines.setdefault((target, level), [])
     try:
         machine = idle.pop()
     except IndexError:
         machine = target.machine(level)
     yield machine
-    idle.append(machine)  # not after an error, which may have come in the middle
+    idle.append(machine)  # not after an error, which may have left it in any state
 
 
 _machines: dict[tuple[Target, int], list[llvm.TargetMachine]] = {}
@@ -231,7 +232,7 @@ def for_cpu(cpu: str, features: str = "") -> Target:
 
 @functools.cache
 def libmvec() -> ctypes.CDLL | None:
-    """glibc's vector mathematics, loaded so that compiled code finds it; None where there is none."""
+    """glibc's vector mathematics library, loaded so that compiled code can call it; None where it is not available."""
     try:
         return ctypes.CDLL(_LIBMVEC, mode=ctypes.RTLD_GLOBAL)
     except OSError:
@@ -246,11 +247,12 @@ def libmvec_exports(symbol: str) -> bool:
 
 @contextlib.contextmanager
 def _short_spin() -> Iterator[None]:
-    """Let libgomp's threads, if it is loaded with this in force, spin only some microseconds before they sleep.
+    """If libgomp is loaded in this context, its threads spin only some microseconds before they sleep.
 
-    Its default is milliseconds. On two cores of which other work wanted one, a 512 by 512 stencil (33 microseconds a
-    step on each of two threads) took 18 ms for 200 steps with 300 turns of spinning, 30 with 1000, over 100 with 10000,
-    and 8 ms with all of them when the machine was idle; without spinning 17. Environment variables of the user prevail.
+    The default is milliseconds. On two cores, one of them busy with other work, 200 steps of a 512 by 512 stencil (33
+    microseconds a step on each of two threads) took 18 ms with a spin count of 300, 30 ms with 1000, over 100 ms with
+    10000, and 17 ms without spinning; on an idle machine it was 8 ms with all of these counts. Environment variables of
+    the user take precedence.
     """
     if "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ:
         yield
@@ -264,7 +266,7 @@ def _short_spin() -> Iterator[None]:
 
 @functools.cache
 def openmp() -> dict[str, int] | None:
-    """Addresses of the OpenMP runtime's entry points, or None (said once) where no runtime is found."""
+    """Addresses of the OpenMP runtime's entry points, or None (with one warning) where no runtime is found."""
     for name in _OPENMP:
         try:
             with _short_spin():

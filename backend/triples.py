@@ -1,4 +1,4 @@
-"""Code for other systems than this one."""
+"""Targets for other systems than this one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from adc.ir import kinds
 
 
 def for_triple(triple: str, cpu: str = "") -> Target:
-    """Another system, which need not be this one: ``"aarch64-linux-gnu"``, ``"arm64-apple-macosx"``.
+    """The target for another system: ``"aarch64-linux-gnu"``, ``"arm64-apple-macosx"``.
 
-    Without a CPU the code runs on every processor of the architecture. It calls no vector mathematics: whether the
-    other system has libmvec is not known.
+    Without a CPU the code runs on every processor of the architecture. It does not call libmvec, which the other system
+    may not have.
     """
     normal = triple.strip().lower()
     architecture = normal.partition("-")[0]
@@ -31,7 +31,7 @@ def for_triple(triple: str, cpu: str = "") -> Target:
 
 @functools.cache
 def _initialise_others() -> None:
-    """Make LLVM ready to generate code for other machines."""
+    """Initialise LLVM for other machines."""
     initialise()
     with initialised:
         llvm.initialize_all_targets()

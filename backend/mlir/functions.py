@@ -1,7 +1,8 @@
 """Functions of adc's IR as MLIR of the dialects func, arith, math, scf, memref and cf.
 
-What is adc's own is written out: sums into memory as load, add and store; strong products as selects; subscripts that
-count from the end as arithmetic; exceptions as ``cf.assert``. Parallel loops with results run in order.
+adc's own operations are expanded: accumulation into memory becomes load, add and store; strong products become selects;
+subscripts that count from the end become arithmetic; exceptions become ``cf.assert``. Parallel loops with results run
+in order.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ from adc.ir.opdef import OpDef
 from adc.ir.printer import string_text, symbol_text
 from adc.ir.types import PATTERNS, FloatType, IntType, Type
 
-# Functions of C's library that the dialect math has not; the other names of math are MLIR's.
+# Functions of C's library that the dialect math lacks; other names in math are the same in MLIR.
 IN_C = {"adc.hypot": "hypot", "adc.lgamma": "lgamma", "adc.tgamma": "tgamma", "adc.remainder": "remainder"}
-IN_C |= {"math.erfc": "erfc", "arith.remf": "fmod"}  # the latter two, since tools that read MLIR lack them
+IN_C |= {"math.erfc": "erfc", "arith.remf": "fmod"}  # these two because tools that read MLIR lack them
 PREDICATES = ("oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno")
 ORDERS = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _WIDE = {"add": "arith.addi", "sub": "arith.subi", "mul": "arith.muli"}
 
 
 def module_text(parts: Sequence[tuple[Module, str, str]]) -> str:
-    """The text of one module: for each part its functions, of which the one that is given by its name gets another.
+    """The text of one module with the functions of all parts. A part is a module, the name of its main function, and a
+    new name for that function.
 
-    The others of a part are private, and named after that.
+    The other functions of a part are private, and named after it.
     """
     text, declared = Text(), dict[str, str]()
     for module, entry, name in parts:
@@ -47,7 +49,7 @@ def module_text(parts: Sequence[tuple[Module, str, str]]) -> str:
 
 
 class Writer:
-    """One function."""
+    """Writes one function."""
 
     def __init__(self, text: Text, func: Func, declared: dict[str, str], symbols: Mapping[str, str]) -> None:
         self.text, self.func, self._declared, self.symbols = text, func, declared, symbols
@@ -68,7 +70,7 @@ class Writer:
         self.text.regions("func.func", [], [], [body], properties, "" if private else "llvm.emit_c_interface")
 
     def _parameter(self, position: int) -> str:
-        """The name of an argument: Python's, if no other value can have it."""
+        """The name of an argument: the one in Python, unless another value could have the same."""
         own = [str(self.func.arg_attrs[k].get("adc.name") or arg.hint) for k, arg in enumerate(self.func.args)]
         name = own[position]
         usable = re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) and not re.fullmatch(r"v\d+", name)
@@ -103,7 +105,7 @@ class Writer:
         return [self.names[v] for v in op.operands]
 
     def _plain(self, op: Op) -> Name:
-        """An operation that MLIR has under this name."""
+        """An operation that has the same name in MLIR."""
         if op.opdef.name in IN_C:
             return self._called(op)
         properties = ""
@@ -112,14 +114,14 @@ class Writer:
         return self.text.one(op.opdef.name, self.operands(op), type_text(op.results[0].type), properties)
 
     def _called(self, op: Op) -> Name:
-        """A function of C's library."""
+        """A call of a function of C's library."""
         t = type_text(op.results[0].type)
         name = IN_C[op.opdef.name] + ("f" if t == "f32" else "")
         self._declared[name] = f"({', '.join([t] * len(op.operands))}) -> {t}"
         return self.text.one("func.call", self.operands(op), t, f"callee = @{name}")
 
     def convert(self, value: Name, type: str) -> Name:
-        """An integer as one of another type."""
+        """An integer converted to another type."""
         return value if value.type == type else self.text.one("arith.index_cast", [value], type)
 
     def regions(self, op: Op, name: str, operands: list[Name], bodies: list[Body], properties: str = "") -> list[Name]:
@@ -147,13 +149,13 @@ def literal(value: object, t: Type) -> str:
 
 def _cmp(w: Writer, op: Op) -> list[Name]:
     listed = PREDICATES if op.opdef is ops.cmpf else ORDERS
-    # The numbers of arith.cmpf begin with that of a predicate which is always false.
+    # Predicate 0 of arith.cmpf is always false, so the others begin at 1.
     number = listed.index(op.attrs["predicate"]) + (op.opdef is ops.cmpf)
     return [w.text.one(op.opdef.name, w.operands(op), "i1", f"predicate = {number} : i64")]
 
 
 def _strong(w: Writer, op: Op) -> list[Name]:
-    """A product or quotient, or zero where an operand is marked as nothing."""
+    """A strong product or quotient: zero where an operand is marked as zero."""
     x, y, *marks = w.operands(op)
     name = "arith.mulf" if op.opdef is ops.strong_mulf else "arith.divf"
     plain = w.text.one(name, [x, y], x.type)
@@ -166,7 +168,7 @@ def _first(w: Writer, op: Op) -> list[Name]:
 
 
 def _fits(w: Writer, op: Op) -> list[Name]:
-    """Whether a result is within 64 bits: computed with 128."""
+    """Whether a result fits into 64 bits, computed with 128."""
     name = _WIDE.get(op.attrs["kind"])
     if name is None:
         kind = op.attrs["kind"]
@@ -178,7 +180,7 @@ def _fits(w: Writer, op: Op) -> list[Name]:
 
 
 def _float_cast(w: Writer, op: Op) -> list[Name]:
-    """Between floats and integers; an index goes by way of 64 bits."""
+    """A conversion between floats and integers; an index is converted through a 64-bit integer."""
     value, to = w[op.operands[0]], type_text(op.results[0].type)
     if op.opdef is ops.fptosi:
         return [w.convert(w.text.one("arith.fptosi", [value], "i64" if to == "index" else to), to)]
@@ -214,7 +216,7 @@ def _bound(w: Writer, op: Op) -> list[Name]:
     wrapped = w.text.one("arith.addi", [i, extent], "index")
     found = w.text.one("arith.select", [negative, wrapped, i], "index")
     if op.attrs.get("check", True):
-        inside = w.text.one("arith.cmpi", [found, extent], "i1", "predicate = 6 : i64")  # unsigned: below zero is large
+        inside = w.text.one("arith.cmpi", [found, extent], "i1", "predicate = 6 : i64")  # unsigned: negative is large
         w.text.op("cf.assert", [inside], [], f'msg = "IndexError at line {op.loc.line}"')
     return [found]
 
@@ -238,7 +240,7 @@ def _for(w: Writer, op: Op) -> list[Name]:
 
 
 def _parallel(w: Writer, op: Op) -> list[Name]:
-    """Iterations side by side if they give nothing and add to no memory of others; else in order."""
+    """A parallel loop if it has no results and does not accumulate into shared memory; else a sequential one."""
     (body,) = op.regions
     adds = any(inner.opdef is ops.accumulate for inner in _walk(body))
     if not op.results and not adds:

@@ -1,6 +1,6 @@
 """Reads MLIR in the generic form, ``"dialect.op"(%a) <{properties}> ({ regions }) {attributes} : types``, as a tree.
 
-Nothing is known here of what an operation means. Types and attributes stay text.
+This module does not know what operations mean. Types and attributes remain text.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _KEY = re.compile(r'[\w$.]+|"(?:[^"\\]|\\.)*"')
 _BLOCK = re.compile(r"\^\w+")
 _TYPE = re.compile(r"[\w!.]+")
-DYNAMIC = "-9223372036854775808"  # in a list of numbers, for one that is an operand
+DYNAMIC = "-9223372036854775808"  # in a list of numbers: the number is an operand
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
 @dataclass
 class Region:
-    """A region of one block: its arguments, by name and type, and what is in it."""
+    """A region of one block: its arguments, by name and type, and its operations."""
 
     args: list[tuple[str, str]]
     ops: list[Operation]
@@ -32,7 +32,7 @@ class Region:
 
 @dataclass
 class Operation:
-    """An operation as it stands in the text. ``attrs`` are its properties and attributes."""
+    """An operation as written in the text. ``attrs`` are its properties and attributes."""
 
     name: str
     loc: Loc
@@ -49,7 +49,7 @@ class Operation:
 
 class GenericReader(Cursor):
     def balanced(self, stops: str) -> str:
-        """Text up to one of the characters ``stops`` outside of brackets and strings."""
+        """The text up to the first of the characters ``stops`` outside of brackets and strings."""
         start, depth = self.position, 0
         while self.position < len(self.text):
             here = self.text[self.position]
@@ -69,7 +69,7 @@ class GenericReader(Cursor):
         return self.generic(self.results())
 
     def results(self) -> list[str]:
-        """``%a, %b:2 =``, perhaps none."""
+        """Optional ``%a, %b:2 =``."""
         results: list[str] = []
         if self.at("%"):
             results += self.result()
@@ -100,13 +100,13 @@ class GenericReader(Cursor):
         return op
 
     def location(self) -> None:
-        """``loc(...)``, perhaps none; it is not looked at."""
+        """Optional ``loc(...)``, which is ignored."""
         if self.accept("loc("):
             self.balanced(")")
             self.expect(")")
 
     def string(self) -> str:
-        """A string as it stands, in quotes."""
+        """A string, with its quotes."""
         return self.need(_STRING, "a string")[0]
 
     def result(self) -> list[str]:

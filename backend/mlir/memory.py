@@ -13,7 +13,7 @@ from adc.ir.types import IntType, MemRefType, RecordType, Type
 
 
 class Writes(Protocol):
-    """What writes a function."""
+    """A writer of functions."""
 
     text: Text
 
@@ -21,7 +21,7 @@ class Writes(Protocol):
 
 
 def type_text(t: Type) -> str:
-    """A type as MLIR writes it. Integers are signless: operations say how their bits count."""
+    """A type as MLIR writes it. Integers are signless: operations say how their bits are interpreted."""
     if isinstance(t, RecordType):
         raise kinds.UNSUPPORTED_VALUE(
             "a call keeps a record for its reverse sweep, which the standard dialects of MLIR have not",
@@ -98,7 +98,7 @@ class _Layout:
         return self.text.one("arith.muli", [a, b], "index")
 
     def view(self, target: MemRefType, offset: Name, extents: Sequence[Name], strides: Sequence[Name]) -> Name:
-        """A window on the memory, of type ``target``. One of the identity layout begins where the memory does."""
+        """A window on the memory, of type ``target``. A window with identity layout begins where the memory begins."""
         known = contiguous(target) if target.strides is None else target.strides
         moved = target.strides is not None
         given = [e for e, n in zip(extents, target.shape, strict=True) if n is None]
@@ -123,7 +123,7 @@ class _Layout:
 
 
 def contiguous(t: MemRefType) -> tuple[int | None, ...]:
-    """The strides of the identity layout, where they are known."""
+    """The strides of the identity layout, as far as they are known."""
     strides: list[int | None] = []
     stride: int | None = 1
     for extent in reversed(t.shape):
@@ -236,7 +236,8 @@ def _copy(w: Writes, op: Op) -> list[Name]:
 
 
 def _grow(w: Writes, op: Op) -> list[Name]:
-    """The same contents where there is room for an element at a subscript: in twice the memory if there was none."""
+    """A buffer with the same contents and room for an element at a subscript: a new one of twice the size if there was
+    no room."""
     old, at = _names(w, op.operands)
     t = op.results[0].type
     assert isinstance(t, MemRefType)
@@ -253,7 +254,7 @@ def _grow(w: Writes, op: Op) -> list[Name]:
         text.regions("scf.if", [some], [], bodies)
         text.op("scf.yield", [new])
 
-    def freed() -> None:  # not what was never anything, of which there is one for several buffers
+    def freed() -> None:  # not the initial empty buffer, which several buffers share
         text.op("memref.dealloc", [old])
         text.op("scf.yield")
 
@@ -267,7 +268,7 @@ def _undef(w: Writes, op: Op) -> list[Name]:
 
 
 def _nothing(text: Text, t: Type) -> Name:
-    """A value that nobody reads."""
+    """A value that is never read."""
     if not isinstance(t, MemRefType):
         return text.constant("0.0" if t.is_float else "false" if t == IntType(1) else "0", type_text(t))
     if t.strides is None:

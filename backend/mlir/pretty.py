@@ -1,7 +1,7 @@
-"""Reads MLIR as its tools print it, ``%y = arith.addf %x, %x : f64``, as the tree that the generic form is read to.
+"""Reads MLIR as its tools print it, ``%y = arith.addf %x, %x : f64``, into the same tree as the generic form.
 
-Each dialect has a syntax for its operations; here are those of func, arith, math, scf, memref and cf. The generic form
-of an operation may stand anywhere among them.
+Each dialect has a syntax for its operations; here are those of func, arith, math, scf, memref and cf. Operations in
+generic form may appear anywhere among them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PrettyReader(GenericReader):
         return self.need(VALUE, "a value")[0]
 
     def values(self) -> list[str]:
-        """``%a, %b``, perhaps none."""
+        """Optional ``%a, %b``."""
         found = [self.value()] if self.at("%") else []
         while found and self.accept(","):
             found.append(self.value())
@@ -88,7 +88,7 @@ class PrettyReader(GenericReader):
         op.attrs[name] = f"array<i64: {', '.join(DYNAMIC if n.startswith('%') else n for n in found)}>"
 
     def body(self, args: list[tuple[str, str]], end: str) -> Region:
-        """A region whose arguments stand before it, and whose last operation may be left out, if it is ``end``."""
+        """A region; its arguments precede it, and its last operation may be omitted if it is ``end``."""
         start = self.position
         region = self.region()
         region.args = args or region.args
@@ -155,7 +155,7 @@ class PrettyReader(GenericReader):
         op.result_types = [self.type()]
 
     def conversion(self, op: Operation) -> None:
-        """``%a, %b : T`` or ``: T to U``. Only a type after ``to`` is asked for: that of an extent is known."""
+        """``%a, %b : T`` or ``: T to U``. Only the type after ``to`` is used: that of an extent is known."""
         op.operands = self.values()
         self.attributes(op)
         self.expect(":")
@@ -225,7 +225,7 @@ class PrettyReader(GenericReader):
         return name, self.annotated()
 
     def annotated(self) -> str:
-        """A type, with attributes and a location that are not looked at."""
+        """A type; attributes and a location after it are ignored."""
         found = self.type()
         if self.accept("{"):
             self.dictionary({}, "}")
@@ -236,7 +236,7 @@ class PrettyReader(GenericReader):
         return self.items(self.annotated, ")") if self.accept("(") else [self.type()]
 
     def named_attributes(self) -> None:
-        """``attributes {...}``, perhaps none; they are not looked at."""
+        """Optional ``attributes {...}``, which are ignored."""
         if self.accept("attributes"):
             self.expect("{")
             self.dictionary({}, "}")
@@ -253,7 +253,7 @@ class PrettyReader(GenericReader):
         op.result_types = self.result_list()
 
     def ended(self, op: Operation) -> None:
-        """What ends a region: ``%a, %b : T, U``, and a condition in front."""
+        """The operands of a terminator: ``%a, %b : T, U``, perhaps preceded by a condition."""
         if self.accept("("):
             op.operands = self.items(self.value, ")")
         op.operands += self.values()

@@ -1,8 +1,9 @@
-"""MLIR of the dialects func, arith, math, scf, memref and cf as functions of adc's IR, to be compiled like others.
+"""Reads MLIR of the dialects func, arith, math, scf, memref and cf into functions of adc's IR, which compile like
+others.
 
-What ``functions`` and ``memory`` write of adc's own operations is recognised: subscripts that count from the end,
-checks of integers in 128 bits, views by ``memref.reinterpret_cast`` (``views``). ``memref.dealloc`` is left out, since
-adc frees memory itself, after differentiation. What is not understood is refused with its line.
+The expansions of adc's own operations by ``functions`` and ``memory`` are recognised: subscripts that count from the
+end, overflow checks in 128 bits, views by ``memref.reinterpret_cast`` (``views``). ``memref.dealloc`` is dropped, since
+adc inserts deallocations itself, after differentiation. Anything else is refused, with its line.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Reader:
         return self.values[name]
 
     def as_index(self, value: Value) -> Value:
-        """An integer as an index; the one that it was made of, if it was."""
+        """An integer as an index: the index that it was converted from, if there is one."""
         if value.type == index:
             return value
         if value.op is not None and value.op.opdef is ops.index_cast and value.op.operands[0].type == index:
@@ -97,7 +98,7 @@ class Reader:
                 self.op(op)
 
     def forget(self, names: Sequence[str]) -> None:
-        """Names that are defined now: regions beside each other may give one name to several values."""
+        """Forget what is known of names that are defined now: sibling regions may use a name for different values."""
         for name in names:
             self.views.parts.pop(name, None)
             self.wide.known.pop(name, None)
@@ -164,7 +165,7 @@ def _cmp(r: Reader, op: Operation) -> Sequence[Value]:
     predicate, operands = listed[number], r.operands(op)
     if opdef is ops.cmpf or predicate[0] != "u":
         return build(opdef, operands, {"predicate": predicate}).results
-    # Integers without a sign are in the order of those with one, the highest bit of both being turned.
+    # Unsigned integers compare like signed ones with the highest bit of both flipped.
     t = operands[0].type
     highest = True if t == i1 else -(1 << ((t.width if isinstance(t, IntType) else 64) - 1))
     bit = build(ops.constant, [], {"value": highest, "type": t}).results[0]
@@ -179,7 +180,7 @@ def _converted(value: Value, t: Type) -> Value:
 
 
 def _powers(r: Reader, op: Operation) -> Sequence[Value]:
-    """Exponents, and integers that are raised, are indices where they are numbers of Python's."""
+    """Powers: an exponent, or an integer base, is an index if it was a Python integer."""
     x, n = r.operands(op)
     if op.name == "math.fpowi":
         return build(ops.fpowi, [x, r.as_index(n)]).results
@@ -233,9 +234,9 @@ def _assert(r: Reader, op: Operation) -> Sequence[Value]:
 
 
 def _bound(r: Reader, inside: Value) -> Value | None:
-    """The subscript that was checked, as one that counts from the end; None if this is another check.
+    """The checked subscript, which may count from the end; None if this is another kind of check.
 
-    It is ``select(i < 0, i + extent, i)``, found to be less than the extent as an unsigned number.
+    The pattern is ``select(i < 0, i + extent, i)``, compared with the extent as an unsigned number.
     """
     predicate, operands = r.unsigned.get(inside, ("", []))
     if predicate != "ult":
@@ -283,7 +284,7 @@ def _for(r: Reader, op: Operation) -> Sequence[Value]:
 
 
 def _parallel(r: Reader, op: Operation) -> Sequence[Value]:
-    """Dimensions are loops in each other, of which the outermost is parallel."""
+    """A parallel loop over several dimensions becomes a loop nest whose outermost loop is parallel."""
     if op.result_types:
         raise op.rejected("scf.parallel with results is not supported", "use scf.for with iter_args")
     operands = r.operands(op)

@@ -1,4 +1,4 @@
-"""Types and constants of MLIR as adc has them."""
+"""Converts types and constants of MLIR to those of adc's IR."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STRIDED = re.compile(r"(.*),\s*strided<\[([^\]]*)\](?:,\s*offset:\s*(\?|-?\d+))
 
 
 class Types:
-    """Types as adc has them."""
+    """Converts MLIR's types to adc's."""
 
     def __init__(self, op: Operation) -> None:
         self.op = op

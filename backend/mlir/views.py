@@ -1,8 +1,8 @@
-"""Views in MLIR's terms, ``memref.extract_strided_metadata`` and ``memref.reinterpret_cast``, as views of adc's.
+"""Converts views in MLIR, ``memref.extract_strided_metadata`` and ``memref.reinterpret_cast``, to views in adc's IR.
 
-Offset and strides of a memref are no values in adc's IR. They are followed here through the sums and products that make
-the offset and the strides of a view, which is then seen to be a window (``memref.subview``), a permutation of
-dimensions, a reshape, or a window on contiguous memory.
+The offset and the strides of a memref are not values in adc's IR. They are followed here through the sums and products
+that compute the offset and the strides of a view, which is then recognised as a window (``memref.subview``), a
+permutation of dimensions, a reshape, or a window on contiguous memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Base:
 
 @dataclass(frozen=True)
 class _Offset:
-    """The offset of a memref, so many steps along its dimensions, and so many elements, further."""
+    """The offset of a memref, plus steps along its dimensions (``starts``), plus a number of elements (``more``)."""
 
     source: Value
     starts: tuple[tuple[int, Value], ...] = ()
@@ -52,13 +52,13 @@ _Part = _Base | _Offset | _Stride
 
 @dataclass
 class Views:
-    """What is known of such values in a function."""
+    """The bases, offsets and strides in a function."""
 
     reader: Reader
     parts: dict[str, _Part] = field(default_factory=dict)
 
     def take(self, op: Operation) -> bool:
-        """Read an operation that makes such a value, or a view of some; whether it was one."""
+        """Read an operation if it computes an offset or a stride, or a view from them; returns whether it does."""
         if op.name == "memref.extract_strided_metadata":
             self._metadata(op)
         elif op.name == "memref.reinterpret_cast":
@@ -158,8 +158,8 @@ class Views:
     def _along(
         self, source: Value, followed: list[_Part | None], strides: list[str | int]
     ) -> list[_Stride] | None:
-        """Which dimension of the memory each dimension of a view goes along. A stride that is a number belongs to one
-        whose stride is known, the same if there is one."""
+        """The dimension of the memory that belongs to each dimension of a view. A constant stride is matched with a
+        dimension of known stride: an equal one if possible, else a divisor."""
         t = source.type
         assert isinstance(t, MemRefType)
         known = contiguous(t) if t.strides is None else t.strides
@@ -180,7 +180,7 @@ class Views:
         return found
 
     def _plain(self, op: Operation, source: Value, part: _Part | None, offset: str | int) -> _Offset:
-        """An offset that counts from the beginning of contiguous memory."""
+        """An offset relative to the beginning of contiguous memory."""
         assert isinstance(source.type, MemRefType)
         if source.type.strides is not None:
             raise op.rejected("an offset that does not begin with that of the memory is not supported")
@@ -188,7 +188,7 @@ class Views:
         return _Offset(source, (), None if zero else self._value(offset))
 
     def _static(self, text: str) -> list[int | None]:
-        """The numbers of an attribute; None where an operand is meant."""
+        """The numbers of an attribute; None for those that are operands."""
         numbers = text.strip()[len("array<i64") : -1].lstrip(":").split(",")
         return [None if n.strip() == DYNAMIC else int(n) for n in numbers if n.strip()]
 
@@ -211,7 +211,7 @@ class Views:
     def _window(
         self, op: Operation, source: Value, start: _Offset, extents: list[Value], along: list[_Stride]
     ) -> Value:
-        """Dimensions in the order in which the memory has them are a window; in another, permuted before."""
+        """A window, followed by a permutation if its dimensions are not in the order of the memory."""
         t = source.type
         assert isinstance(t, MemRefType)
         dims = [s.dim for s in along]

@@ -1,4 +1,4 @@
-"""Integers of 128 bits in MLIR that is read: they tell whether a result is within 64, as ``adc.fits`` does."""
+"""128-bit integers in MLIR that is read: they check whether a result fits into 64 bits, as ``adc.fits`` does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _PLAIN = {"add": ops.addi, "sub": ops.subi, "mul": ops.muli}
 
 @dataclass(eq=False)
 class Wide:
-    """An integer of 128 bits: what computes it, and the value of 64 bits that it is if nothing does."""
+    """A 128-bit integer: the operation on 64-bit values that computes it, or (``whole``) the value that was
+    extended."""
 
     kind: str
     values: tuple[Value, ...]
@@ -30,14 +31,14 @@ class Wide:
 
 @dataclass
 class WideIntegers:
-    """Those of a function."""
+    """The 128-bit integers of a function."""
 
     reader: Reader
     known: dict[str, Wide] = field(default_factory=dict)
-    lows: dict[Value, Wide] = field(default_factory=dict)  # what of them is left in 64 bits
+    lows: dict[Value, Wide] = field(default_factory=dict)  # their truncations to 64 bits
 
     def read(self, op: Operation) -> Sequence[Value]:
-        """Whether a result is within 64 bits, computed with twice as many: ``adc.fits``."""
+        """Read an operation of an overflow check in 128 bits; the final comparison becomes ``adc.fits``."""
         given = [self.known.get(name) for name in op.operands]
         if op.name == "arith.extsi":
             value = self.reader[op.operands[0]]

@@ -1,4 +1,4 @@
-"""Text of MLIR in the generic form, which needs no knowledge of how an operation is usually written."""
+"""Writes MLIR in the generic form, which does not require the custom syntax of operations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Text:
     def op(
         self, name: str, operands: Sequence[Name] = (), types: Sequence[str] = (), properties: str = ""
     ) -> list[Name]:
-        """An operation without regions; its results."""
+        """Write an operation without regions, and return its results."""
         results = [self.new(t) for t in types]
         self.line(_assigned(results) + _head(name, operands, properties) + _signature(operands, types))
         return results
@@ -54,7 +54,7 @@ class Text:
         properties: str = "",
         attributes: str = "",
     ) -> list[Name]:
-        """An operation with regions, each written by a function of its arguments."""
+        """Write an operation with regions, each written by a function of its arguments."""
         results = [self.new(t) for t in types]
         self.line(f"{_assigned(results)}{_head(name, operands, properties)} (" + "{")
         for k, body in enumerate(bodies):
@@ -68,7 +68,7 @@ class Text:
         return results
 
     def constant(self, value: str, type: str) -> Name:
-        """A constant, once for each region that may see it."""
+        """A constant, written only once in each region where it is visible."""
         for scope in self._constants:
             if (value, type) in scope:
                 return scope[value, type]
@@ -90,7 +90,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Body:
-    """A region: its arguments, and what writes it."""
+    """A region: its arguments, and the function that writes it."""
 
     args: Sequence[Name]
     write: Callable[[], None]

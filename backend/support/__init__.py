@@ -1,1 +1,1 @@
-"""The run-time support that compiled code calls, as LLVM IR without anything of Python: see ``contexts.py``."""
+"""The run-time support that compiled code calls, as LLVM IR without any use of Python: see ``contexts.py``."""

@@ -1,21 +1,20 @@
 """The arena of a context, as LLVM IR: blocks of memory in size classes, kept between runs. See ``contexts.py``.
 
-Small blocks (``SMALL_BYTES``) are cut from slabs, one after the other, and freed to a list of their class, of which the
-last one is taken first: a program that leaves a record in each of many calls has them side by side. A reset that finds
-any of them live takes the slabs back whole, in time that does not depend on how many blocks they were cut into.
+Small blocks (``SMALL_BYTES``) are cut from slabs in order, and freed to a list for each class, last in, first out: a
+program that keeps a record from each of many calls has its records next to each other. A reset that finds any small
+block live takes back whole slabs, in time independent of the number of blocks.
 
-While one thread alone runs code with a context (``CONTEXT_ALONE``), small blocks are listed and taken without its lock:
-the stub says when such a run begins and ends, and loops on threads suspend it. What such a run allocates is not known
-to any other thread before it ends, so nobody else frees it meanwhile.
+While a single thread runs code with a context (``CONTEXT_ALONE``), small blocks are taken and freed without the
+context's lock: the stub marks the beginning and end of such a run, and loops on threads suspend it. No other thread
+knows of the run's blocks before it ends, so no other thread frees them.
 
-Each block has a header of 64 bytes before its data. Classes come four to a power of two, so at most a fifth of a block
-is unused; what is live, and its peak, is what was asked for, for nobody touches the rest. A request takes a free block
-of its class or of the next three. Where a new one would be more than the context is to hold, and is no small part of
-that, what is free is returned first. Blocks of at least ``HUGE`` bytes are
-marked for huge pages. A block of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its
-context is returned to the system when a new large one is needed. Blocks in files (``files.py``) are
-linked with the others, and returned when they are freed. A context may have a workspace, where it looks for room first
-(``workspace.py``).
+Each block has a header of 64 bytes before its data. There are four classes per power of two, so at most a fifth of a
+block is unused; live bytes, and their peak, count only what was requested, since the rest is never touched. A request
+takes a free block of its class or of the next three. If a new block would exceed the limit of the context, and is not a
+small part of that, free blocks are returned to the system first. Blocks of at least ``HUGE`` bytes are marked for huge
+pages. A block of ``LARGE`` bytes or more that was not used in the last ``KEEP_CALLS`` calls of its context is returned
+to the system when a new large block is needed. Blocks in files (``files.py``) are linked with the others, and returned
+when they are freed. A context may have a workspace, from which it allocates first (``workspace.py``).
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from adc.backend.support.workspace import CHUNK
 
 LARGE = 1 << 20
 HUGE = 1 << 22
-SMALL_BYTES = 2048  # of the largest small blocks
+SMALL_BYTES = 2048  # size of the largest small blocks
 SMALL_CLASSES = 16
 SLAB = 1 << 16
-MOST_SLABS = 4  # that a context keeps cut from run to run
+MOST_SLABS = 4  # slabs that stay cut between runs of a context
 KEEP_CALLS = 8
 
 _TEXT = r"""
@@ -374,7 +373,8 @@ copy:
 
 
 def arena_ir(*, linux: bool) -> str:
-    """The text; ``LINKAGE`` stands for the linkage of what is called from outside. ``linux``: with huge pages."""
+    """The text; ``LINKAGE`` stands for the linkage of functions that are called from outside. ``linux``: with huge
+    pages."""
     text = BLOCKS + _TEXT
     values = {"LARGE_BYTES": LARGE, "HUGE_BYTES": HUGE, "KEEP_EPOCHS": KEEP_CALLS, "CHUNK_CLASS": CHUNK}
     values |= {"SMALL_CLASSES": SMALL_CLASSES, "SMALL_CLASS": 256, "SLAB_BYTES": SLAB}

@@ -1,6 +1,6 @@
 """Blocks of an arena, as LLVM IR: their size classes, how they are made and returned. See ``arena.py``.
 
-The names in capitals are numbers there.
+The names in capitals are replaced by numbers there.
 """
 
 from __future__ import annotations

@@ -8,25 +8,25 @@ In a Python process the support is compiled once (``adc.backend.runtime``) and o
 object file made ahead of time has its own copy with internal linkage (``support_ir("internal")``); there is no Python
 in it. Symbols for compiled code:
 
-- ``ptr adc_alloc(ptr ctx, i64 bytes)``: 64-byte aligned, not zeroed; null if memory cannot be had
+- ``ptr adc_alloc(ptr ctx, i64 bytes)``: 64-byte aligned, not zeroed; null if there is not enough memory
 - ``void adc_free(ptr ctx, ptr p)``: p may be null
 - ``ptr adc_grow(ptr ctx, ptr p, i64 bytes)``: room for ``bytes`` with the old contents, at least doubling; p may be
-  null; null (and p is still allocated) if memory cannot be had
-- ``ptr adc_alloc_file(ptr ctx, i64 bytes, ptr directory)``: the same as ``adc_alloc`` in a file that has no name; a
-  directory without a name is that for temporary files. If it cannot be had: the number of the system's error
-- ``void adc_page_out(ptr p, ptr from, i64 bytes)``: a part of ``p``, which is in a file, is not wanted for a while
-- ``void adc_raise(ptr ctx, i32 site, i64 a, i64 b)``: records an error; the first one of a run stays
-- ``void adc_raise_values(ptr ctx, i32 site, ptr values, i64 count)``: the same with two to 16 values
+  null; returns null (and p is still allocated) if there is not enough memory
+- ``ptr adc_alloc_file(ptr ctx, i64 bytes, ptr directory)``: as ``adc_alloc``, in a file without a name; an empty
+  ``directory`` means that for temporary files. If this fails, the system's error number
+- ``void adc_page_out(ptr p, ptr from, i64 bytes)``: a part of ``p``, which is in a file, will not be needed for a while
+- ``void adc_raise(ptr ctx, i32 site, i64 a, i64 b)``: records an error; only the first one of a run is kept
+- ``void adc_raise_values(ptr ctx, i32 site, ptr values, i64 count)``: the same with two to 16 operands
 - ``ptr adc_stack_limit()``: how far the stack of the calling thread may grow down
 - ``i32 adc_threads(ptr ctx)``: the number of threads for a parallel loop; ctx may be null
 
-These may be called from several threads with one context at a time. For those who run compiled code:
+Several threads may call these at once with the same context. For callers of compiled code:
 
 - ``ptr adc_context_new()``, ``void adc_context_delete(ptr)``
-- ``void adc_context_reset(ptr)``: everything still allocated goes back to the free lists; no error
+- ``void adc_context_reset(ptr)``: everything still allocated goes back to the free lists, and the error is cleared
 - ``ptr adc_context_take()``, ``void adc_context_give(ptr)``: from and to the pool (which has a lock)
-- ``ptr adc_context_in(ptr memory, i64 bytes)``: a context that allocates from memory that is given, as far as there is
-  room; given back in the same way
+- ``ptr adc_context_in(ptr memory, i64 bytes)``: a context that allocates from the given memory as far as there is room;
+  given back in the same way
 - ``void adc_pool_release()``: gives the memory of the contexts in the pool back to the system
 """
 
@@ -51,19 +51,19 @@ CONTEXT_SITE = 8  # i32
 CONTEXT_A = 16  # i64
 CONTEXT_B = 24  # i64
 CONTEXT_LIVE = 40  # i64: blocks that are allocated now
-CONTEXT_LIVE_BYTES = 48  # what of the arena is in use
+CONTEXT_LIVE_BYTES = 48  # bytes of the arena in use
 CONTEXT_PEAK_BYTES = 56  # the most that was allocated at once since the context was taken
-CONTEXT_HELD_BYTES = 64  # what the arena has from the system
+CONTEXT_HELD_BYTES = 64  # bytes that the arena has from the system
 CONTEXT_NEXT = 80  # ptr: the next in the pool
-CONTEXT_RECORD = 88  # ptr: what a forward sweep left for its reverse sweep
-CONTEXT_MORE = 1376  # 14 x i64: the third and further values of the error
-CONTEXT_NEXT_RUN = 1488  # ptr: the next of the runs that go on, and where the pointer to this one is
+CONTEXT_RECORD = 88  # ptr: the record of a forward sweep for its reverse sweep
+CONTEXT_MORE = 1376  # 14 x i64: the third and further operands of the error
+CONTEXT_NEXT_RUN = 1488  # ptr: the next run in the list, then the address of the pointer to this one
 CONTEXT_RUN = 1504  # i64: the number of the run; then, of either sweep: loop, steps done, steps in all
-CONTEXT_OFFSET = 1560  # i64: of what is run of the steps of a loop, where it is in the whole
-CONTEXT_TOTAL = 1568  # i64: how many steps the whole has
-MANY_BLOCKS = 256  # of which a context keeps only those that the last run used
-CONTEXT_LIMIT = 1600  # i64: how many bytes the arena is to hold; 0: as many as it needs
-CONTEXT_ALONE = 1760  # i64: 1 while one thread alone runs code with it, which needs no lock for small blocks
+CONTEXT_OFFSET = 1560  # i64: where the steps of a partial loop begin in the whole loop
+CONTEXT_TOTAL = 1568  # i64: how many steps the whole loop has
+MANY_BLOCKS = 256  # with more, a context keeps only those that the last run used
+CONTEXT_LIMIT = 1600  # i64: limit for the bytes that the arena holds; 0: none
+CONTEXT_ALONE = 1760  # i64: 1 while a single thread uses it, which then needs no lock for small blocks
 
 FUNCTIONS = (
     "adc_alloc",
@@ -368,8 +368,8 @@ done:
 def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     """The LLVM IR of the support.
 
-    With ``"internal"`` linkage it belongs to the one module that it is put into; ``linux`` says whether huge pages are
-    asked for and which number asks the system for its processors (macOS otherwise).
+    With ``"internal"`` linkage it is private to the module that it is put into. ``linux``: use huge pages, and Linux's
+    constant to query the number of processors (else that of macOS).
     """
     text = arena_ir(linux=linux) + workspace_ir() + files_ir(linux=linux) + _TEXT
     text += stack_ir(linux=linux) + threads_ir(linux=linux)

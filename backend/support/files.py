@@ -1,11 +1,11 @@
-"""Blocks of an arena that lie in files, as LLVM IR: what a gradient keeps on disk. See ``arena.py``.
+"""Blocks of an arena in files, as LLVM IR: for what a gradient keeps on disk. See ``arena.py``.
 
-Such a block is a file of its own that is mapped into memory. The file has lost its name before anything is written to
-it, so that nothing is left of it however the process ends, and it has all its room from the start: a disk that is full
-shows at once. The system writes in the background what has been stored; ``adc_page_out`` asks for that, and takes the
-pages out of the memory of the process.
+Such a block is a file of its own that is mapped into memory. The file is unlinked before anything is written to it, so
+that nothing is left of it however the process ends, and its space is allocated at once, so that a full disk is noticed
+immediately. The system writes stored data in the background; ``adc_page_out`` requests this, and removes the pages from
+the memory of the process.
 
-The class of a block, in its header, is -1; the number of the open file is where others have nothing.
+The class of a block, in its header, is -1; the file descriptor is in a field that other blocks do not use.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ _OTHER = {
 
 
 def files_ir(*, linux: bool) -> str:
-    """The text; ``LINKAGE`` stands for the linkage of what is called from outside."""
+    """The text; ``LINKAGE`` stands for the linkage of functions that are called from outside."""
     text = _TEXT.replace("NO_SPACE", str(NO_SPACE))
     for name, value in (_LINUX if linux else _OTHER).items():
         text = text.replace(name, value)

@@ -1,9 +1,9 @@
-"""Calls of libraries that have threads of their own, as LLVM IR: they use one, so that what they return has the same
-bits whatever number they would choose, and so that parallel loops may call them.
+"""Calls of libraries with threads of their own, as LLVM IR: they are restricted to one thread, so that the bits of
+results do not depend on their number of threads, and so that parallel loops may call them.
 
 The number of threads is a setting of the whole library. The first call that begins sets it to one, and the last one
-that ends sets it back. ``adc_library_get`` and ``adc_library_set`` are the library's functions for that; null where it
-has none, and then nothing is done.
+that ends sets it back. ``adc_library_get`` and ``adc_library_set`` are the library's functions for that; they are null
+where it has none, and then nothing is done.
 """
 
 from __future__ import annotations

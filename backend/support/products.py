@@ -1,17 +1,17 @@
-"""Products of matrices, as LLVM IR: one function of the run-time support for each type of float, which programs call.
+"""Products of matrices, as LLVM IR: one function of the run-time support for each float type.
 
 ``void adc_product_f64(ptr ctx, i64 m, i64 n, i64 k, ptr A, i64 rows, i64 columns, ptr B, ..., ptr C, ...)`` adds A B to
 C: m x k times k x n, each with the strides of its rows and columns in elements. C overlaps neither A nor B.
 
 The blocking is Goto's (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34, 2008),
-with A as it lies. A block of B, DEPTH rows of at most WIDE columns, is packed into panels as wide as a tile, which stay
-in the second cache. Tiles of C are summed in registers over the depth of the block, then added to C. So each element of
-C is summed in an order that depends on k alone, whatever part of C is computed: on any number of threads it has the
-same bits. Where A has so few rows that packing would not pay, panels of B that are contiguous are read where they are;
-one row has code of its own (``row_products.py``).
+without packing A. A block of B, DEPTH rows of at most WIDE columns, is packed into panels as wide as a tile, which stay
+in the second-level cache. Tiles of C are summed in registers over the depth of the block, then added to C. So each
+element of C is summed in an order that depends on k alone, whatever part of C is computed: its bits do not depend on
+the number of threads. If A has so few rows that packing does not pay, contiguous panels of B are read in place; a
+single row has code of its own (``row_products.py``).
 
-``adc_product_strong_f64`` does the same, but that zeros of A are nothing at all: what they are multiplied by adds
-nothing, even if it is infinite. That makes a difference only where B is not finite, which is looked at first.
+``adc_product_strong_f64`` does the same with strong zeros in A: their products add nothing, even if the other factor is
+infinite or NaN. That makes a difference only where B is not finite, which is checked first.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from adc.backend.support.strong_products import STRONG
 from adc.backend.support.tiles import LOW, Tile, tiles_ir
 from adc.backend.target import Target
 
-DEPTH = 256  # of a block: a panel of B is 32 kB
-WIDE = 512  # columns of a block: it is 1 MB
-FEW = 24  # rows of A for which B is not packed
+DEPTH = 256  # rows of a block: a panel of B takes 32 kB
+WIDE = 512  # columns of a block, which takes 1 MB
+FEW = 24  # up to this many rows of A, B is not packed
 
 _TYPES = ", ".join(["ptr", *["i64"] * 3, *["ptr, i64, i64"] * 3])
 _NAMES = [f"adc_product_{strong}{kind}" for strong in ("", "strong_") for kind in ("f32", "f64")]
@@ -31,7 +31,7 @@ DECLARATIONS = {name: f"declare void @{name}({_TYPES})" for name in _NAMES}
 
 
 def tile(target: Target, kind: str) -> Tile:
-    """Two vectors wide, and as many rows as leave registers for the panel of B and one number of A."""
+    """A tile: two vectors wide, with as many rows as leave registers for the panel of B and one number of A."""
     lanes = max(target.double_lanes) * (2 if kind == "f32" else 1)
     rows = {8: 12, 4: 6}.get(max(target.double_lanes), 4)
     return Tile(kind, rows, 2, lanes)
@@ -66,7 +66,7 @@ def _one(t: Tile, fused: bool) -> str:
     return text
 
 
-# A panel of B, ``depth`` rows of COLUMNS numbers, zeros where B has no more columns.
+# Packs a panel of B: ``depth`` rows of COLUMNS numbers, padded with zeros where B has fewer columns.
 _PACK = """
 define internal void @adc_product_pack_KIND(i64 %depth, i64 %width, ptr noalias %b, i64 %b.row, i64 %b.column,
     ptr noalias %panel) nounwind noinline {
@@ -135,7 +135,7 @@ done:
 }
 """
 
-# A tile is added to C; ``height`` and ``width`` are of the part of it that C has.
+# Adds a tile to C; ``height`` and ``width`` are those of the part that lies in C.
 _ADD = """
 define internal void @adc_product_add_KIND(i64 %height, i64 %width, ptr noalias %tile, ptr noalias %c, i64 %c.row,
     i64 %c.column) nounwind noinline {

@@ -1,19 +1,19 @@
 """Products of one row and a matrix whose rows are contiguous, as LLVM IR: see ``products.py``, which
 replaces the names in capitals.
 
-A product reads each number of the matrix once, so what counts is that memory is gone through in order: several rows at
-a time are added to sums in the first cache, which are those of a block of columns. Each sum has the order that it has
-in a product of more rows: over the depth of a block from zero on, then to C. Where zeros of the row are nothing at all,
-the rows of the matrix that belong to them are left out.
+A product reads each number of the matrix once, so what counts is to read memory in order: several rows at a time are
+added to the sums of a block of columns, which stay in the first-level cache. Each sum has the same order as in a
+product with more rows: over the depth of a block, starting from zero, then added to C. With strong zeros, the rows of
+the matrix that belong to zeros of the row are skipped.
 """
 
 from __future__ import annotations
 
-ROWS = 8  # at a time
+ROWS = 8  # rows that are added at a time
 
 
 def row_ir(lanes: int, fused: bool) -> str:
-    """The function for a type of float. Names in capitals are replaced by the caller."""
+    """The function for a float type. Names in capitals are replaced by the caller."""
     lines = [
         "define internal void @adc_product_row_KIND(i64 %k, i64 %n, ptr noalias %a, i64 %a.column, ptr noalias %b,",
         "    i64 %b.row, ptr noalias %c, i1 %strong) nounwind noinline {",
@@ -89,7 +89,7 @@ def row_ir(lanes: int, fused: bool) -> str:
 
 
 def _loads(name: str, first: str, rows: int) -> list[str]:
-    """The numbers of the row, and where the rows of the matrix begin that they belong to."""
+    """Load numbers of the row, and compute the addresses of the rows of the matrix that belong to them."""
     lines = []
     for r in range(rows):
         v = f"{name}{r}"
@@ -116,7 +116,7 @@ def _zeros(name: str, rows: int) -> list[str]:
 
 
 def _rows(name: str, rows: int, lanes: int, fused: bool) -> list[str]:
-    """Add rows of the matrix to the sums: vectors, then what is left."""
+    """Add rows of the matrix to the sums: whole vectors, then the rest."""
     lines = [f"{name}.vector:"]
     for r in range(rows):
         lines += [
@@ -162,8 +162,8 @@ def _rows(name: str, rows: int, lanes: int, fused: bool) -> list[str]:
 
 
 def single_row(*, strong: bool) -> str:
-    """The beginning of a product: nothing where there is nothing to add, and a kernel of its own for one row; what
-    comes next begins with ``matrix``."""
+    """The beginning of a product: return if there is nothing to add, and call the special kernel for one row; otherwise
+    continue at the label ``matrix``."""
     return _SINGLE_ROW.replace("STRONG", "true" if strong else "false")
 
 

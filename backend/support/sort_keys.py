@@ -1,4 +1,4 @@
-"""What the functions that sort have in common: keys, and masks of vectors. See ``sorts.py``."""
+"""Shared by the functions that sort: keys, and masks of vectors. See ``sorts.py``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Key:
-    """What is compared. ``lanes``: of the vectors that partitions are made by; 0 without instructions for that."""
+    """The type of the compared elements. ``lanes``: those of the vectors in partitions; 0 without instructions to
+    compress vectors."""
 
     kind: str
     lanes: int
@@ -18,7 +19,7 @@ class Key:
 
     @property
     def wide(self) -> int:
-        """How many are 64 bytes: short ranges are sorted in units of that, which are one vector or more."""
+        """How many keys make 64 bytes: short ranges are sorted in units of that size, one or more vectors."""
         return 512 // self.bits
 
     @property
@@ -31,30 +32,30 @@ class Key:
 
     @property
     def greatest(self) -> str:
-        """None is above it."""
+        """A value that no key exceeds."""
         if self.is_float:
             return "0x7FF0000000000000"
         return "-1" if self.kind.startswith("u") else str(2 ** (self.bits - 1) - 1)
 
     @property
     def suffix(self) -> str:
-        """In the names of intrinsics on the vectors."""
+        """The suffix in the names of intrinsics on the vectors."""
         return f"v{self.lanes}{self.kind.lstrip('u')}"
 
     def compare(self, relation: str) -> str:
-        """The comparison by ``lt``, ``le`` or ``gt``."""
+        """LLVM's comparison for ``lt``, ``le`` or ``gt``."""
         if self.is_float:
             return f"fcmp o{relation}"
         return f"icmp {'u' if self.kind.startswith('u') else 's'}{relation}"
 
 
 def suffix_of(key: Key, t: str) -> str:
-    """The same for vectors of keys or of subscripts: a type of this text."""
+    """The suffix for vectors of keys or of subscripts, by the text of the type."""
     return f"v{key.lanes}i64" if t == "i64" else key.suffix
 
 
 def first_lanes(name: str, count: str, lanes: int) -> list[str]:
-    """A mask of the first lanes, fewer than all of them, or of all."""
+    """A mask of the first ``count`` of ``lanes`` lanes."""
     return [
         f"  %{name}.short = trunc i64 {count} to i32",
         f"  %{name}.bit = shl i32 1, %{name}.short",

@@ -1,9 +1,9 @@
-"""Sorting networks on vectors, as LLVM IR: for some vectors of numbers none of which is a NaN.
+"""Sorting networks on vectors, as LLVM IR, for a few vectors of numbers without NaN.
 
-Each lane is sorted across the vectors first, the matrix is transposed as far as it is square, and sorted sequences are
-merged as Batcher's bitonic sort does ("Sorting networks and their applications", AFIPS 1968). What is exchanged within
-vectors is done for two vectors at a time: partners are brought to one lane of two others. Of more than eight vectors
-the halves are sorted and merged; those of 32 are as many as there are registers, which is faster than fewer.
+First each lane is sorted across the vectors. Then square parts of the matrix are transposed, and sorted sequences are
+merged as in Batcher's bitonic sort ("Sorting networks and their applications", AFIPS 1968). Exchanges within vectors
+are done for two vectors at a time, by moving partners to the same lane of two other vectors. More than eight vectors
+are sorted in halves and merged; up to 32 vectors, as many as there are registers, which is faster than fewer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 VECTORS = 32
 
-# Networks for the lanes; that of eight has 19 exchanges, the least.
+# Networks for the lanes; the one for eight has 19 exchanges, which is optimal.
 _COLUMNS: dict[int, Sequence[tuple[int, int]]] = {
     1: (),
     2: ((0, 1),),
@@ -27,7 +27,8 @@ _COLUMNS: dict[int, Sequence[tuple[int, int]]] = {
 
 @dataclass
 class Network:
-    """Writes the code of one. ``least`` and ``most`` are intrinsics of integers, or nothing: then they compare."""
+    """Writes the code of a network. ``least`` and ``most`` are intrinsics for integers; if they are empty, numbers are
+    compared and selected."""
 
     name: str
     scalar: str
@@ -47,7 +48,7 @@ class Network:
         for i, j in _COLUMNS[count]:
             vectors[i], vectors[j] = self._exchange(vectors[i], vectors[j])
         step = 1
-        while step < count:  # transpose: lanes of vectors that differ in a bit
+        while step < count:  # transpose: swap lanes of vectors whose numbers differ in a bit
             for i in range(count):
                 if not i & step:
                     a, b = vectors[i], vectors[i | step]
@@ -64,7 +65,7 @@ class Network:
         return vectors
 
     def _merge(self, vectors: list[str], group: int) -> list[str]:
-        """Merge the halves of each so many vectors, which are sorted."""
+        """Merge the two sorted halves of each group of ``group`` vectors."""
         out = list(vectors)
         turned = [False] * len(vectors)
         for start in range(0, len(vectors), group):
@@ -80,8 +81,8 @@ class Network:
         return self._within(out, _halves(self.lanes // 2), turned)
 
     def _within(self, vectors: list[str], stages: list[int], turned: list[bool]) -> list[str]:
-        """Exchange lanes of each vector with those whose numbers differ in the bits of a stage. Of vectors that are
-        ``turned`` the last lane comes first."""
+        """Exchange lanes of each vector with those whose numbers differ in the bits of a stage. In vectors that are
+        ``turned`` the lanes are in reverse order."""
         out = list(vectors)
         if len(vectors) == 1:
             (v,) = vectors

@@ -1,4 +1,4 @@
-"""Partitions in place, as LLVM IR, in any order: for many keys alone. See ``sorts.py``."""
+"""Partitions in place, not stable, as LLVM IR: for many keys without places. See ``sorts.py``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ BLOCK = 8  # vectors that are read at once
 
 
 def part_ir(key: Key, relation: str) -> str:
-    """Arrange a range: what is below the pivot (or equal to it), then the rest. How many are below.
+    """Partition a range: elements below the pivot (or equal to it) come first. Returns how many these are.
 
-    Blocks are read from the end that has less room, so that there is always as much at both ends as a block may need;
-    the first and the last block and what is no block are put into scratch before, and come last. What is short is
-    arranged by way of scratch."""
+    Each block is read from the end with less free room, so that both ends always have room for a whole block. The first
+    block, the last block and the incomplete block are saved in scratch at the beginning, and distributed at the end. A
+    short range is partitioned through scratch."""
     suffix, block = key.suffix, BLOCK * key.lanes
     low = f"{key.compare(relation)} VECTOR"
     lines = [
@@ -95,7 +95,7 @@ def part_ir(key: Key, relation: str) -> str:
 
 
 def _put_apart(key: Key, v: str, w: str, x: str, low: str, count: str) -> list[str]:
-    """Store what is not below the pivot to the right end; what is below is left to be stored."""
+    """Store the elements that are not below the pivot at the right end; the caller stores the others."""
     suffix = key.suffix
     there = "splat (i1 true)" if count == "LANES" else "%q.there"
     return [

@@ -1,11 +1,11 @@
-"""The function that sorts, as LLVM IR, but for what it calls. See ``sorts.py``.
+"""The main function of sorting, as LLVM IR, without its callees. See ``sorts.py``.
 
-Words in capitals stand for what differs between types, and between keys alone and keys with places.
+Words in capitals are replaced; they differ between types, and between keys alone and keys with places.
 """
 
 from __future__ import annotations
 
-# The middle of the range of values, as bits, of numbers not all of which are equal; else the one value.
+# The middle of the range of values, compared as bits; if all numbers are equal, their value.
 LIMITS = """
 define internal SCALAR @adc_middle_NAME(ptr noalias %k, i64 %n) nounwind noinline {
 entry:
@@ -70,7 +70,7 @@ first.next:
 """
 NONE_FIRST = "  br label %look\n"
 
-# Numbers first; then, as a network may give one zero twice, negative zeros among the others in order.
+# Numbers first. Then negative zeros are put in order among the zeros, because a network may return the same zero twice.
 NUMBERS = """  br label %odd
 odd:
   %o = phi i64 [ 0, %numbers.first ], [ %o1, %odd.next ]

@@ -9,12 +9,12 @@ COUNTED = 32  # elements that are sorted by counting
 
 
 def longest(key: Key, pairs: bool) -> int:
-    """How many elements are sorted at once."""
+    """The length of the longest range that is sorted directly."""
     return VECTORS * key.lanes if _has_network(key, pairs) else COUNTED
 
 
 def short_ir(key: Key, pairs: bool) -> str:
-    """A function that sorts at most that many."""
+    """The function that sorts ranges up to that length."""
     return _network(key) if _has_network(key, pairs) else _counted(key, pairs)
 
 
@@ -23,9 +23,9 @@ def _has_network(key: Key, pairs: bool) -> bool:
 
 
 def _counted(key: Key, pairs: bool) -> str:
-    """Sort at most ``COUNTED``. For each element, those it belongs in front of move up: those above it, and, as the
-    order is kept, those equal to it that come later. There is code for each number of vectors that the elements are;
-    what fills the last one up is the greatest value, and stays behind all others."""
+    """Sort at most ``COUNTED`` elements, stably. Each element increments the rank of all elements that belong after it:
+    the greater ones, and equal ones that come later. There is code for each number of vectors; the last vector is
+    padded with the greatest value, which stays behind all others."""
     most = COUNTED // key.wide
     lines = [
         f"define internal void @adc_short_NAME(ptr noalias %k, i64 %n{', ptr noalias %at' if pairs else ''})",
@@ -44,7 +44,7 @@ def _counted(key: Key, pairs: bool) -> str:
 
 
 def _moved(key: Key, kept: list[tuple[str, str, str]], name: str, count: int, *, back: bool) -> list[str]:
-    """Elements from memory to a place of our own, filled up, or back."""
+    """Copy elements from memory to a padded buffer in the frame, or back."""
     lines = []
     if not key.lanes:
         for k, own, t in kept:
@@ -88,7 +88,7 @@ def _moved(key: Key, kept: list[tuple[str, str, str]], name: str, count: int, *,
 
 
 def _counting(key: Key, pairs: bool, count: int) -> list[str]:
-    """Sort elements that are ``count`` vectors."""
+    """Sort elements that fill ``count`` vectors."""
     lanes = key.wide
     name, kind, word = f"c{count}", f"<{lanes} x SCALAR>", f"<{lanes} x WORD>"
     bools, chunks = f"<{lanes} x i1>", range(count)
@@ -182,7 +182,7 @@ def _counting(key: Key, pairs: bool, count: int) -> list[str]:
 
 
 def _network(key: Key) -> str:
-    """Sort at most SHORT by networks of one, two, four, ... vectors."""
+    """Sort at most SHORT elements by networks of one, two, four, ... vectors."""
     sizes = [1 << k for k in range(VECTORS.bit_length())]
     which = [(c, next(s for s in sizes if s >= c)) for c in range(1, VECTORS // 2 + 1)]
     cases = " ".join(f"i64 {c}, label %v{size}" for c, size in which)

@@ -1,4 +1,4 @@
-"""Partitions, as LLVM IR: what is below a pivot goes to the front of a range. See ``sorts.py``."""
+"""Stable partitions, as LLVM IR: elements below a pivot go to the front of a range. See ``sorts.py``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from adc.backend.support.sort_keys import Key, first_lanes, suffix_of
 
 
 def split_ir(key: Key, pairs: bool, relation: str) -> str:
-    """Arrange a range: what is below the pivot (or equal to it), then the rest, each in order. How many are below."""
+    """Partition a range stably: elements below the pivot (or equal to it) come first. Returns how many these are."""
     places = ", ptr noalias %at, ptr noalias %t" if pairs else ""
     lines = [
         f"define internal i64 @adc_split_{relation}_NAME(",
@@ -93,7 +93,7 @@ def split_ir(key: Key, pairs: bool, relation: str) -> str:
 
 
 def _last_vector(key: Key, relation: str, kept: list[tuple[str, str, str, str]]) -> list[str]:
-    """Elements that are not a whole vector, which may be none; then what is in scratch goes behind what is below."""
+    """Partition the last, incomplete vector; then copy the elements in scratch behind those below the pivot."""
     lines = [
         "rest:",
         "  %w2 = phi i64 [ 0, %entry ], [ %w1, %vector ]",

@@ -1,19 +1,19 @@
-"""Sorting, as LLVM IR: functions of the run-time support, for each type of number, which programs call.
+"""Sorting, as LLVM IR: functions of the run-time support for each type of number.
 
-``void adc_sort_f64(ptr keys, i64 n, ptr scratch, i64 m)`` sorts a vector in place. ``void adc_order_f64(ptr keys,
-i64 n, ptr places, i64 n, ptr scratch, i64 m, ptr scratch for places, i64 m)`` moves the subscripts 0, 1, ... along with
-it, and writes them to ``places``. Both are stable, and what is not a number is last. Scratch is longer than what is
-sorted by ``adc.ir.externals.SPARE`` elements, as vectors are stored whole.
+``void adc_sort_f64(ptr keys, i64 n, ptr scratch, i64 m)`` sorts a vector in place. ``void adc_order_f64(ptr keys, i64
+n, ptr places, i64 n, ptr scratch, i64 m, ptr scratch for places, i64 m)`` permutes the subscripts 0, 1, ... in the same
+way, and writes them to ``places``. Both are stable, and NaN comes last. Scratch must be ``adc.ir.externals.SPARE``
+elements longer than the vector, because whole vectors are stored.
 
-It is Quicksort, by partitions that keep the order and have no branches: each vector of elements is compressed into
-those below the pivot, which go to the front, and the others, which go to scratch and then behind them. Without
-instructions for that it is done one by one, writing each element to both places. Pivots are medians of samples, one
-from each of as many parts. If a partition leaves almost all on one side, that side is divided next in the middle of the
-range of its values as bits: so no element takes part in more than some 128 partitions. Short ranges are sorted by
-counting for each element how many belong before it.
+The algorithm is Quicksort with stable, branch-free partitions: each vector of elements is compressed into those below
+the pivot, which go to the front, and the others, which go to scratch and then behind them. Without instructions for
+this, elements are moved one by one, and each is written to both places. The pivot is the median of samples, one from
+each of several parts of the range. If a partition leaves almost all elements on one side, that side is divided next at
+the middle of its range of values, as bits: so no element takes part in more than some 128 partitions. Short ranges are
+sorted by counting, for each element, how many belong before it.
 
-Of keys alone those that are equal cannot be told apart, but for zeros and NaN. So they may be partitioned in place, and
-short ranges sorted by networks; NaN, and zeros where some are negative, are put into their places before that.
+Without places, equal keys are indistinguishable, except for zeros and NaN. So they may be partitioned in place, and
+short ranges sorted by networks; NaN, and zeros if some are negative, are treated separately before that.
 
 References: Hoare, "Quicksort" (1962); Bramas, "A novel hybrid quicksort algorithm vectorized using AVX-512 on Intel
 Skylake" (2017), for partitions by compression.
@@ -36,7 +36,7 @@ NAMES = (*(f"adc_sort_{kind}" for kind in KEYS), *(f"adc_order_{kind}" for kind 
 
 
 def sorts_ir(target: Target, names: Iterable[str]) -> str:
-    """A module with some of the functions, for one machine."""
+    """A module with the functions ``names``, for one machine."""
     vectors = target.is_x86 and target.has("avx512f")
     texts = [_DECLARED]
     if vectors:
@@ -83,7 +83,7 @@ def _one(key: Key, pairs: bool) -> str:
     return text
 
 
-# What differs where places go along: for keys alone, and with places.
+# The replacements that depend on places: for keys alone, and for keys with places.
 _PLACES = {
     "PASS_PLACES": ("", ", ptr %at.here"),
     "PASS_BOTH": ("", ", ptr %at.here, ptr %t"),

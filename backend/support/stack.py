@@ -1,8 +1,8 @@
-"""How far the stack of a thread reaches, as LLVM IR: ``ptr adc_stack_limit()``.
+"""The limit of a thread's stack, as LLVM IR: ``ptr adc_stack_limit()``.
 
-The stack of compiled code may grow down to the address that it returns; below lies what is left for the functions of
-the mathematics library, of the support and for signal handlers. The bounds of a thread's stack are asked for once and
-kept in a value of the thread.
+The stack of compiled code may grow down to the returned address; the rest is reserved for functions of the mathematics
+library and of the support, and for signal handlers. The bounds of the stack are queried once per thread and kept in a
+thread-local variable.
 """
 
 from __future__ import annotations
@@ -129,6 +129,6 @@ declare i64 @pthread_get_stacksize_np(ptr)"""
 
 
 def stack_ir(*, linux: bool) -> str:
-    """The functions; ``LINKAGE`` is left to be replaced. ``linux``: else for macOS."""
+    """The functions; the caller replaces ``LINKAGE``. ``linux``: for Linux, else for macOS."""
     text = _TEXT.replace("DECLARATIONS", _LINUX_DECLARATIONS if linux else _MACOS_DECLARATIONS)
     return text.replace("KEY", "i32" if linux else "i64") + (_LINUX if linux else _MACOS)

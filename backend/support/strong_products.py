@@ -1,5 +1,5 @@
-"""Products of matrices in which zeros of the left one are nothing at all: see ``products.py``, which replaces
-the names in capitals."""
+"""Matrix products in which zeros of the left matrix are strong: see ``products.py``, which replaces the names in
+capitals."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
-"""What all loops on threads have in common, as LLVM IR of the run-time support: whether to run on threads, and each
-thread's share. Filling and copying large arrays are such loops.
+"""The part that all loops on threads share, as LLVM IR of the run-time support: the decision to use threads, and the
+share of each thread. Filling and copying large arrays are such loops.
 
-- ``i32 adc_parallel(ptr ctx, ptr body, ptr data, i64 trips, i64 least, i64 most, double work)`` cuts a loop of
-  ``trips`` iterations into blocks: at most ``most``, of a multiple of ``least`` iterations. It runs them, on threads if
-  ``work`` (of an iteration, in the units of ``lower_work``) is worth waking them, if they have paid so far
-  (``threads.py``), and if this is not inside a parallel region yet. Thread k of n has the blocks from
-  k * blocks / n on. ``i32 body(ptr data, i64 first, i64 last, i64 size, i64 trips)`` runs some blocks, of ``size``
-  iterations, and returns 1 if one of them ended with an error; so does ``adc_parallel``.
-- ``adc_parallel_polling`` is the same for loops that poll: the thread that called, which may be the main thread, polls
-  while it waits for the others; these stop at their next poll after an error.
+- ``i32 adc_parallel(ptr ctx, ptr body, ptr data, i64 trips, i64 least, i64 most, double work)`` splits a loop of
+  ``trips`` iterations into at most ``most`` blocks, each of a multiple of ``least`` iterations, and runs them. It uses
+  threads if ``work`` (per iteration, in the units of ``lower_work``) is worth waking them, if they have paid so far
+  (``threads.py``), and if it is not already inside a parallel region. Thread k of n runs the blocks from k * blocks / n
+  on. ``i32 body(ptr data, i64 first, i64 last, i64 size, i64 trips)`` runs some blocks, of ``size`` iterations, and
+  returns 1 if one of them ended with an error; so does ``adc_parallel``.
+- ``adc_parallel_polling`` is the same for loops that poll: the calling thread, which may be the main thread, polls
+  while it waits for the others, which stop at their next poll after an error.
 - ``void adc_fill(ptr ctx, ptr to, i8 byte, i64 bytes, i64 least)`` and ``void adc_copy(ptr ctx, ptr to, ptr from, i64
-  bytes, i64 least)``, of memory that does not overlap: each thread has a part of the pages if there are ``least`` bytes
-  or more. Where memory has no page yet, as a new array of NumPy's, the thread that writes first gets it from what is
-  near to its core: the parts are those that a parallel loop over the array would give to the threads.
+  bytes, i64 least)``, for memory that does not overlap: each thread handles a part of the pages if there are ``least``
+  bytes or more. A page of a new array is placed in memory near the core of the thread that first writes to it; so the
+  parts are the same as in a parallel loop over the array.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from adc.backend.support.threads import MEASURE
 THRESHOLD = 200_000.0
 """Work of a loop below which, some 5 to 20 microseconds, threads may cost more than they save."""
 
-# Context, body, data, blocks, status, how many threads have finished, size of blocks, trips; how many nanoseconds the
-# thread that calls takes for its share, 0 if nobody asks.
+# Context, body, data, blocks, status, number of threads that have finished, block size, trip count; nanoseconds that
+# the calling thread takes for its share, 0 if not needed.
 _TEAM = "{ ptr, ptr, ptr, i64, i32, i64, i64, i64, i64 }"
 _TEXT = """\
 define internal void @adc_rt_team{kind}(ptr noalias %team) nounwind noinline {{
@@ -245,7 +245,7 @@ declare i32 @omp_get_thread_num() nounwind
 declare i32 @omp_get_num_threads() nounwind
 declare i64 @llvm.usub.sat.i64(i64, i64)
 """
-_PAGES = 1 << 40  # blocks at most: each page is one, so that threads come out even
+_PAGES = 1 << 40  # most blocks: one per page, so that shares are even
 _MEMSET = "call void @llvm.memset.p0.i64(ptr {to}, i8 %what, i64 {bytes}, i1 false)"
 _MEMCPY = "call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {what}, i64 {bytes}, i1 false)"
 
@@ -261,7 +261,7 @@ DECLARATIONS = {
 
 
 def team_ir(*, polls: bool) -> str:
-    """The functions; without ``polls``, which needs a handler of signals, there is no ``adc_parallel_polling``."""
+    """The functions; without ``polls``, which needs the support of signals, there is no ``adc_parallel_polling``."""
     return _EXTERNALS + _loops("", _AT_ONCE) + (_loops("_polling", _POLLING) if polls else "") + _whole_arrays()
 
 

@@ -1,29 +1,28 @@
-"""Whether threads pay for a parallel loop, found out by the clock, as LLVM IR of the run-time support.
+"""Measures whether threads pay for a parallel loop, as LLVM IR of the run-time support.
 
-Where every core is busy, a thread that a loop waits for may be asleep for milliseconds; where a loop is short, waking
-threads costs more than they save. Both show in the same way: the loop takes longer than one thread takes. So for each
-loop, by powers of four of the work that a run has, the time that one thread takes for a unit of work is kept. A run on
-threads that takes longer is a loss. After it the loop runs on one thread for ``REST`` times what was lost: so losses
-are a fixed share of the time at most, however busy the machine is, and threads come back when it is quiet. After
-a loss of ``LONG`` nanoseconds, which says that a thread was asleep, all loops rest, and twice as long if the last run
-on threads was such a loss, too. Results do not depend on any of this: blocks of iterations are the same on any number
-of threads.
+If all cores are busy, a thread that a loop waits for may sleep for milliseconds; if a loop is short, waking threads
+costs more than they save. Both have the same symptom: the loop takes longer than on one thread. So for each loop, and
+for each power of four of the work of a run, the time per unit of work on one thread is recorded. A run on threads that
+takes longer is a loss. After a loss the loop runs on one thread for ``REST`` times the lost time: so losses are at most
+a fixed share of the time, however busy the machine is, and threads are used again when it is idle. A loss of ``LONG``
+nanoseconds means that a thread was asleep; after it all loops rest, and twice as long if the last run on threads was
+such a loss, too. Results do not depend on any of this: blocks of iterations are the same on any number of threads.
 
-- ``i32 adc_threads_pay(ptr ctx, ptr body, double work, ptr measure)``: 0 if a loop of so much work is to run on one
-  thread now, 1 if on several, 2 if on several and the thread that calls is to say how long its own share takes.
-  ``measure`` has ``MEASURE`` bytes. Threads that the user asked for by number (in the context) always pay.
-- ``void adc_threads_paid(ptr measure, double work, i32 threads, i64 own)``: the loop has run, on so many threads (0: on
-  one); ``own`` are nanoseconds, or 0
+- ``i32 adc_threads_pay(ptr ctx, ptr body, double work, ptr measure)``: 0 if a loop with this work should run on one
+  thread now, 1 if on several, 2 if on several and the calling thread should measure its own share. ``measure`` has
+  ``MEASURE`` bytes. If the user has set the number of threads (in the context), they always pay.
+- ``void adc_threads_paid(ptr measure, double work, i32 threads, i64 own)``: called after the loop has run, on so many
+  threads (0: on one); ``own`` is the calling thread's share in nanoseconds, or 0
 - ``i64 adc_now()``: nanoseconds
 """
 
 from __future__ import annotations
 
-MEASURE = 16  # bytes: when the run began, and what is known of the loop
+MEASURE = 16  # bytes: start of the run, and address of the loop's entry
 REST = 16
 LONG = 300_000
 MOST_REST = 1_000_000_000
-MOST_TIMES = 6  # that the rest is doubled
+MOST_TIMES = 6  # times that the rest may be doubled
 
 FUNCTIONS = ("adc_now", "adc_threads_pay", "adc_threads_paid")
 DECLARATIONS = {
@@ -32,7 +31,7 @@ DECLARATIONS = {
     "adc_threads_paid": "declare void @adc_threads_paid(ptr, double, i32, i64) nounwind",
 }
 
-# Of a loop: its key, until when it rests, nanoseconds for a unit of work on one thread (0: not known).
+# An entry for a loop: its key, the end of its rest, nanoseconds per unit of work on one thread (0: not known).
 _LOOP = "{ i64, i64, double }"
 _TEXT = f"""
 @adc_rt_loops = internal global [256 x {_LOOP}] zeroinitializer, align 64
@@ -182,5 +181,5 @@ done:
 
 
 def threads_ir(*, linux: bool) -> str:
-    """The functions; ``linux``: the number of the clock (macOS otherwise)."""
+    """The functions; ``linux``: use Linux's number of the clock (else that of macOS)."""
     return _TEXT.replace("MONOTONIC", "1" if linux else "6")

@@ -1,4 +1,4 @@
-"""Tiles of products of matrices: the part of C that registers hold, summed over the depth of a block.
+"""Tiles of matrix products: the part of C that is held in registers and summed over the depth of a block.
 
 See ``products.py``.
 """
@@ -13,7 +13,7 @@ LOW = 4
 
 @dataclass(frozen=True)
 class Tile:
-    """The part of C that registers hold: ``rows`` times ``vectors`` of ``lanes`` floats."""
+    """The part of C held in registers: ``rows`` times ``vectors`` of ``lanes`` floats."""
 
     kind: str  # f32 or f64
     rows: int
@@ -38,8 +38,8 @@ class Tile:
 
 
 def tiles_ir(t: Tile, fused: bool) -> str:
-    """The whole tile and its parts, which sum in the same order: a product with few rows or columns takes no longer
-    than what it has of them."""
+    """The whole tile and smaller ones, which sum in the same order, so that a product with few rows or columns takes
+    correspondingly less time."""
     heads = [
         f"declare {t.vector} @llvm.fma.v{t.lanes}{t.kind}({', '.join([t.vector] * 3)})",
         f"declare {t.scalar} @llvm.fma.{t.kind}({', '.join([t.scalar] * 3)})",
@@ -49,8 +49,8 @@ def tiles_ir(t: Tile, fused: bool) -> str:
 
 
 def _part(t: Tile, height: int, width: int, fused: bool) -> str:
-    """``height`` rows and ``width`` vectors of a tile of A B, to memory: rows of COLUMNS, contiguous. Of fewer rows,
-    ``last`` is the number of the last one; what comes after it repeats it."""
+    """Compute ``height`` rows and ``width`` vectors of a tile of A B, and store them as contiguous rows of COLUMNS. If
+    there are fewer rows, ``last`` is the number of the last one, which is repeated for the missing rows."""
     rows, vectors = range(height), range(width)
     places = [(r, v) for r in rows for v in vectors]
     lines = [

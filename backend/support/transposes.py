@@ -1,18 +1,19 @@
-"""Transposes of matrices, as LLVM IR: one function of the run-time support for each size of element.
+"""Transposes of matrices, as LLVM IR: one function of the run-time support for each element size.
 
-``void adc_transpose_8(i64 m, i64 n, ptr A, i64 rows, ptr B, i64 rows)`` writes the transpose of A, of m rows and n
-columns, to B, which is apart from it. Rows of both are contiguous, and begin as many elements apart as is said.
+``void adc_transpose_8(i64 m, i64 n, ptr A, i64 rows, ptr B, i64 rows)`` writes the transpose of A, with m rows and n
+columns, to B, which must not overlap A. Rows of both are contiguous; ``rows`` is the distance in elements between the
+beginnings of successive rows.
 
-Tiles are transposed in registers: as many vectors as they have lanes, in a step for each bit of the number of a lane.
+Tiles are transposed in registers: as many vectors as a vector has lanes, with one step for each bit of a lane number.
 Step ``b`` exchanges, between vectors whose numbers differ in bit ``b``, the lanes in which that bit differs (Eklundh,
-"A fast computer method for matrix transposing", 1972). Lines of B are written as a whole, and those of a block of
+"A fast computer method for matrix transposing", 1972). Whole cache lines of B are written, and those of a block of
 columns stay in cache until the next tile.
 """
 
 from __future__ import annotations
 
 TILE = 8  # rows and columns
-BLOCK = 128  # columns that are gone through before the next rows
+BLOCK = 128  # columns that are processed before the next rows
 
 _TYPES = "(i64, i64, ptr, i64, ptr, i64)"
 SIZES = {8: "i64", 4: "i32"}
@@ -33,7 +34,7 @@ def _one(size: int, kind: str) -> str:
 
 
 def _tile(size: int, kind: str) -> list[str]:
-    """Load the rows of a tile, exchange lanes, store what are its columns by then."""
+    """Load the rows of a tile, exchange lanes, and store what are now its columns."""
     vector, lines = f"<{TILE} x {kind}>", []
     for k in range(TILE):
         lines += [
@@ -62,7 +63,7 @@ def _tile(size: int, kind: str) -> list[str]:
     return lines
 
 
-# Blocks of columns, in these tiles one below the other; what a block has no whole tiles of goes one by one.
+# Blocks of columns; in a block, tiles from top to bottom; the rest of a block element by element.
 _TRANSPOSE = """
 define void @adc_transpose_BYTES(i64 %m, i64 %n, ptr noalias %from, i64 %from.row, ptr noalias %to, i64 %to.row)
     nounwind {

@@ -1,18 +1,16 @@
-"""Contexts in memory that the caller gives, as LLVM IR: what a call allocates comes from there. See
-``contexts.py``.
+"""Contexts in memory of the caller (a workspace), as LLVM IR: a call allocates from there. See ``contexts.py``.
 
-The context is at the start, and a table; the rest is chunks, each with the header of a block, one after another, live
-or free, no two free ones side by side. A request takes the first free chunk that is large enough, and leaves what is
-too much. The table says for each power of two below which address no free chunk has so many lines, so that neither
-many live chunks nor small holes between them are looked at again and again. What finds no room is taken from the
-system.
+The workspace begins with the context and a table; the rest is a sequence of chunks, live or free, each with the header
+of a block. Two free chunks are never adjacent. A request takes the first free chunk that is large enough, and splits
+off the rest. For each power of two the table has an address below which no free chunk has so many lines, so that many
+live chunks or small holes are not searched again and again. Requests that do not fit are taken from the system.
 """
 
 from __future__ import annotations
 
 CONTEXT_BYTES = 1768
 CHUNK = -2  # the class of blocks in a workspace
-_ROVERS, _COUNT = 1792, 48  # where the table is in a context, and how many entries it has
+_ROVERS, _COUNT = 1792, 48  # offset of the table in a context, and its number of entries
 
 _TEXT = r"""
 ; A context in %bytes from %memory, or one of the pool where that is too little.
@@ -245,7 +243,7 @@ define internal void @adc_rt_join(ptr %chunk, ptr %other) {
 
 
 def workspace_ir() -> str:
-    """The text; ``LINKAGE`` stands for the linkage of what is called from outside."""
+    """The text; ``LINKAGE`` stands for the linkage of functions that are called from outside."""
     room = _ROVERS + 8 * _COUNT
     values = {"TABLE": _ROVERS, "ROVERS": _COUNT}
     values |= {"CONTEXT_ROOM": room, "CHUNK_CLASS": CHUNK, "LEAST_BYTES": room + 64 + 128 + 63}
