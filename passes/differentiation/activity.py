@@ -46,7 +46,7 @@ class ArgumentState:
 
 @dataclass(frozen=True)
 class Interface:
-    """What of a function is to be differentiated, by position.
+    """What is to be differentiated in a function, by position.
 
     ``varied``: arguments (floats, memrefs) that vary on entry. ``useful_results``: float results that have a cotangent.
     ``useful_args``: memref arguments whose final contents have one. Memref results named in ``useful_results`` matter
@@ -73,17 +73,17 @@ class Activity:
         return value.type.is_float and value in self.varied and value in self.useful
 
     def has_shadow(self, memref: Value) -> bool:
-        """Whether floats in memory have cotangents. Tapes and the like, which were not there when the function was
-        looked at, have none."""
+        """Whether floats in memory have cotangents. Memory that was added after the analysis, such as tapes, has
+        none."""
         t = memref.type
         assert isinstance(t, MemRefType)
         known = t.element.is_float and self.aliasing.knows(memref)
         return known and not self.shadowed.isdisjoint(self.aliasing.roots(memref))
 
     def has_companion(self, value: Value) -> bool:
-        """Whether it is memory with a shadow, or holds such memory: the companion of an array of arrays holds the
-        shadows of these, that of a record the shadows of all that is in it. Records always have one, so that it need
-        not be known who reads what was put into them."""
+        """Whether a value is memory with a shadow, or holds such memory. The companion of an array of arrays holds the
+        shadows of its elements; that of a record holds the shadows of everything in the record. Records always have a
+        companion, so that it need not be known who reads what was packed into them."""
         if holds_records(value.type):
             return True
         if not is_container(value.type):
@@ -91,11 +91,11 @@ class Activity:
         return self.aliasing.knows(value) and not self.shadowed.isdisjoint(self.aliasing.reach(value))
 
     def reach(self, value: Value) -> AbstractSet[Value]:
-        """The roots of memory and of what it holds. A record stands for all that is in it."""
+        """The roots of a value's memory and of what that memory holds. A record stands for everything in it."""
         return {value} if isinstance(value.type, RecordType) else self.aliasing.reach(value)
 
     def close_shadows(self) -> None:
-        """A root has a shadow if it is active, or if some memref may be of it and of an active root."""
+        """Give shadows to active roots, and to every root that shares a memref with a root that has one."""
         shadowed = self.shadowed
         shadowed |= {v for v in self.varied & self.useful if isinstance(v.type, MemRefType)}
         groups = {self.aliasing.roots(v) for v in _memrefs(self.func) if holds_floats(v)}
@@ -108,20 +108,20 @@ class Activity:
                     changed = True
 
     def give_shadows(self, memrefs: Iterable[Value]) -> None:
-        """Let memrefs have shadows, and what they hold, active or not."""
+        """Give shadows to memrefs and to what they hold, active or not."""
         found = set[Value]().union(*map(self.aliasing.reach, memrefs))
         if not found <= self.shadowed:
             self.shadowed |= found
             self.close_shadows()
 
     def include_held(self) -> None:
-        """Let everything have a shadow that a record holds."""
+        """Give shadows to everything that a record holds."""
         holding = [op for op in self.func.walk() if op.opdef in (ops.pack, ops.unpack)]
         values = [v for op in holding for v in (*op.operands, *op.results)]
         self.give_shadows(v for v in values if isinstance(v.type, MemRefType) and may_have_tangent(v.type))
 
     def include_containers(self) -> None:
-        """Let everything have a shadow that any array of arrays holds."""
+        """Give shadows to everything that an array of arrays holds."""
         self.give_shadows(v for v in _memrefs(self.func) if is_container(v.type))
 
     def interface_of(self, op: Op) -> Interface:
@@ -144,7 +144,7 @@ class Activity:
         return Interface(varied, results, args)
 
     def arguments(self) -> tuple[ArgumentState, ...]:
-        """What became of each argument of the function, and of those that were added to it."""
+        """The state of each argument of the function, including those that were added to it."""
         return tuple(
             ArgumentState(v.hint, v.type, self.has_shadow(v) if isinstance(v.type, MemRefType) else self.active(v))
             for v in self.func.args
@@ -168,7 +168,7 @@ def analyse(module: Module, func: Func, interface: Interface) -> Activity:
 
 
 class _Callees:
-    """What calls do, for all functions of a module: least fixed points where functions call each other in circles."""
+    """What calls do, for all functions of a module: least fixed points where functions are recursive."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -248,9 +248,9 @@ class _Analysis:
                 visit(op)
 
     def _share_with_records(self, op: Op) -> None:
-        """A record may hold the memory that the operation returns beside it, as that of an array which a call makes
-        and its reverse sweep is to find again: what is stored there later is in the record, too. A record that a call
-        makes may hold what is in one that it is given."""
+        """A record may hold memory that the operation returns beside it, such as an array that a call makes and that
+        its reverse sweep has to find again. So what is stored there later is in the record, too. A record that a call
+        makes may also hold the contents of a record that the call is given."""
         if not any(holds_records(r.type) for r in op.results):
             return
         together = [r for r in op.results if isinstance(r.type, RecordType) or holds(r)]
@@ -260,7 +260,8 @@ class _Analysis:
                 self._mark(r)
 
     def _unpack(self, op: Op) -> None:
-        """What is stored in the memory that a record holds is in the record, and found again by who unpacks it next."""
+        """What is stored in memory that a record holds is in the record too, and is found by whoever unpacks it
+        next."""
         if any(self._marked(v) for v in (*op.operands, *op.results)):
             for v in (*op.operands, *op.results):
                 self._mark(v)
@@ -289,7 +290,7 @@ class _Analysis:
             self.changed = True
 
     def _flow(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
-        """Values passed on between regions; memrefs flow through their roots."""
+        """Pass marks along with values between regions; memrefs flow through their roots."""
         for source, target in zip(sources, targets, strict=True):
             if is_active_type(source.type) and source in self.marks:
                 self._mark(target)

@@ -1,4 +1,4 @@
-"""What is known of a function that was differentiated, for those who use it and for the report."""
+"""What is known about a differentiated function, for its users and for the report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adc.passes.differentiation.storage_plan import StoragePlan
 
 @dataclass
 class Findings:
-    """What was found out about a function, while its plans still point at its code, which later passes change.
+    """What was found out about a function, recorded while its plans still match its code, which later passes change.
 
     ``text``: activity and storage plan as they print. ``arguments`` and ``kept``: the same as data. ``forward``:
     positions of arguments whose derivatives are computed in forward mode. ``notes``: the rest, line by line.
@@ -30,7 +30,7 @@ class Findings:
 
 
 def findings_of(activity: Activity, plan: StoragePlan) -> Findings:
-    """What an activity and a storage plan say now."""
+    """Record what an activity and a storage plan say at this point."""
     refused = sorted({(op.loc.line, why) for op, why in plan.refused.items()})
     why = [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
     text = f"{activity}\n{plan}"
@@ -39,7 +39,7 @@ def findings_of(activity: Activity, plan: StoragePlan) -> Findings:
 
 @dataclass
 class Adjoint:
-    """What differentiating one function gave: names of functions in the module, and the plans, which print."""
+    """The result of differentiating one function: names of functions in the module, and the plans, which print."""
 
     name: str  # of the gradient, or of the augmented function
     reverse: str | None
@@ -47,7 +47,7 @@ class Adjoint:
     plan: StoragePlan
     findings: Findings
     callees: list[Adjoint] = field(default_factory=list)
-    computes: bool = True  # floats
+    computes: bool = True  # whether it computes floats
 
     def __str__(self) -> str:
         told = (adjoint for adjoint in self.all() if adjoint is self or not adjoint.trivial)
@@ -55,7 +55,8 @@ class Adjoint:
 
     @property
     def trivial(self) -> bool:
-        """Whether there is nothing to say: the function computes and keeps nothing, as one that makes views."""
+        """Whether there is nothing to report: the function computes and keeps nothing, like one that only makes
+        views."""
         return not (self.computes or self.plan.stored or self.plan.snapshots)
 
     def all(self) -> list[Adjoint]:
@@ -63,7 +64,7 @@ class Adjoint:
         return list(self._all({}).values())
 
     def _all(self, found: dict[str, Adjoint]) -> dict[str, Adjoint]:
-        """The same by name."""
+        """Collect this one and those of its callees in ``found``, by name."""
         if self.name not in found:
             found[self.name] = self
             for callee in self.callees:

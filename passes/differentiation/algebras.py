@@ -1,8 +1,8 @@
-"""What forward mode carries beside values: derivatives along a direction, or sets of what a value depends on.
+"""What forward mode carries beside values: derivatives along a direction, or the set of inputs that a value depends on.
 
-A set is a word of 64 bits: bit k of a float is set if the float may vary with what bit k was given to. The word of a
-result is the union of those of its operands, so no value decides it but where control flow or a subscript does. The
-words of an array are an array of its shape.
+A set is a word of 64 bits: bit k of a float's word is set if the float may vary with the inputs that have bit k. The
+word of a result is the union of those of its operands, so values matter only through control flow and subscripts. The
+words of an array form an array of the same shape.
 
 Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 7.1 (index domains, bit patterns).
 """
@@ -30,22 +30,22 @@ from adc.passes.differentiation.user_rules import expand, rules_of
 
 
 class Derivatives:
-    """Derivatives along a direction: floats of the type of what they belong to."""
+    """Derivatives along a direction: floats of the same type as the values that they belong to."""
 
     suffix, hint = "jvp", "dot"
 
     def of(self, t: Type) -> Type:
-        """The type of what is carried beside a value of a type."""
+        """The type of what is carried beside a value of type ``t``."""
         return t
 
     def serialise(self, module: Module, func: Func, interface: Interface) -> None:
-        """Make sequential the parallel loops that cannot carry this."""
+        """Turn the parallel loops that cannot carry this into sequential ones."""
         serialise_reductions(module, func, interface)
 
     def combined(
         self, op: Op, active: Callable[[Value], bool], carried: Callable[[Value], Value], strong: StrongTangents
     ) -> Value | None:
-        """What belongs to the result of an operation with a rule, by what its operands carry."""
+        """What belongs to the result of an operation with a rule, computed from what its operands carry."""
         terms: list[Value] = []
         for k, v in enumerate(op.operands):
             if active(v):
@@ -61,40 +61,41 @@ class Derivatives:
         return whole
 
     def chosen(self, condition: Value, a: Value, b: Value) -> Value:
-        """What belongs to the number that ``arith.select`` chooses."""
+        """What belongs to the value that ``arith.select`` chooses."""
         return ops.select(condition, a, b)
 
     def accumulate(self, op: Op, carried: Value, memref: Value, subscripts: Sequence[Value]) -> None:
         build(op.opdef, [carried, memref, *subscripts], dict(op.attrs))
 
     def expand(self, module: Module, func: Func) -> None:
-        """Put what rules compute in the place of the calls whose results carry something by that."""
+        """Expand the calls whose tangents only a pullback gives: put what their rules compute in their place."""
         expand(module, func, forward=True)
 
     def is_pulled(self, module: Module, op: Op) -> bool:
-        """Whether the pullback says what belongs to the results of ``adc.ruled``."""
+        """Whether the pullback gives what belongs to the results of ``adc.ruled``."""
         rules = rules_of(module, op)
         assert rules is not None
         return rules.frule is None
 
     def pulled(self, module: Module, op: Op, given: Mapping[int, Value], strong: StrongTangents) -> list[Value]:
-        """What belongs to the results of ``adc.ruled``, by what belongs to some of the arguments of the call."""
+        """What belongs to the results of ``adc.ruled``, from what belongs to some of the arguments of the call."""
         rules = rules_of(module, op)
         assert rules is not None
         types = [r.type for r in op.results if r.type.is_float]
         return tangents_by_pullback(module, rules, parts(op, module).residuals, types, given, strong.sources)
 
     def rule_places(self, module: Module, name: str, interface: Interface) -> Places | None:
-        """Which arguments and results of a function carry something by its derivative rules; None if it has none."""
+        """Which arguments and results of a function carry something by its derivative rules; None if it has no
+        rules."""
         return rule_places(module, name, interface)
 
     def by_rule(self, module: Module, name: str, places: Places) -> Func:
-        """The function that carries it through one with derivative rules."""
+        """The function that carries this through a function with derivative rules."""
         return rule_tangent(module, name, places)
 
 
 class Dependences(Derivatives):
-    """Sets of at most 64 members: words in which each float finds what it may vary with."""
+    """Sets of at most 64 members, as words: what each float may vary with."""
 
     suffix, hint = "dependences", "of"
 
@@ -104,7 +105,7 @@ class Dependences(Derivatives):
         return i64 if t.is_float else t
 
     def serialise(self, module: Module, func: Func, interface: Interface) -> None:
-        """All of them: unions are made by loading and storing."""
+        """Make all parallel loops sequential: unions are made by loading and storing."""
         serialise(func, lambda loop: True)
 
     def combined(
@@ -113,14 +114,14 @@ class Dependences(Derivatives):
         return _union([carried(v) for v in differentiable(op) if active(v)])
 
     def chosen(self, condition: Value, a: Value, b: Value) -> Value:
-        """Of memory, that which is chosen; of numbers both, whatever the condition is at these values."""
+        """For memory, the chosen one; for numbers the union of both, whatever the condition is at these values."""
         return ops.select(condition, a, b) if isinstance(a.type, MemRefType) else ops.ori(a, b)
 
     def accumulate(self, op: Op, carried: Value, memref: Value, subscripts: Sequence[Value]) -> None:
         build(ops.store, [ops.ori(ops.load(memref, *subscripts), carried), memref, *subscripts])
 
     def expand(self, module: Module, func: Func) -> None:
-        """Calls stay calls."""
+        """Leave calls as they are."""
 
     def is_pulled(self, module: Module, op: Op) -> bool:
         return False

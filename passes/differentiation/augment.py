@@ -28,10 +28,10 @@ Split = Callable[[str, Interface, frozenset[int]], CallPlan]
 
 
 def serialise_reductions(module: Module, func: Func, interface: Interface) -> None:
-    """Turn parallel loops that reduce floats by product, minimum or maximum into sequential ones, where that has a
-    derivative that matters and extremes are not had otherwise.
+    """Turn parallel loops that reduce floats by product, minimum or maximum into sequential ones, if the result is
+    active and ``locate_extremes`` has not replaced it.
 
-    The reversal of a sum needs nothing of the order in which it was made; that of the others does.
+    The reversal of a sum does not depend on the order of its terms; that of the other reductions does.
     """
     found = [r for op in func.walk() if op.opdef is ops.parallel for r in _in_order(op)]
     if found:
@@ -41,9 +41,10 @@ def serialise_reductions(module: Module, func: Func, interface: Interface) -> No
 
 
 def keep_memory(func: Func) -> None:
-    """Drop what frees memory: a gradient frees what it has reversed, and its own reversal starts with just that.
+    """Drop the operations that free memory. A gradient frees what it has reversed, and that is just what the reversal
+    of the gradient begins with.
 
-    The reverse sweep frees it in the end, and what it has no use for is freed after its last use again.
+    The reverse sweep frees that memory in the end; memory that it does not use is freed after its last use again.
     """
 
     def visit(block: Block) -> None:
@@ -75,7 +76,7 @@ def serialise(func: Func, chosen: Callable[[Op], bool]) -> None:
 
 
 def _in_order(loop: Op) -> list[Value]:
-    """The results that are other reductions of floats than sums."""
+    """The results that are reductions of floats other than sums."""
     kinds = loop.regions[0].terminator.attrs["kinds"]
     return [r for kind, r in zip(kinds, loop.results, strict=True) if r.type.is_float and kind != "add"]
 
@@ -114,10 +115,10 @@ def augment(
     shadow_args: Callable[[Func, Activity], dict[Value, Value]],
     assumed: CallPlan | None = None,
 ) -> tuple[Augmented, Recipes]:
-    """Make ``func`` (a private copy) ready: companions, counters, calls of augmented functions.
+    """Prepare ``func`` (a private copy): companions, counters, calls of augmented functions.
 
     ``split`` differentiates a callee. ``shadow_args`` gives the companions of the function's arguments. The arguments
-    and results of which ``assumed`` says that they have a shadow get one.
+    and results that have a shadow according to ``assumed`` get one.
     """
     user_rules.expand(module, func)
     keep_memory(func)
@@ -146,7 +147,7 @@ def augment(
 
 
 def check_rules(module: Module, func: Func, activity: Activity) -> None:
-    """Refuse derivatives by what rules give none by."""
+    """Refuse the derivatives that rules do not give."""
     for op in func.walk():
         if op.opdef is ops.external and activity.active(op.result):
             _check_partials(op, activity)
@@ -192,7 +193,7 @@ def _is_memory(value: Value) -> bool:
 
 
 def _concerns(interface: Interface, call: Op) -> bool:
-    """Whether a call has derivatives, or makes a record, which holds shadows if it holds what could have some."""
+    """Whether a call has derivatives, or makes a record: that holds shadows if it holds anything that may have one."""
     active = interface.varied and (interface.useful_results or interface.useful_args)
     return bool(active) or _makes_record(call)
 
@@ -202,7 +203,7 @@ def _makes_record(call: Op) -> bool:
 
 
 def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
-    """Differentiate the callees; what one of them needs a shadow of must have one here."""
+    """Differentiate the callees. What one of them needs a shadow of must have a shadow here."""
     activity = augmented.activity
     calls = [op for op in augmented.func.walk() if op.opdef is ops.call]
     crossing = Messages.asked(augmented.module).crossing

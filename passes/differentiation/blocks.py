@@ -1,7 +1,7 @@
-"""Room for snapshots in memory, in blocks: while a tape needs the room of some, these are freed.
+"""Memory for snapshots, in blocks that are freed while a tape needs their room.
 
-Large snapshots have a block each. Small ones are rows of one block, as a header of its own for each would be more than
-it is worth.
+Large snapshots have a block each. Small ones are rows of one block, since a header for each would cost more than it is
+worth.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ LARGE = 1024
 
 @dataclass(frozen=True)
 class Blocks:
-    """Snapshots of what a loop writes to: for each array one that holds the blocks, which have so many ``rows``; and
-    of the numbers that it carries, of which there is one more."""
+    """Snapshots of the arrays that a loop writes to and of the numbers that it carries. Each array has a holder of its
+    blocks, which have room for ``rows`` snapshots each. There is one snapshot of the numbers more than of the
+    arrays."""
 
     holders: Sequence[Value]
     numbers: Sequence[Value]
@@ -49,12 +50,12 @@ class Blocks:
         return found
 
     def values(self) -> list[Value]:
-        """What goes into a record."""
+        """The values that go into a record."""
         return [self.rows, *self.holders, *self.numbers]
 
     @staticmethod
     def of(values: Iterator[Value], arrays: int, numbers: int) -> Blocks:
-        """From what ``values()`` was, for so many arrays and numbers."""
+        """The blocks whose ``values()`` were these, for so many arrays and numbers."""
         rows = next(values)
         return Blocks([next(values) for _ in range(arrays)], [next(values) for _ in range(numbers)], rows)
 
@@ -63,7 +64,7 @@ class Blocks:
         return ops.dim(self.holders[0], dim=0) if self.holders else const_index(0)
 
     def save(self, number: Value, arrays: Sequence[Value], carried: Sequence[Value]) -> None:
-        """Append the making of snapshot ``number``."""
+        """Append the code that makes snapshot ``number``."""
         block, row = self._place(number)
         for array, holder in zip(arrays, self.holders, strict=True):
             copy(array, ops.load(holder, block), (), (row,))
@@ -74,7 +75,7 @@ class Blocks:
             build(ops.store, [value, row, number])
 
     def restore(self, number: Value, arrays: Sequence[Value]) -> Sequence[Value]:
-        """Append copies of snapshot ``number`` to arrays; the numbers in it."""
+        """Append copies of snapshot ``number`` to the arrays, and return its numbers."""
         block, row = self._place(number)
         for array, holder in zip(arrays, self.holders, strict=True):
             copy(ops.load(holder, block), array, (row,), ())
@@ -89,7 +90,7 @@ class Blocks:
         self._allocate(block, arrays, lent=True)
 
     def lend(self, first: Value, end: Value) -> None:
-        """Append the deallocation of some blocks."""
+        """Append the deallocation of the blocks from ``first`` to before ``end``, to lend their room."""
         body = Block([first.type])
         with insert_at(body):
             for holder in self.holders:
@@ -98,7 +99,7 @@ class Blocks:
         build(ops.for_, [first, end, const_index(1)], {BLOCKS: ""}, [], [body])
 
     def free(self, left: Value) -> None:
-        """Append the deallocation of all, of which so many blocks are left."""
+        """Append the deallocation of everything; ``left`` is the number of blocks that remain."""
         self.lend(const_index(0), left)
         for holder in self.holders:
             build(ops.dealloc, [holder], {BLOCKS: ""})

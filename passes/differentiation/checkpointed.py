@@ -1,13 +1,13 @@
 """The two halves of a function of steps (``adc.checkpoint``) that is differentiated by a schedule.
 
-Forward, the steps run as they are, and their state is copied at some of them: what they write to, and what they
-carry. In the reverse sweep the last piece that is not reversed yet is run again from the last snapshot before it, on
-buffers of its own, with a tape; on the way there further snapshots are made where those that are done with have left
-room. Where they are best made says ``schedule.split_function``. What only is read is not copied, unless it changes
-later.
+In the forward sweep the steps run as they are, and snapshots are made at some of them: copies of what they write to and
+what they carry. The reverse sweep takes the last piece that is not reversed yet and runs it again from the last
+snapshot before it, with a tape, on buffers of its own. On the way there it makes further snapshots, in the room of
+those that are no longer needed. ``schedule.split_function`` says where to make them. What is only read is not copied,
+unless it changes later.
 
-Snapshots belong to the record, whose last one of all is the first. So ``back`` can be called again: after the first
-time it begins with that alone. Where the reverse sweep runs but once they are freed by it.
+Snapshots belong to the record. The first one remains to the end, so that ``back`` can be called again: it then begins
+with that one alone. If the reverse sweep runs only once, it frees the snapshots.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adc.passes.differentiation.slots import Slots
 @dataclass(frozen=True)
 class Left:
     """What the reverse sweep works with: snapshots and their places, from the record; arguments and shadows by
-    position, with buffers for the state."""
+    position, with buffers in place of the state."""
 
     slots: Slots
     places: Value
@@ -45,7 +45,7 @@ def is_checkpointed(func: Func) -> bool:
 class Steps(ForwardSteps):
     """Makes the plan, the augmented and the reverse function of ``primal`` (in this order), by its schedule.
 
-    Positions are those of the arguments: the range of steps (``BOUNDS``), what is used, what is carried.
+    Positions are those of the arguments, which are the range of steps (``BOUNDS``), what is used, and what is carried.
     """
 
     def reverse(self) -> Func:
@@ -75,7 +75,7 @@ class Steps(ForwardSteps):
     def _backward(
         self, taken: Sequence[Value], given: dict[int, Value], shadows: dict[int, Value], totals: dict[int, Value]
     ) -> dict[int, Value]:
-        """Append the reverse sweep; the cotangents in the end. ``taken``: from the record."""
+        """Append the reverse sweep and return the final cotangents. ``taken``: the contents of the record."""
         steps, count, slot_count, places, *others = taken
         rest = iter(others)
         slots = Slots.of(rest, len(self.state), len(self.carried), disk=bool(self.disk))
@@ -84,7 +84,7 @@ class Steps(ForwardSteps):
         left = Left(slots, places, given, shadows)
         end, totals = self._reverse_last(pieces, left, totals)
         ends = self._reverse_pieces(pieces, left, totals, end)
-        # What is left for another time is the first snapshot alone.
+        # Only the first snapshot is left for another run.
         build(ops.store, [const_index(0), places, pieces.slots])
         build(ops.store, [const_index(0), places, ops.addi(pieces.slots, const_index(1))])
         if self.once:
@@ -94,7 +94,7 @@ class Steps(ForwardSteps):
         return ends
 
     def _give_copies(self, given: dict[int, Value], memory: Iterator[Value]) -> None:
-        """Let the working buffers and the copies that were made stand for arguments."""
+        """Let the working buffers and the copies that were made take the place of arguments."""
         given.update(zip((*self.state, *self.copied), memory, strict=True))
         given.update((k, as_type(given[k], self.types[k])) for k in (*self.state, *self.copied))
 
@@ -116,19 +116,20 @@ class Steps(ForwardSteps):
         return found
 
     def _restore(self, left: Left, number: Value) -> tuple[Sequence[Value], Sequence[Value]]:
-        """Append copies of a snapshot to the working buffers; the arguments, what is carried excepted, and that."""
+        """Append copies of a snapshot to the working buffers. Returns the arguments that are not carried, and what is
+        carried."""
         carried = left.slots.restore(number, [left.given[k] for k in self.state])
         return self._args(left.given), carried
 
     def _args(self, given: dict[int, Value]) -> Sequence[Value]:
-        """The arguments, what is carried excepted."""
+        """The arguments that are not carried."""
         return [given.get(k, const_index(0)) for k in range(self.first_carried)]
 
     def _reverse_last(
         self, pieces: Pieces, left: Left, totals: dict[int, Value]
     ) -> tuple[Value, dict[int, Value]]:
-        """Append the reversal of the last piece, if the state before it was kept; where those before it end, and the
-        cotangents there."""
+        """Append the reversal of the last piece, which is done if the state before it was kept. Returns where the
+        pieces that are left end, and the cotangents there."""
         kept = ops.cmpi(ops.load(left.places, ops.addi(pieces.slots, const_index(1))), const_index(0), predicate="ne")
         before = ops.subi(pieces.count, const_index(1))
         one, none = Block(), Block()
@@ -144,7 +145,7 @@ class Steps(ForwardSteps):
     def _reverse_pieces(
         self, pieces: Pieces, left: Left, totals: dict[int, Value], count: Value
     ) -> dict[int, Value]:
-        """Append the loop that reverses piece after piece, the first ``count`` of them; the cotangents in the end."""
+        """Append the loop that reverses the first ``count`` pieces, one by one, and return the final cotangents."""
         positions = list(totals)
         types = [index, index, *(v.type for v in totals.values())]
         hints = ["end", "top"]
@@ -198,7 +199,7 @@ class Steps(ForwardSteps):
         shadows: dict[int, Value],
         totals: dict[int, Value],
     ) -> dict[int, Value]:
-        """Append both sweeps of one piece; the cotangents before it."""
+        """Append both sweeps of one piece and return the cotangents before it."""
         inner = self.inner
         operands = [*pieces.bounds(piece, end, pieces.longest), *args[BOUNDS:], *carried]
         operands += [shadows[k] for k in inner.shadows]

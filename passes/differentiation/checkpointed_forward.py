@@ -27,7 +27,7 @@ BothSweeps = Callable[[SweepsKey], Sweeps]
 class ForwardSteps:
     """The plan and the augmented function of ``primal``, by its schedule.
 
-    Positions are those of the arguments: the range of steps (``BOUNDS``), what is used, what is carried.
+    Positions are those of the arguments, which are the range of steps (``BOUNDS``), what is used, and what is carried.
     """
 
     def __init__(self, module: Module, primal: Func, key: SplitKey, assumed: CallPlan, both: BothSweeps) -> None:
@@ -73,7 +73,7 @@ class ForwardSteps:
         return f"steps of @{self.run}: {kept} of {state}; pieces of {length}"
 
     def _interface(self, outer: Interface) -> Interface:
-        """Of the steps of a piece: what they are given and leave are all of the state."""
+        """The interface of the steps of a piece, which take and leave the whole state."""
         floats = {k for k in self.state if is_float(self.types[k])}
         carried = {k for k in self.carried if is_float(self.types[k])}
         results = frozenset(k - self.first_carried for k in carried)
@@ -98,7 +98,7 @@ class ForwardSteps:
         return func
 
     def _forward(self, given: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
-        """Append the forward sweep; what is carried in the end, and what goes into the record."""
+        """Append the forward sweep. Returns what is carried in the end, and what goes into the record."""
         pieces = self._pieces(given[1])
         carried: Sequence[Value] = [given[k] for k in self.carried]
         on_disk = self._on_disk(pieces) if self.disk else None
@@ -123,10 +123,10 @@ class ForwardSteps:
         given: Sequence[Value],
         carried: Sequence[Value],
     ) -> Sequence[Value]:
-        """Append the forward sweep; what is carried in the end."""
+        """Append the forward sweep and return what is carried in the end."""
         place, top, *carried = self._place_snapshots(pieces, slots, places, given, carried)
         build(ops.store, [top, places, pieces.slots])
-        # The state before the last piece is left in the buffers that the reverse sweep begins to work with.
+        # The state before the last piece stays in the buffers with which the reverse sweep begins.
         last = ops.maxsi(ops.subi(pieces.count, const_index(1)), place)
         carried = self._advance(pieces, place, last, given, carried)
         at_last = ops.cmpi(place, last, predicate="slt")
@@ -144,7 +144,8 @@ class ForwardSteps:
     def _run_open(
         self, room: Value, slots: Slots, places: Value, given: Sequence[Value], carried: Sequence[Value]
     ) -> tuple[Pieces, Sequence[Value]]:
-        """The same for steps whose number is found out; that number, too."""
+        """The same where the number of steps is not known before; the pieces, which are found out, are returned as
+        well."""
 
         def advance(done: Value, limit: Value, values: Sequence[Value]) -> Sequence[Value]:
             zero = const_index(0)
@@ -173,14 +174,14 @@ class ForwardSteps:
         return Pieces(steps, count, slots if snapshots is None else ops.minsi(slots, snapshots))
 
     def _on_disk(self, pieces: Pieces) -> Value:
-        """How many snapshots are: as many as there are more than fit into memory."""
+        """The number of snapshots on disk: those that do not fit into memory."""
         return ops.subi(pieces.slots, ops.minsi(pieces.slots, const_index(self.snapshots)))
 
     def _place_snapshots(
         self, pieces: Pieces, slots: Slots, places: Value, args: Sequence[Value], carried: Sequence[Value]
     ) -> Sequence[Value]:
-        """Append the loop that makes the snapshots of the forward sweep: where the last one is, its number, and what is
-        carried there."""
+        """Append the loop that makes the snapshots of the forward sweep. Returns the place of the last one, its number,
+        and what is carried there."""
         types = [index, index, *(v.type for v in carried)]
         head, body = Block(types), Block(types)
         with insert_at(head):
@@ -206,7 +207,7 @@ class ForwardSteps:
     def _advance(
         self, pieces: Pieces, start: Value, end: Value, args: Sequence[Value], carried: Sequence[Value]
     ) -> Sequence[Value]:
-        """Append a run of the pieces from ``start`` to ``end``; what they carry then."""
+        """Append a run of the pieces from ``start`` to ``end`` and return what they carry then."""
         operands = [*pieces.bounds(start, end, pieces.steps), *args[BOUNDS : self.first_carried], *carried]
         types = self.primal.result_types
         return build(ops.call, operands, {"callee": self.run, "types": types}).results

@@ -2,9 +2,9 @@
 
 What such a loop returns is what its last choice computed, and that is all that its derivative needs. So before a
 function is differentiated, the loop also carries the counter of the last choice, and after it the chosen candidate is
-computed once more, as the second half of an ``adc.twin``: the loop gives the number, the candidate its derivative. The
-reverse sweep goes back through one iteration, and nothing but a counter is kept, where otherwise it would go through
-all of them with a condition of each. This is what is known as the envelope theorem.
+computed once more, as the second half of an ``adc.twin``: the loop gives the value, the candidate its derivative. The
+reverse sweep then goes back through one iteration, and only a counter is kept; otherwise it would go through all
+iterations and need the condition of each. This is known as the envelope theorem.
 
 A loop qualifies if all floats that it carries are chosen by one condition, candidates do not depend on what was chosen
 before, and it writes to nothing.
@@ -26,7 +26,7 @@ _ALLOWED = PURE | TERMINATORS | COUNTED | {ops.load, ops.bound, ops.if_}
 
 @dataclass(frozen=True)
 class _Choice:
-    """``new`` if ``condition`` is (is not, if not ``when``) true, else what it was."""
+    """``new`` if ``condition`` is true (false, if not ``when``), else the value so far."""
 
     condition: Value
     when: bool
@@ -52,7 +52,7 @@ def _block(block: Block) -> None:
 
 
 def _choices(loop: Op) -> dict[int, _Choice]:
-    """The choices by the positions of what is carried; none if the loop is of another kind."""
+    """The choices, by positions of the carried values; none if the loop is of another kind."""
     (body,) = loop.regions
     carried = body.args[1:]
     if not any(arg.type.is_float for arg in carried) or any(isinstance(arg.type, MemRefType) for arg in carried):
@@ -106,7 +106,7 @@ def _needed(body: Block, values: list[Value]) -> set[Op]:
 
 
 def _link(loop: Op, choices: dict[int, _Choice], needed: set[Op], after: Block) -> None:
-    """``needed`` compute the candidates; ``after`` ends with ``loop``."""
+    """Give the results the derivatives of the candidates, which ``needed`` compute. ``after`` ends with ``loop``."""
     (body,) = loop.regions
     one = next(iter(choices.values()))
     lower, _, step = loop.operands[:3]
@@ -123,7 +123,7 @@ def _link(loop: Op, choices: dict[int, _Choice], needed: set[Op], after: Block) 
             for op in _in_order(body, needed):
                 copy = clone_op(op, mapping)
                 if copy.opdef is ops.bound:
-                    copy.set_attr("check", False)  # the loop has been there
+                    copy.set_attr("check", False)  # the loop has made the check
             build(ops.yield_, [mapping.get(choice.new, choice.new) for choice in choices.values()])
         with insert_at(otherwise):
             build(ops.yield_, [starts[k] for k in choices])
@@ -154,7 +154,7 @@ def _carry_last(loop: Op, choice: _Choice, none: Value) -> Value:
 
 
 def _in_order(block: Block, needed: set[Op]) -> list[Op]:
-    """The outermost of the operations ``needed``, in order, out of the branches that they are in."""
+    """The outermost of the operations ``needed``, in order, taken out of the branches around them."""
     found = []
     for op in block.ops:
         if op in needed:

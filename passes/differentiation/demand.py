@@ -28,7 +28,7 @@ class CallPlan:
     ``given`` are results in memory that the callee allocates and hands to nobody else: only the caller's reverse sweep
     has to know their shadows. What is in these afterwards does not matter.
 
-    ``idle``: the reverse function has nothing to do but to free what is in the record.
+    ``idle``: the reverse function only frees what is in the record.
     """
 
     augmented: str
@@ -40,30 +40,30 @@ class CallPlan:
     cotangents_in: tuple[int, ...]
     cotangents_out: tuple[int, ...]
     record: bool
-    idle: bool = field(default=False, compare=False)  # found of the functions; nothing is built by it
+    idle: bool = field(default=False, compare=False)  # read off the functions; no code depends on it
 
     @property
     def is_left_out(self) -> bool:
-        """Whether the function may be called as it is, and the reverse sweep do without the call."""
+        """Whether the function may be called as it is, without a call in the reverse sweep."""
         return self.idle and not (self.shadow_results or self.given or self.cotangents_in)
 
 
 def union(assumed: Iterable[int], found: Iterable[int]) -> tuple[int, ...]:
-    """Positions of a plan that asks for no less than what was assumed."""
+    """The positions of a plan that asks for what was found, and for no less than what was assumed."""
     return tuple(sorted({*assumed, *found}))
 
 
 @dataclass
 class Augmented:
-    """A function on its way to being differentiated, and what is known of it.
+    """A function that is being differentiated, and what is known about it.
 
-    ``companion`` maps a memref that is not a view to the memref that shadows it, where that is a value of the forward
-    sweep; allocations that stay in their block get their shadow in the reverse sweep instead, and those of ``given``
-    from whoever calls it. The companions of ``made`` are allocated for them, as zeros. ``counters`` gives the
-    number of iterations that a while loop made. ``shadowed_loads``: loads of shadows from arrays of arrays, with the
-    loads of what they shadow. ``cells``: where the cotangents of the floats meet that a record holds, by the operations
-    that pack and unpack it. ``direct``: the reverse sweep follows in the same function, so that
-    values of the function's own block can be used as they are.
+    ``companion`` maps a memref that is not a view to the memref that shadows it, if that is a value of the forward
+    sweep. Allocations that stay in their block get their shadow in the reverse sweep instead, and those in ``given``
+    get it from the caller. The companions of ``made`` are allocated for them, as zeros. ``counters``: trip counts of
+    while loops. ``shadowed_loads``: loads of shadows from arrays of arrays, with the loads of what they shadow.
+    ``cells``: memory in which the cotangents of a record's floats are summed, by the operations that pack and unpack
+    the record. ``direct``: the reverse sweep follows in the same function, so that values of the function's own block
+    can be used as they are.
     """
 
     module: Module
@@ -166,14 +166,14 @@ class Augmented:
         return wanted + self._cleared(op)
 
     def _cleared(self, op: Op) -> list[Value]:
-        """The shadows made for what a call returns. They are left as they were made, as a reverse sweep that runs again
-        may find them under another name."""
+        """The shadows made for what a call returns. The reverse sweep sets them back to zero, as they may have another
+        name when it runs again."""
         if self.direct or op.opdef is not ops.call:
             return []
         return [self.companion[v] for v in op.results if v in self.made]
 
     def shadow_demands(self, memref: Value) -> list[Value]:
-        """What it takes to lay out the shadow of ``memref`` in the reverse sweep."""
+        """The values needed to lay out the shadow of ``memref`` in the reverse sweep."""
         if not self.activity.has_companion(memref):
             return []
         wanted: list[Value] = []

@@ -13,7 +13,7 @@ from adc.passes.differentiation.shadows import SHADOW_ALIAS, attrs_of_kept, cast
 
 
 def remove_return(func: Func) -> list[Value]:
-    """Take off the end of the function, for more to follow; what it returned."""
+    """Remove the return from the end of a function, so that more can follow, and give the values that it returned."""
     end = func.body.terminator
     returned = list(end.operands)
     func.body.set_ops(func.body.ops[:-1])
@@ -22,7 +22,7 @@ def remove_return(func: Func) -> list[Value]:
 
 
 def add_shadow_arg(func: Func, position: int, t: Type) -> Value:
-    """Add an argument of type ``t``, the shadow of that at ``position``."""
+    """Add an argument of type ``t``: the shadow of the argument at ``position``."""
     name = func.args[position].hint
     shadow = func.body.add_arg(t, f"{name}_bar" if name else "")
     attrs = {} if is_container(t) else {"adc.shadow": position}
@@ -37,7 +37,7 @@ def add_shadow_arg(func: Func, position: int, t: Type) -> Value:
 def shadow_args(
     func: Func, activity: Activity, originals: list[Value], positions: list[int]
 ) -> dict[Value, Value]:
-    """Add shadows of the arguments that need one, and note which these are."""
+    """Add shadows of the arguments that need one, and append the positions of these arguments to ``positions``."""
     companions = {}
     for k, arg in enumerate(originals):
         if activity.has_companion(arg):
@@ -49,7 +49,8 @@ def shadow_args(
 def shadow_args_of_gradient(
     func: Func, activity: Activity, originals: list[Value], wrt: frozenset[int]
 ) -> dict[Value, Value]:
-    """Shadows of the arguments that need one: arguments where the gradient is wanted, arrays of zeros elsewhere."""
+    """Shadows of the arguments that need one: new arguments where the gradient is wanted, else local arrays of
+    zeros."""
     companions: dict[Value, Value] = {}
     local: list[Op] = []
     for k, arg in enumerate(originals):

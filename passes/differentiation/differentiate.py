@@ -77,7 +77,7 @@ def split(module: Module, name: str, wrt: tuple[int, ...]) -> tuple[Adjoint, Cal
 
 
 def _stored(name: str, module: Module, wrt: tuple[int, ...]) -> list[StoragePlan]:
-    """What the gradient of a function, and what it calls, keep for the reverse sweep. ``module`` may be changed."""
+    """The storage plans of the gradient of a function and of what it calls. ``module`` may be changed."""
     func = clone_func(module.funcs[name], module.unique_name(f"{name}.grad"))
     differentiator = _Differentiator(module)
     own = plan_storage(*differentiator._augmented(func, wrt, frozenset(wrt)))
@@ -90,7 +90,7 @@ class _Differentiator:
         self.plans = SplitPlans(module, self._split, self._both_sweeps)
         self.adjoints: dict[SplitKey, Adjoint] = {}
         self.sweeps: dict[SweepsKey, Adjoint] = {}
-        self.once = False  # whether the reverse sweep of what is being differentiated runs but once
+        self.once = False  # whether the reverse sweep of what is being differentiated runs only once
 
     # One function ----------------------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class _Differentiator:
             sweep.block(root, cotangents)
             results = returned[: len(returned) - len(forward)] if with_value else []
             floats = [k for k in wrt if originals[k].type.is_float]
-            for k in floats:  # a tangent has the type of the value that it is of, a cotangent that of the argument
+            for k in floats:  # a tangent has the type of its value, a cotangent that of the argument
                 own = originals[k]
                 results.append(as_float(tangents[k], own.type) if k in tangents else sweep.total(cotangents, own))
             build(ops.return_, results)
@@ -128,7 +128,7 @@ class _Differentiator:
         return made
 
     def _augmented(self, func: Func, wrt: Collection[int], varied: frozenset[int]) -> tuple[Augmented, Recipes]:
-        """Make ``func``, a copy, ready for the gradient by ``wrt``; ``varied`` are those of them that are reversed."""
+        """Prepare ``func``, a copy, for the gradient by ``wrt``; ``varied``: those of them that use reverse mode."""
         func.attrs.pop("adc.entry", None)
         originals = list(func.args)
         stable = frozenset(k for k, a in enumerate(originals) if isinstance(a.type, MemRefType))
@@ -146,7 +146,7 @@ class _Differentiator:
 
     @contextmanager
     def _reversed(self, *, once: bool) -> Iterator[None]:
-        """What is differentiated inside is reversed once after each forward sweep, or perhaps again."""
+        """Set whether what is differentiated inside is reversed only once after each forward sweep."""
         before, self.once = self.once, once
         try:
             yield
@@ -154,7 +154,7 @@ class _Differentiator:
             self.once = before
 
     def _split(self, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, *tuple[Func, ...]]:
-        """The two functions made from a callee, whose calls of itself are made as ``assumed`` says.
+        """The two functions made from a callee. Its calls of itself are made as ``assumed`` says.
 
         The plan that is returned asks for no less than ``assumed``.
         """
@@ -194,7 +194,7 @@ class _Differentiator:
         residuals = list(dict.fromkeys(tape.residuals))
         aliasing = aliasing_of(func, self.module)
         held = reached(aliasing, residuals)
-        # Who keeps a record that refers to an argument's memory is to know that it does.
+        # Whoever keeps a record that refers to an argument's memory has to know that it does.
         kept = union(
             assumed.kept,
             (
@@ -252,12 +252,12 @@ class _Differentiator:
         kind = SharedRoom if may_share(primal, key) else Steps
         steps = kind(self.module, primal, key, assumed, self.plans.sweeps_of)
         inner, plan = self.sweeps.get(steps.sweeps), steps.plan
-        if inner is not None:  # else what is being made is of the steps themselves, which call it
+        if inner is not None:  # None: its own sweeps are being made, as the steps call the function
             self.adjoints[key] = _called(steps, primal, plan, inner)
         return plan, steps.augmented(), steps.reverse()
 
     def _split_call(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func, Func]:
-        """The same for a function that is run again, and the function that does it."""
+        """The same for a function that the reverse sweep runs again, and the function that runs both sweeps of it."""
         name = f"{assumed.reverse}.sweeps"
         made, inner = self._sweeps(primal.name, name, key[1], range(len(primal.args)), assumed)
         call = Call(self.module, primal, key, assumed, made, self._with_shadows)
@@ -266,7 +266,7 @@ class _Differentiator:
         return plan, call.augmented(), call.reverse(), made.func
 
     def _with_shadows(self, func: Func, key: SplitKey, plan: CallPlan) -> tuple[Augmented, list[Value]]:
-        """Let a copy of a function carry the shadows of its results, as in a forward sweep; and what it returned."""
+        """Let a copy of a function carry the shadows of its results, as in a forward sweep; also, what it returned."""
         _, interface, stable, once = key
         originals = list(func.args)
         with self._reversed(once=once):
@@ -296,7 +296,7 @@ class _Differentiator:
         carried: Collection[int],
         assumed: CallPlan,
     ) -> tuple[MadeSweeps, Adjoint]:
-        """The same under a name, in no module yet. ``assumed``: what it has shadows and cotangents of, at least."""
+        """The same under a name, not in a module yet. ``assumed``: its shadows and cotangents, at least."""
         func = clone_func(self.module.funcs[primal], name)
         func.attrs.pop(REMATERIALISED, None)
         originals = list(func.args)
@@ -364,6 +364,6 @@ class _Differentiator:
 
 
 def _called(made: Steps | Call, primal: Func, plan: CallPlan, inner: Adjoint) -> Adjoint:
-    """What is known of a function whose two halves call the sweeps of another, ``inner``."""
+    """What is known about a function whose two halves call ``inner``, the sweeps of another function."""
     found = Findings(primal.loc, "", notes=[str(made)])
     return Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, found, [inner])

@@ -3,15 +3,15 @@
     for t in range(steps):
         u[t + 1, :] = step(u[t, :])
 
-writes to ``u`` again and again after it has read of it, but never where it has read. Two accesses to one array are
-compared loop by loop, from the outermost that both are in: if in one dimension the subscripts are ``a*t + r`` and
-``a*t + s``, with the loop's counter ``t`` and with ``r`` and ``s`` that are the same in all of its iterations, then the
-write in a later iteration, or in the same, comes to the element that was read only if ``(r - s)/a`` is a whole number
-of iterations, and not negative. If it is zero only the same iteration does, and the next loop inside decides.
-Subscripts that other loops move are taken at the ends of those: what was read of ``x[k]`` for ``k`` below ``t`` is not
-what ``x[t]`` overwrites, in this iteration or later.
+writes to ``u`` repeatedly after it has read from it, but never to an element that it has read. Two accesses to one
+array are compared loop by loop, from the outermost loop around both. Suppose that in one dimension the subscripts are
+``a*t + r`` and ``a*t + s``, where ``t`` is the loop's counter and ``r`` and ``s`` are loop-invariant. Then the write
+reaches the element that was read, in the same or a later iteration, only if ``(r - s)/a`` is a whole number of
+iterations and not negative. If it is zero, only the same iteration does, and the next inner loop decides.
+Subscripts that inner loops move are replaced by their extremes: if ``x[k]`` is read for ``k`` below ``t``, a write to
+``x[t]`` does not change what was read, in this iteration or later.
 
-And an array that is made in each iteration is another one each time. Writes to it change nothing that was there before.
+An array that is made in each iteration is a new one each time. Writes to it change nothing that was there before.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from adc.passes.differentiation.tape import visible_outside
 _WRITES = (ops.store, ops.accumulate, ops.fill, ops.copy)
 _SUBSCRIPTS = {ops.load: 1, ops.store: 2, ops.accumulate: 2}
 _DEEPEST = 4  # of loops in a loop
-_FARTHEST = 1 << 10  # that an iteration goes: nothing wraps around in as many as can be run
+_FARTHEST = 1 << 10  # how far one iteration may move, so that no feasible number of iterations wraps around
 
 
 class Elsewhere:
@@ -43,15 +43,15 @@ class Elsewhere:
         self._integers = Integers()
 
     def misses(self, write: Op, reader: Op, memref: Value, scope: Block, follows: Callable[[], bool]) -> bool:
-        """Whether no run of ``write`` that comes after one of ``reader`` changes what that read of ``memref``, in one
-        run of ``scope``. ``follows``: whether it may come after in one iteration of the loops that both are in."""
+        """Whether no run of ``write`` after one of ``reader`` changes what that read of ``memref``, within one run of
+        ``scope``. ``follows``: whether the write may follow in one iteration of the loops around both."""
         if write.opdef not in _WRITES:
             return False
         target = write.operands[1]
         base = strip_views(target)
         if base.op is not None and base.op.opdef is ops.alloc:
-            # It is made each time: what was there before is something else. (Where the first of what a loop carries is
-            # the caller's, the others would be there for as long as that.)
+            # It is allocated each time: what was there before is something else. (If a loop carries memory that is at
+            # first the caller's, the later ones could live as long as that.)
             if not self._aliasing.may_overlap(memref, base):
                 return all(root.op is not None for root in self._aliasing.roots(memref))
             if strip_views(memref) is base:
@@ -73,14 +73,14 @@ class Elsewhere:
         return not follows() or (comparable and _apart(pairs or self._pairs(reader, write), reader, write))
 
     def _pairs(self, reader: Op, write: Op) -> list[tuple[Form, Form]]:
-        """Their subscripts, dimension by dimension."""
+        """The subscripts of both, dimension by dimension."""
         found = (
             [self._forms.of(self._plain(v, op)) for v in op.operands[_SUBSCRIPTS[op.opdef] :]] for op in (reader, write)
         )
         return list(zip(*found, strict=True))
 
     def _plain(self, subscript: Value, access: Op) -> Value:
-        """A subscript without the check that it is in range, if it cannot be one that counts from the end."""
+        """A subscript without its bounds check, unless it may be negative and count from the end."""
         while subscript.op is not None and subscript.op.opdef is ops.bound:
             if not self._integers.proves_ge_zero_in(subscript.op.operands[0], access.parent):
                 break
@@ -88,7 +88,7 @@ class Elsewhere:
         return subscript
 
     def _distance(self, loop: Op, read: Form, written: Form) -> str:
-        """When a write comes to the element that was read, as far as one dimension tells."""
+        """When a write reaches the element that was read, as far as one dimension tells."""
         step = constant_of(loop.operands[2])
         if step is None or not 0 < step <= _FARTHEST:
             return _PERHAPS
@@ -123,8 +123,8 @@ class Elsewhere:
         return a.constant, between.constant
 
     def _extreme(self, loop: Op, form: Form, side: int) -> Form | None:
-        """The most (``side`` 1) or the least (-1) that a form is in one iteration of the loop: the counters of loops
-        inside it go from their lower limit to one less than their upper one."""
+        """The greatest (``side`` 1) or least (-1) value of a form in one iteration of the loop: the counters of inner
+        loops go from their lower limit to one less than their upper one."""
         for _ in range(_DEEPEST):
             inner = next((s for s in form.symbols() if s.loop not in (None, loop) and inside(s.value, loop)), None)
             if inner is None:
@@ -140,7 +140,7 @@ class Elsewhere:
 
 
 def _apart(pairs: Sequence[tuple[Form, Form]], a: Op, b: Op) -> bool:
-    """Whether two accesses are of different elements, in one iteration of the loops that both are in."""
+    """Whether two accesses are to different elements, in one iteration of the loops around both."""
     blocks = set(_blocks(a)) & set(_blocks(b))
     for one, other in pairs:
         between = one - other
@@ -154,7 +154,7 @@ _NEVER, _SAME, _PERHAPS = "never", "in the same iteration only", "perhaps"
 
 
 def _common_loops(a: Op, b: Op, scope: Block) -> list[Op]:
-    """The loops inside ``scope`` that both are in, outermost first."""
+    """The loops inside ``scope`` that contain both, outermost first."""
     around = set(_loops(a, scope))
     return [loop for loop in _loops(b, scope) if loop in around][::-1]
 
@@ -171,7 +171,7 @@ def _loops(op: Op, scope: Block) -> Iterator[Op]:
 
 
 def _blocks(op: Op) -> Iterator[Block]:
-    """The blocks that an operation is in, innermost first."""
+    """The blocks that contain an operation, innermost first."""
     block = op.parent
     while block is not None:
         yield block

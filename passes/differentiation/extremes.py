@@ -1,14 +1,14 @@
-"""Least and greatest elements, prepared for differentiation: where the loop finds them, then what is there.
+"""Minima and maxima, prepared for differentiation: first the loop finds where they are, then what is there.
 
 A loop that reduces floats by minimum or maximum has the derivative of one of its terms. Its result is compared with
-each term again, in a parallel loop that finds the first iteration with just that result; what the loop does there is
-done once more, and its derivative is that of the result. So nothing of the loop itself is differentiated or kept, in
-any mode. Of several equal terms the first one counts; of terms that are not a number, the first of those.
+each term again, in a parallel loop that finds the first iteration with exactly that result. The loop's body is run once
+more for that iteration, and the derivative of what it computes is that of the result. So nothing of the loop itself is
+differentiated or kept, in any mode. Of several equal terms the first one counts; if some are NaN, the first of those.
 
-Terms that are computed again need not have the same bits: a function of a library's has others where its loop is SIMD,
-and so has a product that is fused with a sum here and not there. Where such terms are found nowhere, they are compared
-with one another, in one loop that finds the extreme of what it computes, and its place. So are terms that take loops
-to compute, from the start, as they would take twice the time; unless that leaves nothing to threads.
+Terms that are computed again need not have the same bits: a library function gives other bits where its loop is SIMD,
+and a product may be fused with a sum in one place and not in the other. If such a term is not found, the terms are
+compared with one another, in one loop that finds their extreme and its place. Terms that take loops to compute are
+treated so from the start, since computing them twice would take twice the time; unless that leaves nothing to threads.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _REPEATED = (PURE | READS | VIEWS | TERMINATORS | REGIONS | {ops.bound}) - WRITE
 
 
 def locate_extremes(func: Func, active: set[Value]) -> None:
-    """Let what is found at the place of an extreme stand for it, wherever a loop does nothing but to reduce.
+    """Let what is found at the place of an extreme stand for it, wherever a loop only reduces.
 
-    ``active`` are the results of loops that have derivatives which matter; afterwards those that still have.
+    ``active`` are the results of loops whose derivatives matter; afterwards, those that still have derivatives.
     """
     _visit(func.body, active)
 
@@ -55,24 +55,24 @@ def _visit(block: Block, active: set[Value]) -> None:
 
 
 def _extremes(loop: Op) -> list[int]:
-    """Which results are extremes of floats."""
+    """The positions of the results that are minima or maxima of floats."""
     kinds = loop.regions[0].terminator.attrs["kinds"]
     return [k for k, r in enumerate(loop.results) if r.type.is_float and kinds[k] in ("min", "max")]
 
 
 def _may_be_repeated(body: Block) -> bool:
-    """Whether a body has no effects but to end the run, as it did before."""
+    """Whether a body has no effects other than to end the run, which it would have ended before."""
     return all(op.opdef in _REPEATED and all(map(_may_be_repeated, op.regions)) for op in body.ops)
 
 
 def _is_costly(loop: Op) -> bool:
-    """Whether its terms take loops, and others around it are there for threads."""
+    """Whether the terms of a loop take loops to compute, and loops around it are there for threads."""
     around = any(op.opdef in LOOPS for op in enclosing(loop.parent))
     return around and len(loop.results) == 1 and any(op.opdef in LOOPS for op in loop.regions[0].walk())
 
 
 def _locate(loop: Op, k: int, active: set[Value]) -> None:
-    """Append, behind a loop or in its place, what stands for an extreme."""
+    """Append, after a loop or in its place, the value that replaces an extreme."""
     found, (body,) = loop.results[k], loop.regions
     users = list(found.uses)
     extreme = found
@@ -90,7 +90,7 @@ def _locate(loop: Op, k: int, active: set[Value]) -> None:
         build(ops.yield_, [loop.operands[3 + k]])
     exists = ops.cmpi(place, const(_NOWHERE, index), predicate="ne")
     again = build(ops.if_, [exists], {}, [found.type], [there, otherwise]).result
-    value = ops.twin(extreme, again)  # what is found is compared with: no bit of it may be another
+    value = ops.twin(extreme, again)  # the result is compared with other values: every bit has to be the same
     value.hint = found.hint
     for user, position in users:
         user.set_operand(position, value)
@@ -103,7 +103,7 @@ def _locate(loop: Op, k: int, active: set[Value]) -> None:
 
 
 def _place(loop: Op, k: int) -> Value:
-    """Append the first counter for which the term is the result, to the bit, or is not a number."""
+    """Append a search for the first counter whose term is the result, to the bit, or is NaN."""
     found = loop.results[k]
     assert isinstance(found.type, FloatType)
     bits = IntType(found.type.width)
@@ -131,13 +131,13 @@ def _has_same_bits(body: Block) -> bool:
 
 
 def _sums_floats(loop: Op) -> bool:
-    """Whether a loop has a sum, or a product, in an order of adc's own."""
+    """Whether a loop has a sum, or a product, in an order that adc chooses."""
     kinds = loop.regions[0].terminator.attrs["kinds"]
     return any(r.type.is_float and kind in ("add", "mul") for r, kind in zip(loop.results, kinds, strict=True))
 
 
 def _place_if_lost(loop: Op, k: int, place: Value) -> Value:
-    """Append a search by another way, for when ``place`` is nowhere, and what was found is not what the loop began
+    """Append another search, for the case that ``place`` is nowhere and the result is not the value that the loop began
     with."""
     found, start = loop.results[k], loop.operands[3 + k]
     assert isinstance(found.type, FloatType)
@@ -153,7 +153,7 @@ def _place_if_lost(loop: Op, k: int, place: Value) -> Value:
 
 
 def _extreme_and_place(loop: Op, k: int) -> tuple[Value, Value]:
-    """Append a loop that finds the extreme of its own terms, and where the first is that is beyond what it begins with.
+    """Append a loop that finds the extreme of its own terms, and the first place of it if it is beyond the start value.
     """
     (body,) = loop.regions
     kind = body.terminator.attrs["kinds"][k]

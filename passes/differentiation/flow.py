@@ -10,7 +10,7 @@ from adc.ir.types import MemRefType, RecordType, Type
 
 
 def foreign_outputs(op: Op) -> list[Value]:
-    """The floats, and arrays of them, that an ``adc.foreign`` gives."""
+    """The floats, and arrays of them, that an ``adc.foreign`` returns or writes."""
     return list(filter(has_floats, (*op.results, *(op.operands[k] for k in op.attrs["written"]))))
 
 
@@ -43,7 +43,7 @@ def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
 
 
 def holds_floats(memref: Value) -> bool:
-    """Whether it is an array of them."""
+    """Whether a value is an array of floats."""
     t = memref.type
     return isinstance(t, MemRefType) and is_active_type(t.element)
 
@@ -53,7 +53,7 @@ def is_reference(value: Value) -> bool:
 
 
 def holds(value: Value) -> bool:
-    """Whether it is memory of floats, or of memory."""
+    """Whether a value is memory that holds floats, or memory."""
     t = value.type
     return isinstance(t, MemRefType) and (is_active_type(t.element) or isinstance(t.element, MemRefType))
 

@@ -1,10 +1,10 @@
 """Forward-mode differentiation: the function that also carries tangents.
 
-``jvp`` adds to a module a function that does what another one does and computes, beside each active float and each
-array with a shadow, its tangent. It is made of the derivative rules of reverse mode: term k of a rule with ``g`` the
-tangent of operand k. Nothing is reversed or kept, so there is no tape, and any IR has a forward mode: that of adjoints
-too, with their tapes, records and permuted buffers. What is carried may also be something else than derivatives, for
-which memory, loops and calls are treated alike (``algebras.py``). Loops and branches carry the tangents of what they
+``jvp`` adds to a module a function that does what another one does and also computes the tangent of each active float
+and of each array with a shadow. It uses the derivative rules of reverse mode: term k of a rule, with the tangent of
+operand k as ``g``. Nothing is reversed or kept, so there is no tape, and any IR has a forward mode, including that of
+adjoints with their tapes, records and permuted buffers. Something else than derivatives may be carried as well; memory,
+loops and calls are treated alike then (``algebras.py``). Loops and branches carry the tangents of what they
 carry; parallel loops stay parallel.
 
 Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sections 3.1 and 6.1.
@@ -30,7 +30,7 @@ from adc.passes.differentiation.held import may_have_tangent
 from adc.passes.differentiation.rule_tangents import ruled_interface
 from adc.passes.differentiation.tangents import Tangent, Tangible
 
-Key = tuple[str, Interface, frozenset[int]]  # a function, what of it is differentiated, and what has a tangent of one
+Key = tuple[str, Interface, frozenset[int]]  # a function, how it is differentiated, and which tangents are one
 Places = tuple[tuple[int, ...], tuple[int, ...]]  # arguments and results that have a tangent
 
 
@@ -46,11 +46,11 @@ def jvp(
 ) -> Tangent:
     """Add ``name.jvp`` to ``module``: ``name`` with tangents, given those of the arguments ``wrt``.
 
-    It may take tangents of further arguments, memrefs that come to vary: those are zero for what does not vary yet.
-    Memrefs are changed by the function as they were before, and so are their tangents: those of ``final`` are wanted.
-    Of results that do not vary there is no tangent. ``algebra`` is what tangents are: derivatives, unless it is given.
-    ``useful``: the results whose tangents are wanted, if not all. ``ones``: numbers whose tangents are one; those are
-    not given, and code that knows it has no use for a mark (``strong_zeros.py``).
+    It may take tangents of further arguments: memrefs that vary later, whose tangents are zero for what does not vary
+    yet. The function changes memrefs as before, and their tangents too; those of ``final`` are wanted. Results that do
+    not vary have no tangent. ``algebra``: what tangents are; derivatives by default. ``useful``: the results whose
+    tangents are wanted, if not all. ``ones``: numbers whose tangents are one; those are not passed, and code that knows
+    this needs no marks (``strong_zeros.py``).
     """
     types = module.funcs[name].result_types
     wanted = range(len(types)) if useful is None else useful
@@ -70,7 +70,8 @@ class _Differentiator:
         self.made: dict[Key, Tangent] = {}
 
     def of(self, key: Key) -> Tangent:
-        """The function with tangents: known, being made, or made now; by its derivative rules, if it has some."""
+        """The function with tangents: already there, being made, or made now; by its derivative rules, if it has
+        some."""
         known = self.made.get(key)
         if known is not None:
             return known
@@ -99,7 +100,7 @@ class _Differentiator:
         return made
 
     def _has_tangents(self, op: Op, tangible: Tangible) -> bool:
-        """Whether it is a call of what takes or makes tangents."""
+        """Whether an operation is a call that takes or makes tangents."""
         if op.opdef is not ops.call:
             return False
         if op.attrs["callee"] in self.crossing:
@@ -109,7 +110,7 @@ class _Differentiator:
         return not is_constant(self.module.funcs[op.attrs["callee"]])
 
     def _analyse(self, key: Key) -> Places:
-        """Which arguments and results of a function have tangents, by what is known of those that it calls."""
+        """Which arguments and results of a function have tangents, given what is known about its callees."""
         name, interface, _ = key
         by_rule = self.algebra.rule_places(self.module, name, interface)
         if by_rule is not None:
@@ -145,6 +146,6 @@ class _Differentiator:
 
 
 def _called(op: Op, tangible: Tangible, ones: Collection[Value]) -> Key:
-    """What of the callee is differentiated, if ``ones`` are the numbers whose tangents are one."""
+    """How the callee of a call is differentiated. ``ones``: the numbers whose tangents are one."""
     known = frozenset(k for k, v in enumerate(op.operands) if v in ones)
     return op.attrs["callee"], tangible.interface_of(op), known

@@ -24,7 +24,7 @@ TANGENT = "adc.tangent"  # of an argument: the position of the argument whose ta
 
 
 class ForwardSweep:
-    """Puts tangents into a function: ``tangents`` maps values to theirs, of the types that the algebra gives them."""
+    """Adds tangents to a function. ``tangents`` maps values to theirs, of the types that the algebra gives them."""
 
     def __init__(
         self, module: Module, func: Func, tangible: Tangible, calls: dict[Op, Tangent], algebra: Derivatives
@@ -139,7 +139,8 @@ class ForwardSweep:
     # Memory ----------------------------------------------------------------------------------------------------------
 
     def _alloc(self, op: Op) -> None:
-        """What is stored to the tangent is what is stored to the array, or zero: it begins as undefined as that."""
+        """The tangent begins as undefined as the array: whenever something is stored to the array, its tangent or zero
+        is stored to this."""
         if op.result in self.tangible:
             self._set(op.result, build(op.opdef, op.operands, self._like(op.attrs)).result)
 
@@ -182,7 +183,7 @@ class ForwardSweep:
     # Records ---------------------------------------------------------------------------------------------------------
 
     def _pack(self, op: Op) -> None:
-        """A record of the tangents of all that has floats in it."""
+        """Make a record of the tangents of everything that contains floats."""
         tangents = [self.tangent(op.operands[k]) for k in held(op.operands)]
         self._set(op.result, build(ops.pack, tangents).result)
 
@@ -225,7 +226,7 @@ class ForwardSweep:
             op.set_attr(APART, (*apart, *((at[m], at[n]) for m, n in apart if m in at and n in at)))
 
     def _ruled(self, op: Op) -> None:
-        """What a function with derivative rules gave: its tangent by the rules, of the arguments of the call."""
+        """What a function with derivative rules gave: its tangents by the rules, from those of the call's arguments."""
         plan = self.calls.get(op)
         if plan is None:
             return
@@ -241,7 +242,7 @@ class ForwardSweep:
             self._set(op.results[k], tangent)
 
     def _by_rule(self, found: Iterable[Value], given: Collection[Value]) -> list[Value]:
-        """Tangents that the rule of a user made of numbers: nothing if these are."""
+        """Tangents that a user's rule made of numbers: nothing where all of those are nothing."""
         if not all(v.type.is_float for v in given):
             return list(found)
         sources = self.strong.sources
@@ -252,7 +253,7 @@ class ForwardSweep:
         return tangents
 
     def _loop(self, op: Op, first: int) -> None:
-        """A counted loop; what it carries are its operands from ``first`` on."""
+        """A counted loop that carries its operands from ``first`` on."""
         (body,) = op.regions
         sequential = op.opdef is ops.for_
         slots = [

@@ -2,8 +2,8 @@
 
 The reverse sweep mirrors the regions of the forward sweep. Each mirrored block has a *frame*: the block being built and
 the primal values already at hand in it. ``Reader.value(v)`` finds v in the frame that mirrors its block, computing it
-there by the storage plan: directly, from the tape, or by its recipe. What an inner region asks for of an outer
-block is thus computed in front of that region, once.
+there by the storage plan: directly, from the tape, or by its recipe. So what an inner region needs from an outer
+block is computed once, in front of that region.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Reader:
 
     @contextlib.contextmanager
     def inside(self, frame: Frame) -> Iterator[None]:
-        """Build at the current end of ``frame``, an outer frame perhaps; constants go there as well."""
+        """Build at the current end of ``frame``, which may be an outer one; constants go there as well."""
         outer, self.frame = self.frame, frame
         try:
             with insert_at(frame.target, frame.loc):
@@ -121,7 +121,7 @@ class Reader:
             return self._repeat(op, mapping).results[value.index]
 
     def _undo(self, value: Value, orbit: Orbit, parameters: list[Value]) -> Value:
-        """A memref that was permuted with others, which are found as well."""
+        """A memref that was permuted with others; those are found as well."""
         values = {v: self.value(v) for v in parameters}
         results = [self.value(r) for r in orbit.results]
         undo = Undo(self.recipes.permutations, self.augmented.counters, values)
@@ -132,9 +132,9 @@ class Reader:
         return found[value]
 
     def _repeat(self, op: Op, mapping: dict[Value, Value]) -> Op:
-        """Run a primal operation again; what it checks was checked before."""
+        """Run a primal operation again, without its checks, which were made before."""
         if op in self.augmented.original_callee:
-            # The function as it was: what the augmented one returns as well comes last, and is not repeated.
+            # The primal callee: the further results of the augmented one come last, and are not repeated.
             callee = self.augmented.original_callee[op]
             types = self.augmented.module.funcs[callee].result_types
             return build(ops.call, [mapping[v] for v in op.operands], {"callee": callee, "types": types})

@@ -1,4 +1,4 @@
-"""What records and arrays of arrays hold, by their types alone: so that who packs and who unpacks agree on it."""
+"""What records and arrays of arrays hold, by their types alone, so that packing and unpacking agree."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def is_container(t: Type) -> bool:
 
 
 def held(values: Sequence[Value]) -> list[int]:
-    """The positions of what a record of tangents, or of shadows, has beside these values of a record."""
+    """The positions of the values of a record that a record of their tangents, or shadows, has something for."""
     return [k for k, v in enumerate(values) if may_have_tangent(v.type)]
 
 
 def unpack_beside(unpack: Op, places: Mapping[int, Value], types: Sequence[Type]) -> dict[str, Attr]:
-    """The attributes of ``adc.unpack`` of such a record, whose values have these types. It holds memory as the record
-    beside it does, and memory of its own where that has a number.
+    """The attributes of the ``adc.unpack`` of such a record, whose values have these types. It holds memory in the same
+    way as the record beside it, and memory of its own where that one has a number.
 
-    ``places``: for positions of arguments of the function, those that hold their tangents or shadows.
+    ``places``: for positions of arguments of the function, those of the arguments that hold their tangents or shadows.
     """
     positions = held(unpack.results)
     given = {name: unpack.attrs.get(name) or ((),) * len(unpack.results) for name in ("roots", "contents")}

@@ -1,8 +1,8 @@
 """Reverse functions that do nothing but free what their record holds.
 
-What a function computes may look active from outside, its array results for instance, and turn out not to be: a
-minimiser found by descent depends on what only decides about steps. Then the function is called as it is, without a
-record, and the reverse sweep has nothing to do for the call.
+A function may look active from outside, because of its array results for instance, and turn out not to be: a minimiser
+found by descent depends on values that only decide about steps. Then the function is called as it is, without a record,
+and the reverse sweep does nothing for the call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STORES = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
 
 
 def is_idle(reverse: Func) -> bool:
-    """Whether ``reverse`` adds nothing to any shadow and returns zeros. Calling itself is nothing, too."""
+    """Whether ``reverse`` adds nothing to any shadow and returns zeros. Calls of itself do not count."""
     return all(_is_nothing(op, reverse) for op in reverse.walk()) and all(
         constant_of(v) == 0.0 for v in reverse.body.terminator.operands
     )
@@ -40,7 +40,7 @@ def _is_nothing(op: Op, reverse: Func) -> bool:
 
 
 def drop_unused(module: Module, differentiate: Callable[[], Adjoint]) -> Adjoint:
-    """What ``differentiate`` makes, without the functions that nothing of it calls."""
+    """What ``differentiate`` makes, without those of the new functions that are not called."""
     known = set(module.funcs)
     made = differentiate()
     wanted = reachable(module, [name for name in (made.name, made.reverse) if name is not None])

@@ -1,8 +1,8 @@
 """Derivatives asked for in compiled code: declared functions get their bodies, and gradients are taken.
 
-The frontend declares a function that is the forward mode of another one. Here it is defined, by a call of what the
-forward-mode pass makes of that, innermost derivatives first. Afterwards the module has no trace of it, and may be
-differentiated in any mode: that is how reverse over forward comes about.
+The frontend declares a function that is the forward mode of another one. Here it is defined by a call of the function
+that the forward-mode pass makes, innermost derivatives first. Afterwards nothing of this is left in the module, which
+may be differentiated in any mode: that is how reverse over forward works.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def takes_derivatives(module: Module) -> bool:
 
 
 def define_derivatives(module: Module, entry: str, before: Pipeline = ()) -> None:
-    """Define all that is declared and wanted, remove the rest, and take the gradients that are asked for.
+    """Define the declared functions that are wanted, remove the rest, and take the gradients that are asked for.
 
-    The passes ``before`` clean up what gradients are of.
+    The passes ``before`` clean up the functions whose gradients are taken.
     """
     declared = [name for name, func in module.funcs.items() if DERIVATIVE in func.attrs]
     asked = any(op.opdef is ops.gradient for func in module.funcs.values() for op in func.walk())
@@ -49,7 +49,7 @@ def define_derivatives(module: Module, entry: str, before: Pipeline = ()) -> Non
 def _settle(
     module: Module, name: str, done: set[str], path: tuple[str, ...], inside: tuple[str, ...], before: Pipeline
 ) -> None:
-    """Let nothing be left to define in a function, after those that it calls.
+    """Define everything that is left to define in a function, after its callees.
 
     ``path``: the functions that led here; ``inside``: those of them that lead here through a derivative.
     """

@@ -12,9 +12,9 @@ ITS_ELEMENTS = "its elements"
 
 @dataclass(frozen=True)
 class Kept:
-    """``count`` values alike. ``name``: the variable, or empty for an intermediate value, of which ``made_by`` says the
-    operation. ``extents``: what the bytes are multiplied by. ``checked``: this is so only where subscripts are checked
-    one by one."""
+    """``count`` values alike. ``name``: the variable, or empty for an intermediate value; then ``made_by`` is its
+    operation. ``extents``: what the bytes are multiplied by. ``checked``: this is kept only in code that checks
+    subscripts one by one."""
 
     line: int
     name: str
@@ -30,7 +30,7 @@ class Kept:
 
     @property
     def refers(self) -> bool:
-        """Whether it is an array elsewhere: ``bytes`` are those of its address and shape alone."""
+        """Whether it is an array elsewhere: ``bytes`` counts only its address and shape."""
         return isinstance(self.type, MemRefType)
 
     @property
@@ -50,5 +50,5 @@ class Kept:
 
 
 def trips_of(loop: Op) -> str:
-    """How often a loop runs, where that is not known before."""
+    """How often a loop runs, in words, where the number is not known before."""
     return f"trips of the loop at line {loop.loc.line}"

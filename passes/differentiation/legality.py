@@ -1,10 +1,10 @@
 """Legality: may a load be repeated in the reverse sweep?
 
 It may if nothing that can run after it, up to the end of the forward sweep, writes to the memory it reads. A write that
-stands later in the program runs later; one that stands earlier runs later only if a sequential loop around both comes
-round again. Iterations of a parallel loop do not write what another one reads, so they do not count as coming round.
+stands later in the program runs later; one that stands earlier runs later only in a further iteration of a sequential
+loop around both. Iterations of a parallel loop do not write what another one reads, so parallel loops do not count.
 Memory that a loop body allocates for itself is a new object each time, so loops around the body do not count either.
-Nor do writes that can be seen to go elsewhere (``adc.passes.differentiation.elsewhere``).
+Nor do writes that can be shown to go elsewhere (``adc.passes.differentiation.elsewhere``).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ SEQUENTIAL = (ops.for_, ops.while_)
 
 
 class Legality:
-    """Answers for one function. ``stable``: positions of memref arguments that nobody writes after the call. Unless its
-    reverse sweep comes ``direct``ly after, its caller may have changed what it returned before that."""
+    """Answers for one function. ``stable``: positions of memref arguments that nobody writes after the call. Unless the
+    reverse sweep follows ``direct``ly, the caller may change what the function returned before that sweep runs."""
 
     def __init__(
         self, module: Module, func: Func, aliasing: Aliasing, stable: frozenset[int], *, direct: bool
@@ -47,7 +47,7 @@ class Legality:
             self.unstable_roots |= self._handed_out(func)
 
     def _handed_out(self, func: Func) -> set[Value]:
-        """The memory that is returned, or that something holds which the caller knows."""
+        """The memory that is returned, or held by something that the caller knows."""
         returned = func.body.terminator.operands
         found = {root for v in returned if isinstance(v.type, MemRefType) for root in self.aliasing.roots(v)}
         known = (*returned, *func.args)
@@ -58,7 +58,8 @@ class Legality:
         return self.intact_after(load, load.operands[0])
 
     def stored(self, value: Value) -> Op | None:
-        """A store of ``value``, right where it is computed, that can be loaded again in the reverse sweep."""
+        """A store of ``value``, in the block that computes it, from which the reverse sweep can load the value
+        again."""
         if isinstance(value.type, MemRefType | RecordType):
             return None
         stores = (op for op, k in value.uses if op.opdef is ops.store and k == 0 and op.parent is value.block)
@@ -66,13 +67,14 @@ class Legality:
         return next((op for op in there if self.intact_after(op, op.operands[1])), None)
 
     def _was_there(self, memref: Value, value: Value) -> bool:
-        """Whether the memory was there before the value: until the reverse sweep has come there, it is."""
+        """Whether the memory is older than the value: then it is not freed before the reverse sweep reaches the
+        value."""
         if memref.op is None or memref.block is not value.block:
             return True
         return value.op is not None and self.position[memref.op] < self.position[value.op]
 
     def intact_after(self, reader: Op, memref: Value) -> bool:
-        """Whether what ``reader`` read of ``memref``, or put there, is still there when the reverse sweep comes to
+        """Whether what ``reader`` read from ``memref``, or stored there, is still there when the reverse sweep reaches
         ``reader``."""
         for root in self.aliasing.roots(memref):
             if root in self.unstable_roots:
@@ -88,7 +90,7 @@ class Legality:
         return not self._elsewhere.misses(write, reader, memref, scope, lambda: self._follows(reader, write))
 
     def _scope(self, root: Value) -> Block:
-        """The block whose every run has an object of its own."""
+        """The block that has a new object in each run."""
         block = root.block
         return self.body if block is None or root.op is None or root in self.escaping else block
 
@@ -107,7 +109,7 @@ class Legality:
         return False
 
     def _follows(self, reader: Op, write: Op) -> bool:
-        """Whether it does in one iteration of the loops around both."""
+        """Whether the write follows the reader in one iteration of the loops around both."""
         return self.position[write] > self.position[reader] and not _exclusive(reader, write)
 
 
@@ -138,7 +140,7 @@ class Written:
         self._aliasing = aliasing
 
     def by(self, op: Op) -> list[Value]:
-        """The memrefs that an operation itself writes through, and memory that it may find in what it is given."""
+        """The memrefs that an operation itself writes through, including memory that it may find in its operands."""
         if op.opdef in (ops.store, ops.accumulate, ops.fill, ops.copy):
             return [op.operands[1]]
         if op.opdef is ops.grow:
@@ -158,7 +160,7 @@ class Written:
 
     @cached_property
     def _visible(self) -> set[Value]:
-        """The roots of memory that somebody else may know: what a record holds is among it."""
+        """The roots of memory that others may know, including what records hold."""
         roots = self._aliasing.roots
         known: set[Value] = set()
         for op in self._func.walk():

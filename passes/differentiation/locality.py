@@ -1,11 +1,11 @@
 """Which values may differ between the ranks that run a function together (``adc.ir.messages``).
 
-A value is *local* if it may; otherwise it is the *same* on all ranks. Arguments are local but for those that are said
-to be the same (``SAME``); which rank this is, is local, and so is what another rank has sent. What a collective
-operation gives is the same. What depends on something local is local: by its operands, by the memory it is read from,
-by the condition under which it is computed. Memory is judged by its roots, without regard to order.
+A value is *local* if it may; otherwise it is the *same* on all ranks. Arguments are local, except those declared to be
+the same (``SAME``). The rank's own number is local, and so is what another rank has sent; the result of a collective
+operation is the same. What depends on something local is local: through its operands, the memory it is read from, or
+the condition under which it is computed. Memory is judged by its roots, without regard to order.
 
-Collective operations under a local condition are refused: only some ranks would do them, and wait for ever.
+Collective operations under a local condition are refused: only some ranks would run them, and wait for ever.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Locality:
         self.answers = Fixpoint[Question, Answer](self._answer, lambda question: Answer(nothing, nothing))
 
     def of_entry(self, name: str) -> Answer:
-        """That of a function that Python calls. Raises for collective operations under local conditions."""
+        """The answer for a function that Python calls. Raises for collective operations under local conditions."""
         attrs = self.module.funcs[name].arg_attrs
         local = frozenset(k for k, known in enumerate(attrs) if not known.get(SAME))
         return self.answers(Question(name, local, apart=False))
@@ -175,8 +175,8 @@ class _Analysis:
 
 
 def _equal_values(func: Func) -> dict[Value, frozenset[Value]]:
-    """For values that are compared with others where they are computed, as extents of arrays are: those that they are
-    equal to, or the run has ended."""
+    """For values that are compared with others where they are computed, such as extents of arrays: the values that they
+    equal. If they did not, the run would have ended."""
     found: dict[Value, frozenset[Value]] = {}
     for op in func.walk():
         if op.opdef is not ops.assert_:

@@ -41,7 +41,7 @@ class FlowNetwork:
                 pass
 
     def _levels(self, source: int) -> list[int]:
-        """Breadth-first distance from the source over edges with room; -1 where there is no path."""
+        """Breadth-first distance from the source over edges with residual capacity; -1 where there is no path."""
         level = [-1] * len(self._edges)
         level[source] = 0
         queue = deque([source])
@@ -55,7 +55,7 @@ class FlowNetwork:
         return level
 
     def _augment(self, source: int, sink: int, level: list[int], cursor: list[int]) -> bool:
-        """Push along one shortest path with room, without recursion: paths may be long."""
+        """Push flow along one shortest path with residual capacity, without recursion, since paths may be long."""
         path: list[int] = []
         node = source
         while node != sink:

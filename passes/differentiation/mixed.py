@@ -1,9 +1,9 @@
 """Mixed mode: scalars in forward mode, arrays in reverse mode, where the scalars alone would need a tape.
 
-A time loop that is linear in its state stores nothing for the gradient by the state, and a trajectory for that by a
-coefficient. One derivative by one number is what forward mode is for: a tangent of the state beside the state costs
-about what a step costs, and the trajectory leaves the cache. So before the reverse sweep is derived, the function is
-made to carry the tangents of such scalars as well; what is reversed is then that function, by the other arguments.
+A time loop that is linear in its state stores nothing for the gradient by the state, but a trajectory for the gradient
+by a coefficient. Forward mode suits the derivative by one number: carrying a tangent of the state costs about as much
+as a step, while the trajectory leaves the cache. So before the reverse sweep is derived, the function is made to carry
+the tangents of such scalars as well. This function is then reversed, by the other arguments.
 
 Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 10.3, on what either mode costs.
 """
@@ -33,7 +33,7 @@ TAPE_OVER_TANGENT = 2.0
 """What the memory traffic of a tape costs over what is computed instead, beside what ``costs`` says: arithmetic hides
 behind other arithmetic, a trajectory that leaves the cache does not."""
 
-LARGEST_REST = 0.25  # of the tape, that may be needed in spite of the tangents
+LARGEST_REST = 0.25  # the share of the tape that may remain in spite of the tangents
 
 TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
 """What comes before tangents are weighed: they cost what they will when they run, as the function itself does."""
@@ -44,7 +44,8 @@ PlansOf = Callable[[Module, tuple[int, ...]], Iterable[StoragePlan]]
 
 @dataclass(frozen=True)
 class Mixed:
-    """``func`` returns what the function does, then the derivatives of its first result by those at ``positions``.
+    """``func`` returns what the primal does, then the derivatives of its first result by the arguments at
+    ``positions``.
     """
 
     func: Func
@@ -56,7 +57,7 @@ class Mixed:
 
 
 def mixed(module: Module, name: str, wrt: tuple[int, ...], plans_of: PlansOf) -> Mixed | None:
-    """The function with tangents of some scalars in ``wrt``, if that does away with most of the tape and pays."""
+    """The function with tangents of some scalars in ``wrt``, if that removes most of the tape and pays."""
     primal = module.funcs[name]
     scalars = [k for k in wrt if primal.args[k].type.is_float]
     called = [module.funcs[other] for other in reachable(module, [name])]
@@ -72,7 +73,7 @@ def mixed(module: Module, name: str, wrt: tuple[int, ...], plans_of: PlansOf) ->
     everything, least = tape(wrt), tape(rest)
     if least > LARGEST_REST * everything:
         return None
-    if len(scalars) > 1:  # those that need no tape of their own stay
+    if len(scalars) > 1:  # scalars that need no tape of their own stay in reverse mode
         scalars = [k for k in scalars if tape([*rest, k]) > least]
     known = set(module.funcs)
     made = _with_tangents(module, name, scalars) if scalars else None
@@ -103,14 +104,14 @@ def _is_stepped(op: Op) -> bool:
 
 
 def _has_rules(func: Func) -> bool:
-    """Whether there are rules of users, which may be for one mode only, or schedules, which do not need a tape."""
+    """Whether there are rules of users, which may exist for one mode only, or schedules, which do not need a tape."""
     if attached(func) is not None or is_checkpointed(func) or is_rematerialised(func):
         return True
     return any(op.opdef in (ops.ruled, ops.gradient) for op in func.walk())
 
 
 def _tape(plan: StoragePlan) -> float:
-    """What storing costs, copies of arrays included."""
+    """What storing costs, including copies of arrays."""
 
     def cost(value: Value) -> float:
         made = value.op is not None and value.op.opdef is ops.alloc
@@ -120,7 +121,7 @@ def _tape(plan: StoragePlan) -> float:
 
 
 def _with_tangents(module: Module, name: str, scalars: Sequence[int]) -> Func | None:
-    """The function with the derivatives of its first result; None if memory of the caller's has tangents, too."""
+    """The function that also returns the derivatives of its first result; None if the caller's memory has tangents."""
     known = set(module.funcs)
     made = module.funcs[name]
     for k in scalars:

@@ -47,7 +47,7 @@ def live_ops(block: Block, roots: Iterable[Value]) -> list[Op]:
 
 @dataclass(frozen=True)
 class Needs:
-    """Of a scalar operation: whether its result, and which of its operands, the adjoint uses."""
+    """Which operands of a scalar operation the adjoint uses, and whether it uses the result."""
 
     result: bool
     operands: tuple[int, ...]
@@ -103,7 +103,7 @@ def emit_rule(
     """Append to ``target`` the terms of the ``active`` operands, without what only other terms need.
 
     Values that are not needed may be None. Returns one term per entry of ``active``. Where ``mark`` holds, ``g`` is
-    nothing, and so is what it is multiplied with; ``sources`` is told what becomes of ``g`` (see
+    nothing, and so are its products; ``sources`` records what is made of ``g`` (see
     ``adc.passes.differentiation.strong_zeros``).
     """
     dummies = Block((op.result.type, *(v.type for v in op.operands)))
@@ -130,7 +130,7 @@ def emit_rule(
 
 
 def _strengthen(op: Op, multiples: set[Value], mark: Value) -> None:
-    """Let a product or a quotient of one of ``multiples`` be nothing where ``mark`` holds."""
+    """Turn a product or quotient of one of ``multiples`` into a strong one, which is nothing where ``mark`` holds."""
     if op.opdef in (ops.strong_mulf, ops.strong_divf):
         op.set_operand(2, ops.ori(mark, op.operands[2]))
     elif op.opdef in (ops.mulf, ops.divf):

@@ -1,8 +1,8 @@
 """Which derivative rules a first derivative asks for.
 
-Rules of a function that is called where code is differentiated are asked for; what rules are made of is not
-differentiated itself. So the rules of the functions that they call, which would be for a derivative of higher order,
-need not be prepared.
+A first derivative needs the rules of the functions that are called in differentiated code. The code of a rule is not
+differentiated itself. So the rules of functions that rules call, which serve derivatives of higher order, need not be
+prepared.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from adc.ir.core import Module
 
 
 def drop_rules_of_rules(module: Module, entry: str) -> None:
-    """Let what is called in rules alone be functions without rules, for the first derivative of ``entry``."""
+    """Remove the rules of functions that only rules call; the first derivative of ``entry`` does not need them."""
     seen, ruled, work = {entry}, set[str](), [entry]
     while work:
         func = module.funcs[work.pop()]

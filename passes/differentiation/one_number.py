@@ -1,12 +1,12 @@
-"""Calls of functions of one number that loop: their derivative is found beside the value.
+"""Calls of functions of one number that loop: the derivative is computed beside the value.
 
     def where(angle):                    # a path of unknown length, of which one number is wanted
         while y > 0.0: ...
         return x
 
-One derivative by one number takes a tangent in forward mode, and no tape; reverse mode would keep what each iteration
-computes, and go through it again. So the augmented function is the one with a tangent, whose record is the derivative,
-and the reverse function multiplies by it.
+The derivative by one number takes a tangent in forward mode and no tape; reverse mode would keep what each iteration
+computes, and go through the iterations again. So the augmented function is the function with a tangent, its record is
+the derivative, and the reverse function multiplies by it.
 
 Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 10.2 (preaccumulation).
 """
@@ -48,7 +48,7 @@ class OneNumber:
     assumed: CallPlan  # how the two functions are called
 
     def adjoint(self) -> Adjoint:
-        """What there is to say of them."""
+        """The two functions, for the report."""
         findings = Findings(self.func.loc, "", notes=[str(self)])
         return Adjoint(self.assumed.augmented, self.assumed.reverse, self.activity, StoragePlan(), findings)
 
@@ -59,7 +59,7 @@ class OneNumber:
         return plan, self._augmented(names[0]), self._reverse(names[1])
 
     def _augmented(self, name: str) -> Func:
-        """The function and its derivative, in a record."""
+        """The function that also computes the derivative, which it returns in a record."""
         primal = self.func
         types = (*primal.result_types, record)
         made = Func(name, [a.type for a in primal.args], types, [a.hint for a in primal.args], primal.loc)
@@ -91,7 +91,7 @@ class OneNumber:
 
 
 def of_one_number(module: Module, name: str, interface: Interface, assumed: CallPlan) -> OneNumber | None:
-    """How calls of ``name`` are differentiated in forward mode, if they are to be."""
+    """How calls of ``name`` are differentiated in forward mode; None if they are not."""
     func = module.funcs[name]
     wanted = [(k, r) for k in interface.varied for r in interface.useful_results]
     if len(wanted) != 1 or interface.useful_args or assumed.record or name in recursive(module):
@@ -116,7 +116,7 @@ def of_one_number(module: Module, name: str, interface: Interface, assumed: Call
 
 
 def _is_special(func: Func) -> bool:
-    """Whether there are rules of users, which may be for one mode only, schedules, or records of other sweeps."""
+    """Whether there are rules of users, which may exist for one mode only, schedules, or records of other sweeps."""
     if attached(func) is not None or is_checkpointed(func) or is_rematerialised(func):
         return True
     return any(_holds_records(op) for op in func.walk())

@@ -1,11 +1,11 @@
 """The forward sweep of a loop whose number of steps is not known before.
 
-Snapshots are made in equal distances, which begin with one step. When all room is taken, every second one is given up
-and the distance doubled: so they are always spread over what has been run, at least half of the room in use. The
-reverse sweep then runs as for a loop of known length, whose first snapshots are these.
+Snapshots are made at equal distances, at first of one step. When all room is taken, every second one is dropped and the
+distance is doubled; so they are always spread over the steps that have run, and at least half of the room is in use.
+The reverse sweep then runs as for a loop of known length, whose first snapshots are these.
 
 Reference: Stumm and Walther, New algorithms for optimal online checkpointing, SIAM J. Sci. Comput. 32, 2010, for what
-the best could do.
+would be optimal.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ def run_open(
     save: Callable[[Value, Values], None],
     move: Callable[[Value, Value], None],
 ) -> tuple[Value, Value, Values]:
-    """Append the sweep. The first snapshot is there; ``places`` has the step of each.
+    """Append the sweep. The first snapshot exists already; ``places`` has the step of each.
 
-    ``advance`` appends a run, after so many steps, of at most so many, and returns how many there were, and what is
-    carried then;
-    ``save`` makes a snapshot of a number; ``move`` copies one to another. Returns the number of steps, that of the last
-    snapshot, and what is carried in the end.
+    ``advance`` appends a run of at most a given number of steps after those done already; it returns how many it ran,
+    and what is carried then. ``save`` makes the snapshot with a given number; ``move`` copies one snapshot to another.
+    Returns the number of steps, that of the last snapshot, and what is carried in the end.
     """
     types = [index, index, index, i1, *(v.type for v in carried)]
     head, body = Block(types), Block(types)
@@ -63,7 +62,7 @@ def run_open(
         build(ops.yield_, [step, top, distance, more, *values])
     start = [const_index(0), const_index(0), const_index(1), const(True, i1), *carried]
     step, top, _, _, *values = build(ops.while_, start, None, types, [head, body]).results
-    # A snapshot of the very end is of no use: it was made before it turned out that there are no more steps.
+    # A snapshot at the very end is useless: it was made before it turned out that there are no more steps.
     at_end = ops.andi(
         ops.cmpi(const_index(0), top, predicate="slt"), ops.cmpi(ops.load(places, top), step, predicate="eq")
     )
@@ -71,7 +70,7 @@ def run_open(
 
 
 def _thin(places: Value, left: Value, move: Callable[[Value, Value], None]) -> None:
-    """Append the loop that leaves every second snapshot, up to number ``left``."""
+    """Append the loop that keeps every second snapshot and renumbers it; ``left`` is the last number afterwards."""
     block = Block([index])
     with insert_at(block):
         (number,) = block.args

@@ -1,4 +1,4 @@
-"""Pieces of the steps of a loop, and the arrays and copies that running them by a schedule takes."""
+"""Pieces of the steps of a loop, and the arrays and copies that are needed to run them by a schedule."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from adc.passes.differentiation.shadows import cast_to
 
 @dataclass(frozen=True)
 class Pieces:
-    """``count`` pieces of ``steps`` in all, as equally long as can be, and ``slots`` for snapshots.
+    """``steps`` steps in ``count`` pieces, as equally long as possible, and ``slots`` for snapshots.
 
-    The last piece is among the longest. It is reversed first, and the memory of its tape does for all others. Where
-    ``count`` is ``steps`` itself pieces are of one step.
+    The last piece is among the longest. It is reversed first, so the memory of its tape is enough for all others. If
+    ``count`` is ``steps`` itself, each piece is one step.
     """
 
     steps: Value
@@ -32,7 +32,8 @@ class Pieces:
         return ops.ceildivsi(self.steps, ops.maxsi(self.count, const_index(1)))
 
     def bounds(self, start: Value, end: Value, most: Value) -> list[Value]:
-        """What functions of steps take to run some pieces, which have at most so many steps."""
+        """The arguments with which functions of steps run the pieces from ``start`` to ``end``, of at most ``most``
+        steps."""
         return [self.start(start), self.start(end), most, self.steps]
 
     def start(self, piece: Value) -> Value:
@@ -41,7 +42,7 @@ class Pieces:
 
 
 def root(steps: Value) -> Value:
-    """The root of a number, rounded up; at least one."""
+    """The square root of a number, rounded up; at least one."""
     exact = ops.ceil(ops.sqrt(ops.sitofp(steps, type=f64)))
     return ops.maxsi(ops.fptosi(exact, type=index), const_index(1))
 

@@ -1,7 +1,7 @@
-"""What is known of a function that several ranks run together, before it is differentiated.
+"""What is known about a function that several ranks run together, before it is differentiated.
 
-Results that are the same on all ranks count as those of the first rank (``picked`` in the prelude): which these are is
-found out here, once the whole program is there.
+Results that are the same on all ranks count as those of the first rank (``picked`` in the prelude). Which results these
+are is found out here, when the whole program is known.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SHARED = "adc.shared"
 
 
 def settle_ranks(module: Module, name: str) -> None:
-    """Note what of the function that Python calls is the same on all ranks. Raises for collective operations under
-    conditions that may differ."""
+    """Note which results of the function that Python calls are the same on all ranks. Raises for collective operations
+    under conditions that may differ."""
     func = module.funcs[name]
     if Messages.asked(module).speaking:
         _refuse_derivatives_inside(module)
@@ -64,7 +64,7 @@ def speaks(module: Module, name: str) -> bool:
 
 
 def check_loss(module: Module, name: str) -> None:
-    """Refuse the gradient of a value that may differ between ranks: it is a single number that has a gradient."""
+    """Refuse the gradient of a value that may differ between ranks: only a single number has a gradient."""
     func = module.funcs[name]
     if 0 in (*func.attrs.get(DIFFERS, ()), *func.attrs.get(SHARED, ())):
         raise kinds.NOT_SAME(
@@ -74,8 +74,8 @@ def check_loss(module: Module, name: str) -> None:
 
 
 def check_pullback(module: Module, name: str) -> None:
-    """Refuse the pullback of what is the same on all ranks and no number by itself: whether a cotangent is given once
-    or by each rank cannot be told."""
+    """Refuse the pullback of results that are the same on all ranks and are not numbers: it cannot be known whether a
+    cotangent is given once or by each rank."""
     func = module.funcs[name]
     if func.attrs.get(SHARED):
         raise kinds.NO_DERIVATIVE(

@@ -1,10 +1,11 @@
-"""Which values are certainly read: what they are used for matters, whatever the data are.
+"""Which values are certainly read, so that what they are used for matters, whatever the data are.
 
 The cotangent of such a value is not zero because nothing has read the value. A value is read if an operation of its own
-block uses it whose result is read, or if both sides of a branch read it; what a loop carries, if the next iteration
-reads it and who comes after the loop does too; what is stored, if the element is certainly loaded and read before
-something else is stored there (``adc.passes.differentiation.rereading``). What is used only in loops, which may not
-run, or on one side of a branch, or what the caller gives the cotangent of, may not be. Greatest fixed point.
+block uses it and the result of that operation is read, or if both sides of a branch read it. What a loop carries is
+read if the next iteration reads it, and so does the code after the loop. What is stored is read if the element is
+certainly loaded and read before something else is stored there (``adc.passes.differentiation.rereading``). A value may
+go unread if it is used only in loops, which may not run, or on one side of a branch, or if the caller gives its
+cotangent. Greatest fixed point.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Reading:
         return True
 
     def _is_read_in(self, block: Block, value: Value) -> bool:
-        """Whether a value is read whenever a block runs: by one of its operations, or in each region of a branch."""
+        """Whether a value is read whenever a block runs: by one of the block's operations, or in each region of a
+        branch."""
         if any(user.parent is block and self._reads(user, k) for user, k in value.uses):
             return True
         around = ((user, place_in(block, user)) for user, _ in value.uses if user.parent is not block)
@@ -79,7 +81,7 @@ class Reading:
         return kind is ops.while_ and op.regions[0].args[k] in self
 
     def _hands_on(self, op: Op, region: Block, k: int) -> bool:
-        """Whether what a region gives as operand ``k`` of its terminator is read."""
+        """Whether the value that a region passes on as operand ``k`` of its terminator is read."""
         if op.opdef is ops.for_:
             return op.results[k] in self and region.args[1 + k] in self
         if op.opdef is ops.while_:

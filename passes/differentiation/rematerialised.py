@@ -1,12 +1,13 @@
-"""Calls of functions that are run again in the reverse sweep (``adc.checkpoint``).
+"""Calls of functions that the reverse sweep runs again (``adc.checkpoint``).
 
-Forward, the function runs as it is. The reverse sweep runs it once more, with a tape that is gone when it returns, on
-what it was given: on copies of the arrays that it writes to, made before it ran, on copies of those that are written to
-later, and on the others themselves. What it overwrites without having read it needs no copy, but memory to write to.
+In the forward sweep the function runs as it is. The reverse sweep runs it once more, with a tape that is freed before
+it returns, on what it was given: on copies of the arrays that it writes to, made before it ran, on copies of those that
+are written to later, and on the other arrays themselves. An array that it overwrites without reading it needs no copy,
+only memory to write to.
 
-The shadows of arrays that it returns are the caller's where the function makes the arrays for nobody else. Those of
-others (an array that a loop carries, say, which may be an argument) are found in the forward sweep. Run again, the
-function gives other arrays with other shadows, into which what has come together in the first ones is moved.
+The shadows of returned arrays are the caller's if the function makes the arrays for nobody else. The other shadows
+(of an array that a loop carries, say, which may be an argument) are found in the forward sweep. When the function is
+run again, it returns other arrays with other shadows; what has been accumulated in the first ones is moved to these.
 
 Reference: Chen, Xu, Zhang and Guestrin, Training Deep Nets with Sublinear Memory Cost, arXiv:1604.06174, 2016.
 """
@@ -56,8 +57,8 @@ def keeps_tape(module: Module, func: Func) -> str:
 class ResultShadows:
     """The shadows of the arrays that a function returns, where both sweeps of it are in one function.
 
-    ``given``: the caller's; ``shadowed``: those found in the forward sweep; ``moved``: those of them whose memory may
-    be another one each time that the function runs.
+    ``given``: the caller's; ``shadowed``: those found in the forward sweep; ``moved``: those of the latter whose memory
+    may differ each time that the function runs.
     """
 
     augmented: Augmented
@@ -75,8 +76,8 @@ class ResultShadows:
         self.moved = tuple(k for k in self.shadowed if not self.roots[k] <= arguments)
 
     def move(self, sources: Mapping[int, Value], func: Func) -> None:
-        """Append, between the sweeps, that what is in the shadows ``sources``, arguments of ``func``, goes to those of
-        this run. They may be the same."""
+        """Append, between the sweeps, the code that moves the contents of the shadows ``sources``, arguments of
+        ``func``, to the shadows of this run. They may be the same."""
         if not sources:
             return
         self._may_overlap(func, sources)
@@ -86,7 +87,7 @@ class ResultShadows:
             _add(whole, forward_shadow(self.augmented, self.returned[k]))
 
     def _may_overlap(self, func: Func, sources: Mapping[int, Value]) -> None:
-        """Say that these shadows may be those of arguments."""
+        """Mark that these shadows may be those of arguments."""
         reached = set[Value]().union(*(self.roots[k] for k in sources))
         places = {k: self.augmented.companion[self.originals[k]].index for k in self.positions}
         numbers = {func.arg_attrs[places[k]].get("adc.alias") for k in places if self.originals[k] in reached}
@@ -109,7 +110,7 @@ def _add(terms: Value, target: Value) -> None:
 
 @dataclass(frozen=True)
 class MadeSweeps:
-    """Both sweeps of a function as one; ``shadowed``: see ``ResultShadows``."""
+    """A function that runs both sweeps of another one; ``shadowed``: see ``ResultShadows``."""
 
     sweeps: Sweeps
     func: Func
@@ -123,7 +124,7 @@ WithShadows = Callable[[Func, SplitKey, CallPlan], tuple[Augmented, list[Value]]
 class Call:
     """Makes the augmented and the reverse function of ``primal``, by ``made``, which runs it again.
 
-    ``with_shadows`` prepares a copy of it as its forward sweep, whose return is taken off.
+    ``with_shadows`` makes a copy of it into its forward sweep and removes the return.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class Call:
         return f"calls of @{self.primal.name} (line {self.primal.loc.line}): run again; kept until then: {kept}"
 
     def augmented(self) -> Func:
-        """The function as it is, after copies of what it takes have been made."""
+        """The function as it is, preceded by copies of what it takes."""
         plan = self.plan
         if plan.shadow_results:
             return self._augmented_with_shadows()
@@ -222,7 +223,7 @@ class Call:
         func.result_types = tuple(v.type for v in (*results, *left))
 
     def reverse(self) -> Func:
-        """The function that runs both sweeps on what the other one was given. Comes second."""
+        """The function that runs both sweeps on what the augmented one was given. It is made after that."""
         plan, args = self.plan, self.primal.args
         shadow_args, results = [args[k] for k in plan.shadows], [*plan.given, *plan.cotangents_in]
         rev = Func(
@@ -280,7 +281,8 @@ class Call:
 
 
 def _without_records(augmented: Augmented) -> None:
-    """Let calls leave no records where there is no reverse sweep, unless the shadows of their results are wanted."""
+    """Remove the records of calls, as there is no reverse sweep here, unless the shadows of their results are
+    wanted."""
     for op, plan in augmented.calls.items():
         if plan.shadow_results or op not in augmented.records:
             continue

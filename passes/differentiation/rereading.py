@@ -1,12 +1,11 @@
 """Is what a store puts into memory certainly loaded again, before something else is stored there?
 
-The search goes forward from the store: to the end of its block, then on behind the operation around it, and at the
-end of a sequential loop both to the beginning of the next iteration and behind the loop, where a carried memref has
-another name. A store in loops is of a box of elements, one range of a counter for each of the loops that the subscripts
-come from, and that far from it. It is loaded again by a nest over the same ranges, or over all of the array, whose body
-loads the element.
+The search goes forward from the store to the end of its block, and on after the operation around it. At the end of a
+sequential loop it goes on both at the beginning of the next iteration and after the loop, where a carried memref has
+another name. A store inside loops writes a box of elements: in each dimension a range of a loop's counter, plus a
+constant. It is loaded again by a nest over the same ranges, or over the whole array, whose body loads the element.
 
-What is found is a list of sets of loads: of each set one has to be read by somebody.
+The result is a list of sets of loads: of each set, one has to be read by somebody.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from adc.passes.analysis.kinds import COUNTED, TARGET
 
 @dataclass(frozen=True)
 class _At:
-    """A subscript: a number and a constant."""
+    """A subscript: a value plus a constant."""
 
     value: Value
     offset: int
@@ -37,18 +36,19 @@ class _At:
 
 @dataclass(frozen=True)
 class _Range:
-    """The values of a counter, and a constant."""
+    """The values of a counter, plus a constant."""
 
     bounds: tuple[Value, ...]
     offset: int
 
 
 Loads = list[set[Value]]
-_Place = tuple[_At | _Range, ...]  # of an element, or of a box of them
+_Place = tuple[_At | _Range, ...]  # an element, or a box of elements
 
 
 class _Places:
-    """Where in a block something is loaded and stored: the numbers of its operations, in order, in which that is."""
+    """Where a block loads and stores: the numbers of the operations, in order, that do or contain operations that
+    do."""
 
     def __init__(self, block: Block, aliasing: Aliasing) -> None:
         self.number = {op: n for n, op in enumerate(block.ops)}
@@ -63,7 +63,7 @@ class _Places:
 
 
 class Rereading:
-    """For a function that stays as it is meanwhile."""
+    """Answers for one function, which must not change meanwhile."""
 
     def __init__(self, aliasing: Aliasing) -> None:
         self._aliasing = aliasing
@@ -71,7 +71,7 @@ class Rereading:
         self._places: dict[Block, _Places] = {}
 
     def loads(self, store: Op) -> Loads:
-        """Sets of numbers that are loaded where ``store`` has put its own, one of each of which must be read."""
+        """Sets of loads of what ``store`` has stored; of each set, one must be read."""
         if store not in self._known:
             _, memref, *subscripts = store.operands
             assert store.parent is not None
@@ -79,7 +79,7 @@ class Rereading:
         return self._known[store]
 
     def _after(self, store: Op, op: Op, memref: Value, place: _Place) -> Loads:
-        """The loads behind ``op``, which contains the store."""
+        """The loads after ``op``, which contains the store."""
         block = op.parent
         assert block is not None
         found = self._scan(block, self._in(block).number[op] + 1, memref, place)
@@ -99,7 +99,7 @@ class Rereading:
         return [set()]
 
     def _next(self, store: Op, loop: Op, memref: Value, place: _Place) -> Loads:
-        """The loads in the next iteration, and those behind the loop."""
+        """The loads in the next iteration, and those after the loop."""
         (body,) = loop.regions
         if not _is_outside(body, None, place):
             return [set()]
@@ -117,8 +117,8 @@ class Rereading:
         return self._places[block]
 
     def _scan(self, block: Block, start: int, memref: Value, place: _Place) -> set[Value] | None:
-        """What is loaded from operation ``start`` on until something else is stored; None if something is, and nothing
-        was loaded."""
+        """What is loaded from operation ``start`` on, until something else is stored. None if something is, and nothing
+        was loaded before."""
         places = self._in(block)
         writes = (_since(start, places.writes.get(root, ())) for root in self._aliasing.roots(memref))
         stored = (n for n in heapq.merge(*writes) if self._writes(block.ops[n], memref))
@@ -129,7 +129,8 @@ class Rereading:
         return None if end < len(block.ops) and not found else found
 
     def _loaded(self, op: Op, memref: Value, place: _Place, loops: tuple[Op, ...]) -> Iterator[Value]:
-        """The results of loads of all of ``place`` in ``op``, which is in ``loops`` over the place."""
+        """The results of loads in ``op`` that cover all of ``place``; ``op`` is in ``loops``, which go over the
+        place."""
         if op.opdef is ops.load:
             if op.operands[0] is memref and self._covers(op, place, loops):
                 yield op.result
@@ -138,11 +139,11 @@ class Rereading:
             loops = (*loops, op)
         elif op.opdef is not ops.if_ or not (op.attrs.get(ops.LIKELY) or op.attrs.get(COLD) == "else"):
             return
-        for inner in op.regions[0].ops:  # of a branch between versions that do the same, one of them
+        for inner in op.regions[0].ops:  # a branch between equivalent versions: one of them
             yield from self._loaded(inner, memref, place, loops)
 
     def _covers(self, load: Op, place: _Place, loops: tuple[Op, ...]) -> bool:
-        """Whether the load, in just these loops, is of all of the place."""
+        """Whether the load covers the whole place when exactly these loops run."""
         left = {loop.regions[0].args[0]: loop for loop in loops}
         for axis, (subscript, wanted) in enumerate(zip(map(_plain, load.operands[1:]), place, strict=True)):
             loop = left.pop(subscript.value, None)
@@ -188,7 +189,7 @@ def _since(start: int, numbers: Sequence[int]) -> Iterator[int]:
 
 
 def _plain(subscript: Value) -> _At:
-    """A subscript without the check that it is in range."""
+    """A subscript as a value plus a constant, without bounds checks."""
     offset = 0
     while subscript.op is not None:
         op = subscript.op
@@ -201,7 +202,7 @@ def _plain(subscript: Value) -> _At:
 
 
 def _widened(place: _At | _Range, counter: Value, loop: Op) -> _At | _Range:
-    """All that a place is while ``loop`` runs."""
+    """Everything that a place covers while ``loop`` runs."""
     within = isinstance(place, _At) and place.value is counter
     return _Range(loop.operands[:3], place.offset) if within else place
 
@@ -212,7 +213,7 @@ def _same(a: Value, b: Value) -> bool:
 
 
 def _at_most(a: Value, b: Value, further: int) -> bool:
-    """Whether it is known that ``a + further <= b``: two constants, or one and the other less a constant."""
+    """Whether ``a + further <= b`` is known: both are constants, or one is the other plus or minus a constant."""
     x, y = constant_of(a), constant_of(b)
     if x is not None and y is not None:
         return bool(x + further <= y)
@@ -226,12 +227,12 @@ def _at_most(a: Value, b: Value, further: int) -> bool:
 
 
 def _handed_on(block: Block, memref: Value, names: Sequence[Value]) -> Value | None:
-    """What ``memref``, which the block's terminator hands on, is called as one of ``names``."""
+    """Which of ``names`` stands for ``memref`` after the block's terminator has handed it on."""
     return next((name for v, name in zip(block.terminator.operands, names, strict=True) if v is memref), None)
 
 
 def _extent(root: Value, axis: int) -> Value | None:
-    """The value that says how long an allocation is along an axis."""
+    """The value that is the extent of an allocation along an axis."""
     op = root.op
     if op is None or op.opdef is not ops.alloc:
         return None
@@ -240,7 +241,7 @@ def _extent(root: Value, axis: int) -> Value | None:
 
 
 def _is_outside(block: Block, memref: Value | None, place: _Place) -> bool:
-    """Whether all that is named was there before the block."""
+    """Whether the memref and the values of the place were defined before the block, or are constants."""
     values = [v.value for v in place if isinstance(v, _At)]
     values += [v for part in place if isinstance(part, _Range) for v in part.bounds]
     inside: set[Block] = {block}

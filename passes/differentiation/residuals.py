@@ -1,4 +1,4 @@
-"""What a record holds, and of what memory it is: the attributes of ``adc.unpack``."""
+"""What a record holds, and which memory that refers to: the attributes of ``adc.unpack``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adc.passes.differentiation.demand import Augmented
 
 
 def aliasing_of(func: Func, module: Module) -> Aliasing:
-    """Of a function whose return was taken off."""
+    """The aliasing of a function whose return has been removed."""
     func.body.append(Op(ops.return_, (), ()))
     aliasing = Aliasing(func, module)
     func.body.pop()
@@ -27,7 +27,7 @@ def residual_memory(
     positions: Sequence[int],
     augmented: Augmented,
 ) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """For each residual, what memory it may be of: an argument of the reverse function, or another object.
+    """For each residual, which memory it may refer to: that of an argument of the reverse function, or another object.
 
     That function takes the arguments ``kept``, then the shadows of the arguments ``positions``. These are the
     attributes ``roots``, ``contents`` and ``apart`` of ``adc.unpack``; the last are pairs that share roots and yet
@@ -54,7 +54,7 @@ def residual_memory(
 
 
 def fresh_memory(types: Sequence[object]) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """The same where each residual is memory of its own."""
+    """The same for residuals that are memory of their own."""
     roots = tuple((-1 - n,) if isinstance(t, MemRefType) else () for n, t in enumerate(types))
     return {"roots": roots, "contents": ((),) * len(roots)}
 

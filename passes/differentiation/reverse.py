@@ -36,8 +36,8 @@ Cotangents = dict[Value, Value]
 class ReverseSweep:
     """Builds the reverse sweep of one augmented function.
 
-    ``read``: results that the caller certainly reads. ``left``: arrays that are there when the function has returned.
-    ``residuals``: what a record hands over. ``once``: it is not run again for the same forward sweep.
+    ``read``: results that the caller certainly reads. ``left``: arrays that exist after the function has returned.
+    ``residuals``: what a record hands over. ``once``: the sweep runs only once for a forward sweep.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ReverseSweep:
                 self._grown.setdefault(slot.loops[0], []).append(slot.buffer)
 
     def add(self, cotangents: Cotangents, value: Value, term: Value | None) -> None:
-        """Add a term to the cotangent of a value, at the insertion point; nothing if the value is passive."""
+        """Add a term to the cotangent of a value, at the insertion point, unless the value is passive."""
         if term is not None and self.activity.active(value):
             old = cotangents.get(value)
             if old is not None:
@@ -77,7 +77,7 @@ class ReverseSweep:
             cotangents[value] = term
 
     def total(self, cotangents: Cotangents, value: Value) -> Value:
-        """The cotangent of a value so far, which is forgotten; zero if nothing has contributed."""
+        """Remove and return the cotangent of a value so far; zero if nothing has contributed."""
         found = cotangents.pop(value, None)
         return const(0.0, value.type) if found is None else found
 
@@ -99,14 +99,14 @@ class ReverseSweep:
         self.reader.frame = outer
 
     def _free(self, op: Op) -> None:
-        """Free what has been allocated and was kept for the reverse sweep: what comes next in it was before that.
+        """Free what an operation allocated and kept for the reverse sweep, which goes on with what came before it.
 
-        These are arrays, those that calls return among them, tapes of inner loops, records, and shadows, which the
-        forward sweep makes after what they belong to. Who owns what a tape holds cannot be told later, nor what a
-        branch gives. Loops on threads are left as they are.
+        This concerns arrays, also those that calls return, tapes of inner loops, records, and shadows, which the
+        forward sweep makes after the arrays that they belong to. The contents of a tape and the results of a branch are
+        not freed, since their owner cannot be told. Loops on threads are left as they are.
         """
         done = [v for v in op.results if self._is_new(op, v) and v not in self.left and v not in self._shadows]
-        # Shadows of what a separate forward sweep leaves are left by it, too.
+        # A separate forward sweep frees neither its results nor their shadows.
         made = [v for v in op.results if v in self.augmented.made and (self.augmented.direct or v not in self.left)]
         made += [v for v in op.results if v not in made and self._has_given_shadow(op, v) and v not in self.left]
         done += [self.augmented.companion[v] for v in made]
@@ -120,7 +120,7 @@ class ReverseSweep:
         with at_loc(op.loc):
             _free_all([self.reader.value(v) for v in done])
             if grown:
-                # What never grew is no memory.
+                # A buffer that never grew has no memory.
                 ran = ops.cmpi(const_index(0), self.reader.value(self.augmented.counters[op]), predicate="slt")
                 buffers = [self.reader.value(v) for v in grown]
                 choose(ran, lambda: _free_all(buffers), lambda: None)
@@ -128,7 +128,7 @@ class ReverseSweep:
                 build(ops.release, [self.reader.value(record)])
 
     def _is_new(self, op: Op, memref: Value) -> bool:
-        """Whether it is memory that the operation has made, and nothing that the program has refers to it."""
+        """Whether the operation has made this memory, and nothing else refers to it."""
         if op.opdef is ops.call and isinstance(memref.type, MemRefType):
             aliasing = self.activity.aliasing
             return aliasing.roots(memref) == {memref} and not aliasing.is_held(memref)
@@ -140,12 +140,12 @@ class ReverseSweep:
 
     @staticmethod
     def _in_sequence(op: Op) -> bool:
-        """Whether the operation is in no loop on threads."""
+        """Whether no loop on threads is around the operation."""
         assert op.parent is not None
         return all(loop.opdef is not ops.parallel for loop in loops_above(op.parent))
 
     def _clear_companions(self, frame: Frame) -> None:
-        """Leave the shadows that the forward sweep made as it made them, so that the reverse sweep can be run again."""
+        """Set the shadows that the forward sweep made back to zero, so that the reverse sweep can be run again."""
         for memref in [result for op in frame.block.ops for result in op.results]:
             if memref in self.augmented.made:
                 shadow = self.reader.value(self.augmented.companion[memref])
@@ -177,7 +177,7 @@ class ReverseSweep:
             self.add(cotangents, op.operands[k], term)
 
     def _ruled(self, op: Op, cotangents: Cotangents) -> None:
-        """What a function with a derivative rule gave: its pullback."""
+        """Reverse what a function with a derivative rule gave, by its pullback."""
         module = self.augmented.module
         given = {r: cotangents.pop(r) for r in op.results if r in cotangents}
         if not given:
@@ -233,7 +233,7 @@ class ReverseSweep:
             build(ops.fill, [const(0.0, shadow.type.element), shadow])  # type: ignore[attr-defined]
 
     def _pack(self, op: Op, cotangents: Cotangents) -> None:
-        """Cotangents of the floats in a record are in cells that its shadow holds."""
+        """Cotangents of the floats in a record are in cells that the record's shadow holds."""
         for value, cell in self.augmented.cells[op].items():
             if self.activity.active(value):
                 at = self.reader.value(cell)
@@ -284,8 +284,8 @@ def _move(shadow: Value, onto: Value, at: list[Value]) -> None:
 
 
 def _begins_memory(memref: Value) -> bool:
-    """Whether a memref begins where its memory does, by which alone that can be given back: what is strided may be a
-    window that a callee returns, and goes when the run ends."""
+    """Whether a memref starts at the beginning of its memory, as it must to be freed. A strided one may be a window
+    that a callee returns; its memory is freed when the run ends."""
     return not isinstance(memref.type, MemRefType) or memref.type.strides is None
 
 

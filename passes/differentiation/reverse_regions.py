@@ -93,7 +93,7 @@ class RegionSweep(ReverseSweep):
             self.add(cotangents, v, total)
 
     def _permuted(self, op: Op) -> list[int]:
-        """Positions of memrefs that are permuted back because somebody asks for one of those that they are among."""
+        """Positions of memrefs that are permuted back because a member of their orbit is asked for."""
         found: list[int] = []
         for orbit in self.recipes.permutations.of(op).orbits:
             ends = [r.terminator.operands[k] for r in op.regions[-1:] for k in orbit.positions]
@@ -102,8 +102,8 @@ class RegionSweep(ReverseSweep):
         return found
 
     def _asked(self, value: Value, orbit: Orbit) -> bool:
-        """Whether the mirrored region is to begin with ``value``, as one of ``orbit``."""
-        # What is on the tape is read there, and then nobody may have kept what the loop returned.
+        """Whether the mirrored region has to begin with ``value``, as a member of ``orbit``."""
+        # A value on the tape is read from there; in that case nobody may have kept what the loop returned.
         wanted = value in self.reader.plan.wanted and value not in self.reader.slots
         return wanted and self.recipes.end(value) is orbit and not self.recipes.is_constant(value)
 

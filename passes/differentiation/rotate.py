@@ -1,4 +1,4 @@
-"""Turning while loops round, so that their conditions do nothing that the reverse sweep would have to undo.
+"""Rotating while loops, so that their conditions do nothing that the reverse sweep would have to undo.
 
     while p = before(state): state = after(p)
 
@@ -16,7 +16,7 @@ from adc.ir.rewrite import inline_block
 
 
 def rotate_while_loops(func: Func) -> None:
-    """Rotate the while loops of ``func`` whose conditions write to memory, or pass on other than the loop's state."""
+    """Rotate the while loops whose conditions write to memory, or pass on something other than the loop's state."""
 
     def visit(block: Block) -> None:
         made: list[Op] = []

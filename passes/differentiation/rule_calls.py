@@ -1,4 +1,4 @@
-"""Calls, with arrays among their arguments or results, of functions that have derivative rules."""
+"""Calls of functions that have derivative rules, with arrays among their arguments or results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def split_plan(module: Module, name: str, interface: Interface, augmented: str, 
 def split_functions(
     module: Module, name: str, stable: frozenset[int], plan: CallPlan
 ) -> tuple[CallPlan, Func, Func]:
-    """The augmented and the reverse function of one with rules. ``stable``: arguments that stay as they are."""
+    """The augmented and the reverse function of a function with rules. ``stable``: arguments that do not change."""
     primal = module.funcs[name]
     rules = attached(primal)
     assert rules is not None and rules.rrule is not None and rules.pullback is not None
@@ -74,7 +74,7 @@ def split_functions(
     residuals = list(end.operands[len(returned) :])
     func.body.set_ops(func.body.ops[:-1])
     end.drop()
-    # Memory that may be written before the reverse sweep is copied: what an argument holds, and results.
+    # Copy memory that may be written before the reverse sweep: what arguments hold, and results.
     memrefs = {k: aliasing.roots(v) for k, v in enumerate(originals) if _is_memref(v)}
     unsafe = {root for v in returned if _is_memref(v) for root in aliasing.roots(v)}
     unsafe |= {root for k, roots in memrefs.items() if k not in stable for root in roots}
@@ -148,7 +148,7 @@ def _copied(v: Value) -> Value:
 def _memory_of(
     packed: Sequence[Value], aliasing: Aliasing, kept: Sequence[int], originals: Sequence[Value], copies: set[Value]
 ) -> dict[str, Attr]:
-    """The attributes of ``adc.unpack`` that say what memory is unpacked."""
+    """The attributes of ``adc.unpack`` that say which memory is unpacked."""
     place: dict[Value, int] = {}
     for new, k in enumerate(kept):
         if _is_memref(originals[k]):

@@ -1,4 +1,4 @@
-"""Forward mode of functions that have derivative rules: by their frule, or, between numbers, by their pullback.
+"""Forward mode of functions that have derivative rules: by their frule or, for numbers, by their pullback.
 
 A pullback is linear, so with a cotangent of one for a result it gives the partial derivatives of that result.
 """
@@ -129,7 +129,7 @@ def tangents_by_pullback(
     given: Mapping[int, Value],
     sources: Sources,
 ) -> list[Value]:
-    """Append the tangents of the results, floats of ``types``, by the tangents of some arguments."""
+    """Append the tangents of the results, floats of ``types``, from the tangents of some arguments."""
     assert rules.pullback is not None
     pullback = module.funcs[rules.pullback]
     marks = {n: sources.mark(dot) for n, dot in given.items()}
@@ -162,5 +162,5 @@ def _copied(v: Value, t: MemRefType) -> Value:
 
 
 def ruled_interface(op: Op, arguments: tuple[Value, ...], varies: set[Value]) -> Interface:
-    """What of the function of ``adc.ruled`` is differentiated."""
+    """How the function of ``adc.ruled`` is differentiated."""
     return Interface(frozenset(k for k, v in enumerate(arguments) if v in varies), frozenset(range(len(op.results))))

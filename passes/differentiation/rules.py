@@ -59,19 +59,19 @@ def _extremum(g: Value, y: Value, a: Value, b: Value) -> Terms:
 
 
 def _power(g: Value, y: Value, x: Value, p: Value) -> Terms:
-    # Of zero the exponent counts as a constant, in derivatives of any order, and infinity has a constant logarithm.
+    # At zero the exponent counts as a constant, in derivatives of any order; at infinity the logarithm is constant.
     none = _is("oeq", x, 0.0)
     finite = ops.select(_is("oeq", x, math.inf), ops.stop_gradient(x), x)
     base = ops.select(none, const(1.0, x.type), finite)
     e = p if constant_of(p) is not None else ops.select(none, ops.stop_gradient(p), p)
     power = ops.powf(x, e - 1.0)
     product = e * power
-    lost = ops.andi(_is("oeq", p, 0.0), _is("uno", product, product))  # zero times infinity, or what is no number
+    lost = ops.andi(_is("oeq", p, 0.0), _is("uno", product, product))  # zero times infinity, or NaN
     return g * ops.strong_mulf(e, power, lost, const(False, lost.type)), _unless(none, g * (y * ops.log(base)))
 
 
 def _strong_product(g: Value, y: Value, a: Value, b: Value, za: Value, zb: Value) -> Terms:
-    # What one factor says to be zero the other one's derivative does not revive.
+    # If one factor is a strong zero, the derivative by the other is zero, too.
     no = const(False, za.type)
     return ops.strong_mulf(g, b, no, zb), ops.strong_mulf(g, a, no, za), None, None
 
@@ -102,7 +102,7 @@ def _hypot(g: Value, y: Value, a: Value, b: Value) -> Terms:
 
 
 def _atan2(g: Value, y: Value, a: Value, b: Value) -> Terms:
-    # Twice by the hypotenuse, since a * a + b * b may overflow. At infinity the angle does not vary.
+    # Two divisions by the hypotenuse, since a * a + b * b may overflow. At infinity the angle does not vary.
     r = ops.hypot(a, b)
     flat = ops.ori(_is("oeq", r, 0.0), ops.andi(_is("oeq", r, math.inf), _is("ord", a, b)))
     inverse = _unless(flat, 1.0 / r)
@@ -110,8 +110,8 @@ def _atan2(g: Value, y: Value, a: Value, b: Value) -> Terms:
 
 
 def _one_less_square(x: Value) -> Value:
-    """Rounded once, as accurate near 1 as the product of 1 - x and 1 + x; of that a factor would be zero, whose
-    derivative is not."""
+    """``1 - x * x``, rounded once: near 1 as accurate as ``(1 - x) * (1 + x)``, in which a factor is zero there that
+    has a derivative."""
     return ops.fma(-x, x, const(1.0, x.type))
 
 
@@ -198,5 +198,5 @@ def differentiable(op: Op) -> Sequence[Value]:
 
 
 def _convert(g: Value, y: Value, x: Value) -> Value:
-    """The term of a cast: a cotangent is cast back, a tangent as the operand is."""
+    """The term of a cast: a cotangent is cast to the operand's type, a tangent to the result's."""
     return as_float(g, x.type if g.type == y.type else y.type)

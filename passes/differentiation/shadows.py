@@ -26,8 +26,8 @@ SHADOW_ALIAS = 1 << 20  # added to an alias number: shadows overlap each other, 
 
 
 def attrs_of_kept(primal: Func, kept: Sequence[int], k: int) -> dict[str, Attr]:
-    """The attributes of argument ``k`` in a function that has those at ``kept``, which comes first: where the argument
-    is the shadow of another one, by its new position; that of one that is left out is an array like any other."""
+    """The attributes of argument ``k`` in a function whose first arguments are those at ``kept``. The shadow of one of
+    these notes its new position; the shadow of another argument becomes an array like any other."""
     attrs = dict(primal.arg_attrs[k])
     of = attrs.pop("adc.shadow", None)
     if of in kept:
@@ -50,7 +50,7 @@ def extents_of(memref: Value) -> list[Value]:
 
 
 def zeroed(memref: Value, extents: list[Value] | None = None, t: Type | None = None) -> Value:
-    """A new zeroed memref of the shape, and with the type, of ``memref``; of the type ``t``, if it is given."""
+    """A new zeroed memref of the shape of ``memref``, and of its type, or of ``t`` if that is given."""
     t = t or memref.type
     assert isinstance(t, MemRefType)
     shadow = ops.alloc(*(like(memref) if extents is None else extents), type=MemRefType(t.shape, t.element))
@@ -61,7 +61,7 @@ def zeroed(memref: Value, extents: list[Value] | None = None, t: Type | None = N
 
 
 def cast_to(memref: Value, t: MemRefType) -> Value:
-    """``memref`` as a value of type ``t``, whose layout may say less."""
+    """``memref`` as a value of type ``t``, whose layout may be less specific."""
     return memref if memref.type == t else ops.cast(memref, type=t)
 
 
@@ -83,7 +83,7 @@ def view_of(view: Op, base: Value, operands: list[Value]) -> Value:
 
 
 def forward_shadow(augmented: Augmented, memref: Value) -> Value:
-    """The shadow of a returned memref; it is no view, or the view is repeated here."""
+    """The shadow of a returned memref. If the memref is a view, the view is repeated here."""
     base = strip_views(memref)
     if base is memref:
         return augmented.companion[base]
@@ -93,7 +93,8 @@ def forward_shadow(augmented: Augmented, memref: Value) -> Value:
 
 
 def add_companions(augmented: Augmented, insertions: Insertions) -> None:
-    """Give every memref that has a shadow and is not a view a companion, allocations that stay in their block excepted.
+    """Give a companion to every memref that has a shadow and is not a view, except allocations that stay in their
+    block.
 
     Companions of arguments must be there already. Calls that are differentiated become calls of augmented functions.
     """
@@ -193,7 +194,7 @@ class _Companions:
             build(ops.store, [held, container, *op.operands[2:]])
 
     def _pack(self, op: Op) -> None:
-        """The record of the shadows, with a cell for each float; numbers that have no derivatives are left out."""
+        """The record of the shadows, with a cell for each float. Numbers without derivatives are left out."""
         cells = self.augmented.cells[op] = {}
         beside: list[Value] = []
         for value in [op.operands[k] for k in held(op.operands)]:
@@ -293,7 +294,8 @@ class _Companions:
         op.set_attr("types", tuple(r.type for r in op.results))
 
     def _made_by_call(self, op: Op, results: tuple[Value, ...]) -> None:
-        """Shadows of arrays that a callee makes: those it is given, and those that vary only after the call."""
+        """Shadows of arrays that a callee makes: those that the callee is given, and those that vary only after the
+        call."""
         for result in results:
             if not self._has_shadow(result) or result in self.companion:
                 continue
@@ -302,7 +304,7 @@ class _Companions:
             self._make(result, op)
 
     def _make(self, memref: Value, op: Op, extents: list[Value] | None = None) -> None:
-        """Allocate the shadow of a memref that ``op`` gives."""
+        """Allocate the shadow of a memref that ``op`` returns."""
         with self.insertions.after(op):
             self.companion[memref] = zeroed(memref, extents)
         self.augmented.made.add(memref)

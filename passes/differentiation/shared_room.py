@@ -1,12 +1,13 @@
-"""Functions of steps whose snapshots may share their room with tapes: in memory, for one reverse sweep.
+"""Functions of steps whose snapshots may share their room with tapes: in memory, for a single reverse sweep.
 
-The schedule is a tree of nodes: some pieces, the state before them in the arrays, so many snapshots below. Of as many
-pieces as a leaf has both sweeps are run at once. Else the state is copied, the first pieces are run, and what follows
-is a node with one snapshot more; when that is reversed the first pieces are one, from the snapshot. When a leaf begins
-its own snapshot is no longer needed, and all blocks that are not in use are freed, so that the tape has their room.
+The schedule is a tree. A node is a range of pieces, with the state before them in the arrays and a number of snapshots
+below. A leaf has so few pieces that both sweeps are run at once. At any other node the state is copied and the first
+pieces are run; the rest is a node with one snapshot more. When that is reversed, the first pieces are a node again,
+from the snapshot. When a leaf begins, its own snapshot is no longer needed, and all blocks that are not in use are
+freed, so that the tape has their room.
 
-How long a leaf is, and how many pieces are run first, says a schedule: binomial, where a leaf is a piece, or
-``prices``, where pieces are steps.
+A schedule says how long a leaf is and how many pieces are run first: binomial, where a leaf is a piece, or ``prices``,
+where pieces are steps.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from adc.passes.differentiation.split_plans import SplitKey
 
 
 def may_share(primal: Func, key: SplitKey) -> bool:
-    """Whether a function of steps is one of these."""
+    """Whether a function of steps is of this kind."""
     _, _, _, once = key
     _, _, _, _, _, advance, disk, _ = primal.attrs[CHECKPOINT]
     return once and not advance and not disk
@@ -38,7 +39,7 @@ def may_share(primal: Func, key: SplitKey) -> bool:
 
 @dataclass(frozen=True)
 class _Pieces(Pieces):
-    """``most``: what a piece, or a leaf, has at most; ``room``: what is shared, where ``shares`` says so."""
+    """``most``: the most steps of a piece, or of a leaf; ``room``: what is shared, where ``shares`` says so."""
 
     most: Value
     room: Room
@@ -49,7 +50,7 @@ class _Pieces(Pieces):
         return self.most
 
     def values(self) -> list[Value]:
-        """What goes into a record."""
+        """The values that go into a record."""
         return [self.steps, self.count, self.slots, self.most, *self.room.values()[1:]]
 
     @staticmethod
@@ -80,8 +81,8 @@ class SharedRoom(Steps):
         return ops.cmpi(count, self._leaf(pieces, depth), predicate="sle")
 
     def _first(self, pieces: _Pieces, count: Value, depth: Value, high: Value) -> tuple[Value, Value]:
-        """Append after how many of more pieces than a leaf has the next snapshot is made; and what the price of what
-        follows is at most. ``high``: the same of the node."""
+        """Append the number of pieces to run before the next snapshot, for a node with more pieces than a leaf; and an
+        upper limit for the price of what follows. ``high``: this limit for the node."""
 
         def binomial() -> Sequence[Value]:
             return self._split(count, ops.subi(pieces.slots, depth)), high
@@ -96,7 +97,7 @@ class SharedRoom(Steps):
 
     @staticmethod
     def _note(places: Value, number: Value, place: Value, price: Value) -> None:
-        """Append a note where a snapshot is, and what the node that begins there was worth."""
+        """Append a note of where a snapshot is, and of the price of the node that begins there."""
         build(ops.store, [ops.addi(ops.muli(place, const_index(2 * HIGHEST)), price), places, number])
 
     @staticmethod
@@ -135,7 +136,7 @@ class SharedRoom(Steps):
         buffers = [like(array) for array in state]
         node = const_index(0), const_index(0), blocks.count(), const_index(HIGHEST)
         place, depth, _, carried = self._descend(pieces, blocks, places, node, pieces.count, given, carried)
-        # The state before the first leaf is left in the buffers that the reverse sweep begins to work with.
+        # The state before the first leaf stays in the buffers with which the reverse sweep begins.
         for array, buffer in zip(state, buffers, strict=True):
             copy(array, buffer)
         blocks.save_numbers(pieces.slots, carried)
@@ -154,9 +155,9 @@ class SharedRoom(Steps):
         args: Sequence[Value],
         carried: Sequence[Value],
     ) -> tuple[Value, Value, Value, Sequence[Value]]:
-        """Append the way from a node of the pieces up to ``end`` to its first leaf: where that begins, the snapshots
-        below, how many blocks there are, and what is carried. ``node``: the same of the node, and what its price is at
-        most; its state is in the arguments."""
+        """Append the descent from a node, whose pieces end at ``end``, to its first leaf. Returns where the leaf
+        begins, the snapshots below it, how many blocks there are, and what is carried. ``node``: the same for the node,
+        and the limit for its price; its state is in the arguments."""
         state = [args[k] for k in self.state]
         types = [index] * 4 + [v.type for v in carried]
         head, body = Block(types), Block(types)
@@ -193,8 +194,8 @@ class SharedRoom(Steps):
         self._give_copies(given, iter(memory))
 
         def leaf(node: Sequence[Value], end: Value, carried: Sequence[Value], so_far: Sequence[Value]) -> list[Value]:
-            """Append its reversal, in the room of all snapshots that are not below; how many blocks are left, and the
-            cotangents before it."""
+            """Append the reversal of a leaf, in the room of all snapshots that are not below it. Returns how many
+            blocks are left, and the cotangents before the leaf."""
             place, depth, there = node
             if pieces.shares is not None:
                 left = ops.select(pieces.shares, ops.minsi(there, depth), there)
@@ -233,8 +234,8 @@ class SharedRoom(Steps):
         depth: Value,
         there: Value,
     ) -> tuple[Sequence[Value], Sequence[Value]]:
-        """Append the way from the last snapshot to the next node of the pieces up to ``end``: that of the snapshot, if
-        it is a leaf, or what follows its first pieces. It, and what is carried there."""
+        """Append the way from the last snapshot to the next node of the pieces up to ``end``: the snapshot's own node,
+        if it is a leaf, or what follows its first pieces. Returns the node, and what is carried there."""
         below = ops.subi(depth, const_index(1))
         place, price = self._noted(places, below)
         carried = blocks.restore(below, [given[k] for k in self.state])

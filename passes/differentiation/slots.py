@@ -1,7 +1,7 @@
 """Room for snapshots: in memory, and on disk.
 
-Snapshots are a stack, and have numbers. Those at its bottom are made first, and read least often; so these are the ones
-on disk, if there are any.
+Snapshots are a stack, and have numbers. Those at its bottom are made first and read least often, so these are the ones
+on disk, if any are.
 
 Reference: Stumm and Walther, MultiStage approaches for optimal offline checkpointing, SIAM J. Sci. Comput. 31, 2009.
 """
@@ -62,7 +62,7 @@ class _Array:
 
 @dataclass(frozen=True)
 class Slots:
-    """Of what a loop writes to, and of the numbers that it carries; of these there is one more."""
+    """Snapshots of the arrays that a loop writes to, and of the numbers that it carries, of which there is one more."""
 
     arrays: Sequence[_Array]
     numbers: Sequence[Value]
@@ -87,18 +87,18 @@ class Slots:
         return Slots(stacks, rows)
 
     def values(self) -> list[Value]:
-        """What goes into a record."""
+        """The values that go into a record."""
         disks = [a.disk for a in self.arrays if a.disk is not None]
         return [*(v for d in disks for v in (d.slots, d.count)), *(a.slots for a in self.arrays), *self.numbers]
 
     @staticmethod
     def of(values: Iterator[Value], arrays: int, numbers: int, *, disk: bool) -> Slots:
-        """From what ``values()`` was, for so many arrays and numbers."""
+        """The slots whose ``values()`` were these, for so many arrays and numbers."""
         disks = [_OnDisk(next(values), next(values)) if disk else None for _ in range(arrays)]
         return Slots([_Array(next(values), d) for d in disks], [next(values) for _ in range(numbers)])
 
     def save(self, number: Value, arrays: Sequence[Value], carried: Sequence[Value]) -> None:
-        """Append the making of snapshot ``number``."""
+        """Append the code that makes snapshot ``number``."""
         for stack, array in zip(self.arrays, arrays, strict=True):
             stack.save(array, number)
         self.save_numbers(number, carried)
@@ -108,7 +108,7 @@ class Slots:
             build(ops.store, [value, row, number])
 
     def restore(self, number: Value, arrays: Sequence[Value]) -> Sequence[Value]:
-        """Append copies of snapshot ``number`` to arrays; the numbers in it."""
+        """Append copies of snapshot ``number`` to the arrays, and return its numbers."""
         for stack, array in zip(self.arrays, arrays, strict=True):
             stack.restore(number, array)
         return self.carried(number)

@@ -1,13 +1,14 @@
 """Snapshots: what a loop reads of an array that is written to later, copied before the loop.
 
-A load that cannot be repeated in the reverse sweep, since its memory has other contents by then, can be made of a copy
-of that memory. One element of the copy serves all loads of it: the neighbours that a stencil reads at five places,
-what a sparse matrix gathers, and all that is computed of them. So the storage plan may choose between keeping values
-and keeping the array, box by box: what the loads of a loop nest can reach, subscripted by its counters plus constants.
-A subscript of another kind may reach whatever there is in its dimension. That is offered only where the program goes
-through all of the array anyhow, however little it looks up (see ``adc.passes.differentiation.swept``).
+A load that cannot be repeated in the reverse sweep, since its memory has other contents by then, can be made from a
+copy of that memory. One element of the copy serves all loads of it: the neighbours that a stencil reads at five places,
+or what a sparse matrix gathers, and everything computed from them. So the storage plan may choose between keeping
+values and keeping the array, box by box: what the loads of a loop nest can reach, subscripted by its counters plus
+constants. A subscript of another kind may reach everything in its dimension. A copy for such loads is offered only
+where the program goes through the whole array anyhow, however little it looks up (see
+``adc.passes.differentiation.swept``).
 
-Candidates stand in the function before the plan is made, and those that were not chosen are taken out again.
+Candidates are put into the function before the plan is made, and those that it does not choose are taken out again.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _COPYING = 2 * cost_of(ops.load)  # of an element
 
 @dataclass(frozen=True)
 class _Reach:
-    """What a subscript may be: ``lower + offset`` to below ``upper + offset``, by the counter of ``loop`` if any."""
+    """The range of a subscript: from ``lower + offset`` to below ``upper + offset``, by the counter of ``loop`` if
+    any."""
 
     lower: Value
     upper: Value | None  # None: one more than ``lower``
@@ -47,12 +49,13 @@ class _Reach:
     loop: Op | None
 
 
-_Reaches = tuple[_Reach | None, ...]  # for each dimension; None: anything
+_Reaches = tuple[_Reach | None, ...]  # for each dimension; None: any subscript
 
 
 @dataclass
 class _Candidate:
-    """Loads of one memref that one copy can serve. ``anchor``: the first of the loops, before which it is made."""
+    """Loads of one memref that one copy can serve. ``anchor``: the first loop around them; the copy is made before
+    it."""
 
     memref: Value
     anchor: Op
@@ -61,9 +64,9 @@ class _Candidate:
 
 @dataclass
 class Snapshot:
-    """Copies of a box of a memref that begins at ``starts``: one for each iteration of ``loops``, in ``memory``.
+    """Copies, in ``memory``, of a box of a memref that begins at ``starts``: one for each iteration of ``loops``.
 
-    ``cost`` is that of keeping them.
+    ``cost`` is the cost of keeping them.
     """
 
     memory: Value
@@ -74,7 +77,7 @@ class Snapshot:
     made: list[Op]
 
     def kept(self) -> Kept:
-        """What is to be said of it."""
+        """The entry of the report."""
         load = self.loads[0]
         return Kept(
             load.loc.line,
@@ -89,14 +92,14 @@ class Snapshot:
         return [self.memory, *self.starts, *load.operands[1:]]
 
     def repeat(self, load: Op, numbers: Sequence[Value], values: Sequence[Value]) -> Op:
-        """``load`` at the insertion point, from the values of its recipe; ``numbers`` are those of the iterations."""
+        """Append ``load``, from the values of its recipe; ``numbers`` are those of the iterations."""
         memory, starts, subscripts = values[0], values[1 : 1 + len(self.starts)], values[1 + len(self.starts) :]
         within = (x - start for x, start in zip(subscripts, starts, strict=True))
         return build(ops.load, [memory, *numbers, *within])
 
 
 def make_snapshots(loads: Iterable[Op], aliasing: Aliasing, written: Written) -> list[Snapshot]:
-    """Put copies that could serve ``loads``, in program order, in front of the loops that these are in."""
+    """Put copies that could serve ``loads``, given in program order, before the loops around them."""
     candidates: dict[tuple[Value, Block, tuple[Value | None, ...]], list[_Candidate]] = {}
     finder, extents = _Finder(aliasing, written), Extents()
     swept = Swept(aliasing, extents)
@@ -106,7 +109,7 @@ def make_snapshots(loads: Iterable[Op], aliasing: Aliasing, written: Written) ->
         if loop is None or reaches is None or (None in reaches and not swept.beside(load.operands[0], loop)):
             continue
         assert loop.parent is not None
-        # A row of which nothing is known is kept apart from what loops go over.
+        # A row whose place is not known is kept apart from what loops go over.
         apart = tuple(None if r is None or r.loop or _is_constant(r.lower) else r.lower for r in reaches)
         key = load.operands[0], loop.parent, apart
         found = candidates.setdefault(key, [])
@@ -125,7 +128,7 @@ class _Finder:
         self._written: dict[Op, list[Value]] = {}
 
     def loop(self, load: Op) -> Op | None:
-        """The outermost such loop that the memref is defined outside of."""
+        """The outermost such loop outside which the memref is defined."""
         memref, block, found = load.operands[0], load.parent, None
         while block is not None and (op := block.parent_op) is not None:
             if self._writes(op, memref) or not visible_outside(memref, op):
@@ -136,7 +139,7 @@ class _Finder:
         return found
 
     def joins(self, memref: Value, reaches: _Reaches, first: Op, loop: Op) -> bool:
-        """Whether a copy made before ``first`` serves a load in ``loop`` too, which comes later in the same block."""
+        """Whether a copy made before ``first`` also serves a load in ``loop``, which comes later in the same block."""
         assert first.parent is not None
         between = first.parent.ops[first.parent.ops.index(first) : first.parent.ops.index(loop)]
         made = {result for op in between for result in op.results}
@@ -151,13 +154,13 @@ class _Finder:
 
 
 def _reaches(load: Op, loop: Op) -> _Reaches | None:
-    """None: the load is of the same element all the time."""
+    """The ranges of a load's subscripts in ``loop``; None if the load is always of the same element."""
     found = tuple(_reach(subscript, loop) for subscript in load.operands[1:])
     return found if any(r is None or r.loop for r in found) else None
 
 
 def _reach(subscript: Value, loop: Op) -> _Reach | None:
-    """What a subscript is within ``loop``: a counter or a value from outside, plus a constant; None if neither."""
+    """The range of a subscript in ``loop``: that of a counter, or a value from outside, plus a constant; else None."""
     offset = 0
     while (op := subscript.op) is not None and op.opdef in (ops.addi, ops.bound):
         if visible_outside(subscript, loop):
@@ -208,7 +211,7 @@ def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
 def _allocate(
     sides: Sequence[_Side], shape: Shape, loops: Sequence[Op], memref: Value, before: Op
 ) -> tuple[Value, tuple[Value, ...], list[Op]]:
-    """Memory for the copies, in front of ``before``; where the box begins; and the operations that were made."""
+    """Memory for the copies, allocated before ``before``; where the box begins; and the operations that were made."""
     assert isinstance(memref.type, MemRefType)
     scratch = Block()
     with insert_at(scratch, before.loc):
@@ -245,7 +248,7 @@ def _is_constant(value: Value) -> bool:
 
 
 class _Side:
-    """What the loads may reach in one dimension. Subscripts that are not reached may lie outside of the array."""
+    """What the loads may reach in one dimension. Other subscripts may be out of range."""
 
     def __init__(self, found: Sequence[_Reach | None], extent: Extent) -> None:
         self._lowest: dict[Value, int] = {}

@@ -1,4 +1,4 @@
-"""What cotangents and tangents are made of, so that one that is nothing is told from one that happens to be zero.
+"""What cotangents and tangents are made of, so that one that is nothing can be told from one that happens to be zero.
 
 A cotangent is a sum of multiples of numbers that were loaded, carried by a loop, or given: its sources. It is nothing
 if these are zero, or were not chosen. See ``adc.passes.differentiation.strong_zeros``.
@@ -20,7 +20,7 @@ from adc.ir.types import i1
 
 @dataclass(frozen=True)
 class Choice:
-    """What is made of one side's sources where the condition holds, of the other's where it does not."""
+    """A value made of one side's sources where the condition holds, and of the other side's where it does not."""
 
     condition: Value
     sides: tuple[tuple[Source, ...], tuple[Source, ...]]
@@ -33,7 +33,7 @@ class Sources:
     """Which numbers each cotangent, or tangent, is made of: it is nothing if all of these are."""
 
     MOST = 4  # numbers that are compared with zero
-    MOST_PARTS = 16  # numbers and choices; these have their conditions already
+    MOST_PARTS = 16  # numbers and choices; the latter have their conditions already
 
     def __init__(self) -> None:
         self._sources: dict[Value, tuple[Source, ...]] = {}
@@ -73,7 +73,7 @@ class Sources:
             self._sources[made] = sources
 
     def mark(self, *values: Value) -> Value | None:
-        """Whether values are nothing at all, at the insertion point; None if one is known not to be."""
+        """Whether values are nothing, computed at the insertion point; None if one of them is known not to be."""
         return self._all(tuple(dict.fromkeys(source for value in values for source in self.of(value))))
 
     def _all(self, sources: tuple[Source, ...]) -> Value | None:
@@ -102,7 +102,7 @@ class Sources:
         return ops.select(choice.condition, *(const(False, i1) if side is None else side for side in sides))
 
     def _is_known_in_branch(self, value: Value) -> bool:
-        """Whether a branch gave the value and knows more of it than what it is."""
+        """Whether a branch returned the value and knows more about it than that it is zero."""
         op = value.op
         if op is None or op.opdef is not ops.if_:
             return False
@@ -110,7 +110,7 @@ class Sources:
         return any(self.of(v) != (v,) or self._is_known_in_branch(v) for v in given)
 
     def _from_branch(self, value: Value) -> Value | None:
-        """Whether what a branch gave is nothing: one more result of the branch."""
+        """Whether what a branch returned is nothing: computed as one more result of the branch."""
         op = value.op
         assert op is not None
         if value not in self._results:
@@ -123,13 +123,13 @@ class Sources:
             else:
                 self._results[value] = None
                 for block, _ in made:
-                    for unused in reversed(block.ops):  # of sources beside the one that is known not to be nothing
+                    for unused in reversed(block.ops):  # marks of sources beside the one known not to be nothing
                         unused.drop()
         return self._results[value]
 
 
 def _with_result(branch: Op, made: Sequence[tuple[Block, Value | None]]) -> Value:
-    """One more result of a branch, computed by a block at the end of each region; false where that gives None."""
+    """One more result of a branch, computed by a block at the end of each region; false where the mark is None."""
     for region, (block, mark) in zip(branch.regions, made, strict=True):
         end = region.terminator
         with insert_at(block, branch.loc):

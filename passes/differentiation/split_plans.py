@@ -1,8 +1,8 @@
 """Which functions have been split into an augmented and a reverse one, and how.
 
-A recursive function calls itself by the plan that is being made. So a plan is assumed, at first the least one, the
-functions are built by it, and built again while what they turn out to need is more than was assumed. The same holds of
-functions that run both sweeps of steps, as steps may call the function whose loop they are of.
+A recursive function calls itself by the plan that is being made. So a plan is assumed, at first the least one, and the
+functions are built by it; they are built again while they need more than was assumed. The same holds for functions that
+run both sweeps of steps, as steps may call the function that contains their loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.held import is_container
 from adc.passes.differentiation.rule_calls import split_plan
 
-# A function, what of it is differentiated, the arguments that stay, whether it is reversed but once after each run.
+# A function, how it is differentiated, the arguments that do not change, whether it is reversed only once for each run.
 SplitKey = tuple[str, Interface, frozenset[int], bool]
 Build = Callable[[SplitKey, CallPlan], tuple[CallPlan, *tuple[Func, ...]]]
 
@@ -30,11 +30,11 @@ Build = Callable[[SplitKey, CallPlan], tuple[CallPlan, *tuple[Func, ...]]]
 class Sweeps:
     """The function ``name`` runs the forward and the reverse sweep of another one.
 
-    It takes the arguments of that, shadows of the arguments ``shadows``, those of the memref results ``given`` and
-    ``moved`` (see ``rematerialised.ResultShadows``), the cotangents of the results ``cotangents_in``, and those so far
-    of the arguments ``summed``, which it adds to; it returns the cotangents of the arguments ``cotangents_out``. The
-    shadows hold cotangents of what is in memory afterwards, then of what was in it before; the memory itself is changed
-    as by the other function.
+    It takes the arguments of that function; shadows of the arguments ``shadows`` and of the memref results ``given``
+    and ``moved`` (see ``rematerialised.ResultShadows``); the cotangents of the results ``cotangents_in``; and the
+    cotangents so far of the arguments ``summed``, to which it adds. It returns the cotangents of the arguments
+    ``cotangents_out``. Before the call the shadows hold the cotangents of what is in memory after the function has run,
+    afterwards those of what was there before; the memory itself is changed as by the other function.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Sweeps:
     cotangents_out: tuple[int, ...]
 
     def assumed(self) -> CallPlan:
-        """The same as what a plan asks for at least."""
+        """The same, as what a plan asks for at least."""
         return CallPlan(self.name, "", self.shadows, (), (), (), self.cotangents_in, self.cotangents_out, False)
 
 
 class SweepsKey(NamedTuple):
-    """A function that returns no arrays, and what of it is differentiated; the arguments ``carried`` have no cotangents
+    """A function that returns no arrays, and how it is differentiated. The arguments ``carried`` have no cotangents
     before."""
 
     name: str
@@ -63,8 +63,8 @@ BuildSweeps = Callable[[SweepsKey, Sweeps], tuple[Sweeps, Func]]
 
 
 class SplitPlans:
-    """``build`` makes the two functions by an assumed plan, and what they call of their own; ``both`` makes functions
-    of both sweeps."""
+    """``build`` makes the two functions by an assumed plan, and functions that only these call; ``both`` makes
+    functions that run both sweeps."""
 
     def __init__(self, module: Module, build: Build, both: BuildSweeps) -> None:
         self._module = module
@@ -75,14 +75,14 @@ class SplitPlans:
         self._plans = Builder[SplitKey | SweepsKey, CallPlan | Sweeps](self._first, self._build, self._forget)
 
     def of(self, key: SplitKey) -> CallPlan:
-        """The plan of a key, whose functions are in the module, or will be. What a reverse function that may be built
-        again does not do, it may do then."""
+        """The plan of a key, whose functions are in the module, or will be. A reverse function that may be built again
+        does not count as idle, since it may do more then."""
         found = self._plans(key)
         assert isinstance(found, CallPlan)
         return found if self._plans.is_settled(key) else replace(found, idle=False)
 
     def sweeps_of(self, key: SweepsKey) -> Sweeps:
-        """The same of a function of both sweeps."""
+        """The same for a function that runs both sweeps."""
         found = self._plans(key)
         assert isinstance(found, Sweeps)
         return found
@@ -148,13 +148,13 @@ class SplitPlans:
 
 
 def _made_here(value: Value, func: Func) -> bool:
-    """Whether it is memory for floats that each run of the function allocates once."""
+    """Whether a value is memory for floats that each run of the function allocates once."""
     made = value.op is not None and value.op.opdef is ops.alloc and value.block is func.body
     return made and not is_container(value.type)
 
 
 def _shared(position: int, returned: Sequence[Value], activity: Activity) -> bool:
-    """Whether a returned memref may be found in another one that is returned, or in a record."""
+    """Whether a returned memref may also be reached through another returned one, or through a record."""
     others = [v for k, v in enumerate(returned) if k != position]
     others += [v for op in activity.func.walk() if op.opdef is ops.pack for v in op.operands]
     return any(returned[position] in activity.aliasing.reach(v) for v in others if isinstance(v.type, MemRefType))

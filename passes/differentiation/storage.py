@@ -1,11 +1,11 @@
-"""The storage plan: which primal values are kept for the reverse sweep, and which are computed again.
+"""The storage plan: which primal values are kept for the reverse sweep, and which are recomputed.
 
-Each value that the reverse sweep may come to want is a node. It can be *free* (arguments, constants, loop counters,
-and, when both sweeps are one function, whatever stands in the function's own block); it can be *stored*, at the cost of
-its bytes times the number of times it is computed; or, if a recipe is legal, it can be *recomputed* from other
+Each value that the reverse sweep may need is a node. It can be *free* (arguments, constants, loop counters, and, when
+both sweeps are one function, whatever is in the function's own block). It can be *stored*, at the cost of its bytes
+times the number of times it is computed. Or, if a recipe is legal, it can be *recomputed* from other
 nodes at the cost of the recipe times the same number. The cheapest choice is a minimum cut: every node is split in
 two halves joined by an edge of the storage cost, a recipe's inputs lie before its result, an edge from the source
-carries the cost of recomputing, and what is demanded hangs on the sink.
+carries the cost of recomputing, and demanded values are connected to the sink.
 
 The recomputation side follows Griewank and Walther, Evaluating Derivatives, 2nd ed., section 4.2; the cut
 formulation is that of min-cut rematerialisation, weighed here by trip counts.
@@ -35,7 +35,7 @@ RECORD_ENTRY = 40.0  # keeping a value in a call's record: an allocation shared 
 
 
 class Recipes:
-    """How values of an augmented function can be had in its reverse sweep."""
+    """How the reverse sweep can obtain values of an augmented function."""
 
     def __init__(self, augmented: Augmented, legality: Legality) -> None:
         self.augmented = augmented
@@ -44,13 +44,13 @@ class Recipes:
         self.refused: dict[Op, str] = {}
         self.snapshots: dict[Op, Snapshot] = {}  # by the loads that they serve
         self.copies: dict[Value, Snapshot] = {}  # by their memory
-        self.reloads: dict[Value, Op] = {}  # by what is loaded again from where these operations have stored it
+        self.reloads: dict[Value, Op] = {}  # by what is loaded again; the operations stored it
         self._cache: dict[Value, Recipe | None] = {}
         self.permutations = Permutations()
         self._undone: dict[Value, tuple[Orbit, list[Value]] | None] = {}
 
     def free(self, value: Value) -> bool:
-        """Whether a value is at hand in the reverse sweep for nothing."""
+        """Whether a value is available in the reverse sweep at no cost."""
         if value.op is not None and value.op.opdef in (ops.constant, ops.undef):
             return True
         block = value.block
@@ -60,7 +60,7 @@ class Recipes:
         return value.op is None and value.index == 0 and loop is not None and loop.opdef in (ops.for_, ops.parallel)
 
     def recipe(self, value: Value) -> Recipe | None:
-        """What ``value`` can be computed from again, and the cost of doing it once; None if it must be stored."""
+        """What ``value`` can be recomputed from, and the cost of doing so once; None if it must be stored."""
         if value not in self._cache:
             self._cache[value] = self._find(value)
         return self._cache[value]
@@ -81,8 +81,8 @@ class Recipes:
         if isinstance(value.type, RecordType):
             return None
         if value.op is not None and value.op.opdef is ops.ruled:
-            # A float is stored: computed again, its derivative would be that of the code that computes it, not by the
-            # rule, when the gradient is differentiated.
+            # A float is stored: if it were recomputed and the gradient differentiated, its derivative would be that of
+            # the code that computes it, not that of the rule.
             return None if value.type.is_float else ([value.op.operands[value.index]], 0.0)
         found = self._argument(value) if value.op is None else self._result(value.op)
         store = self.legality.stored(value) if found is None or found[1] > cost_of(ops.load) else None
@@ -114,7 +114,7 @@ class Recipes:
                     self.refused.pop(load, None)
 
     def _forget(self, value: Value) -> None:
-        """Look for another recipe of a value. Where the first one read it says nothing any more: that is not kept."""
+        """Forget the recipe of a value, and where it would be loaded again, so that another recipe is looked for."""
         self._cache.pop(value, None)
         self.reloads.pop(value, None)
 
@@ -123,7 +123,7 @@ class Recipes:
         return value.op is None and self._argument(value) is not None
 
     def kept_with(self, value: Value) -> list[Value]:
-        """The arrays, made again and again, one of which is kept if the memref ``value`` is."""
+        """The arrays, allocated repeatedly, of which each is kept if the memref ``value`` is and refers to it."""
         if not isinstance(value.type, MemRefType) or value in self.copies:
             return []
         roots = self.legality.aliasing.in_order(self.legality.aliasing.roots(value))
@@ -140,16 +140,16 @@ class Recipes:
     # Permuted memrefs: see adc.passes.differentiation.unpermute -------------------------------------------------------
 
     def end(self, value: Value) -> Orbit | None:
-        """If the region of ``value`` yields it, to be permuted with others: the orbit that it is of."""
+        """The orbit of ``value``, if its region yields it to be permuted with others."""
         around = value.block.parent_op if value.block is not None else None
         orbit = self.permutations.of(around).ends.get(value) if around is not None else None
         return orbit if orbit is not None and self._reversed(orbit.op) else None
 
     def undone(self, value: Value) -> tuple[Orbit, list[Value]] | None:
-        """If ``value`` was permuted with others, in an orbit known afterwards: the orbit, and what else it takes
+        """If ``value`` was permuted with others, in an orbit known afterwards: the orbit, and the further values needed
         to undo that: bounds of loops, and conditions."""
         if value not in self._undone:
-            self._undone[value] = None  # which is what counts while it is looked for
+            self._undone[value] = None  # the answer while it is being looked for
             self._undone[value] = self._find_undone(value)
         return self._undone[value]
 
@@ -163,7 +163,7 @@ class Recipes:
         return None if params is None or self._depends(params, orbit.inputs) else (orbit, params)
 
     def grown(self, value: Value) -> Value | None:
-        """If ``value`` is a buffer that a loop makes grow: what it has become in the end, which holds it all."""
+        """If ``value`` is a buffer that grows in a loop: its final value, which holds everything."""
         loop = value.block.parent_op if value.block is not None else None
         if loop is None or loop.opdef not in (ops.for_, ops.while_):
             return None
@@ -179,7 +179,7 @@ class Recipes:
         return op.opdef is not ops.while_ or op in self.augmented.counters
 
     def parameters(self, op: Op) -> list[Value] | None:
-        """The values that say how ``op`` permutes, if they are known outside it."""
+        """The values that determine how ``op`` permutes, if they are known outside it."""
         if op.opdef is ops.while_:
             own = [self.augmented.counters[op]] if op in self.augmented.counters else None
         else:
@@ -195,7 +195,7 @@ class Recipes:
         return own
 
     def _depends(self, params: list[Value], inputs: tuple[Value, ...]) -> bool:
-        """Whether computing ``params`` again takes one of ``inputs``."""
+        """Whether recomputing ``params`` needs one of ``inputs``."""
         seen: set[Value] = set()
         work = list(params)
         while work:
@@ -229,7 +229,7 @@ class Recipes:
         return None
 
     def _may_reload(self, load: Op) -> bool:
-        """Arrays of shadows are written where those of what they shadow are."""
+        """Whether a load may be repeated. Arrays of shadows are written where the arrays of what they shadow are."""
         return self.legality.may_reload(self.augmented.shadowed_loads.get(load, load))
 
     @cached_property
@@ -263,7 +263,7 @@ class Recipes:
 
 
 def regions_of(op: Op) -> list[Block]:
-    """The regions of an operation, and all that are in them."""
+    """The regions of an operation, including nested ones."""
     inner = [r for region in op.regions for o in region.walk() for r in o.regions]
     return [*op.regions, *inner]
 
@@ -316,7 +316,7 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
     arrays: dict[Value, int] = {}
 
     def array(root: Value) -> int:
-        """The node on the sink's side of a cut where the memory that ``root`` allocates is kept."""
+        """The node on the sink's side of a cut if the memory that ``root`` allocates is kept."""
         if root not in arrays:
             arrays[root] = network.node()
             assert root.block is not None
@@ -339,7 +339,7 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
             runs[block] = executions(block)
         first, second = halves[value]
         cost = storage_cost(value) if block is not recipes.body else RECORD_ENTRY
-        if not recipes.augmented.direct and not in_loop(value):  # in a branch: it goes to the record too
+        if not recipes.augmented.direct and not in_loop(value):  # in a branch: this goes to the record too
             cost = max(cost, RECORD_ENTRY)
         whole = recipes.copies[value].cost if value in recipes.copies else cost * runs[block]
         network.edge(first, second, max(whole, 1e-3))

@@ -1,4 +1,4 @@
-"""The storage plan as data, which prints: what is kept for the reverse sweep."""
+"""The storage plan as data, which can be printed: what is kept for the reverse sweep."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from adc.passes.differentiation.tape import loops_above
 
 @dataclass
 class StoragePlan:
-    """What is stored, in program order, and what is wanted in the reverse sweep at all."""
+    """What is stored, in program order, and everything that the reverse sweep needs."""
 
     stored: list[Value] = field(default_factory=list)
-    snapshots: list[Snapshot] = field(default_factory=list)  # whose memory is among what is stored
+    snapshots: list[Snapshot] = field(default_factory=list)  # their memory is among ``stored``
     wanted: set[Value] = field(default_factory=set)
     refused: dict[Op, str] = field(default_factory=dict)  # loads that may not be repeated, and why
 
@@ -29,7 +29,8 @@ class StoragePlan:
         return "\n".join(["tape:", *(f"  {one}" for one in kept)] if kept else ["tape: nothing is stored (0 bytes)"])
 
     def kept(self) -> list[Kept]:
-        """What the forward sweep keeps: copies of arrays first, then values in program order, those alike as one."""
+        """What the forward sweep keeps: copies of arrays first, then values in program order, like ones as one
+        entry."""
         alike: dict[tuple[object, ...], list[Value]] = {}
         for value in self.stored:
             if (value.block is not None and executions(value.block) > 1) or in_loop(value):
@@ -39,7 +40,7 @@ class StoragePlan:
 
 
 def kept_of(value: Value, count: int = 1) -> Kept:
-    """What is to be said of a stored value, or of several alike."""
+    """The report's entry for a stored value, or for several alike."""
     return Kept(
         _line(value),
         value.hint,
@@ -52,7 +53,7 @@ def kept_of(value: Value, count: int = 1) -> Kept:
 
 
 def tape_bytes(plan: StoragePlan) -> int | None:
-    """Bytes of the tape if every trip count is known, else None; 0 if nothing is stored."""
+    """The size of the tape in bytes if every trip count is known, else None; 0 if nothing is stored."""
     total = 0
     if plan.snapshots:
         return None

@@ -1,23 +1,24 @@
 """Strong zeros: what does not matter contributes nothing, even where its derivative is infinite or NaN.
 
 In ``np.where(x > 0, np.sqrt(x), 0.0)`` both sides are computed, and where x is 0 the cotangent of the root is zero
-while its partial is infinite. Likewise where only some elements of ``np.sqrt(x)`` are read, or where a branch that is
-not taken reads it. A product of a cotangent with a partial is therefore a *strong* one (``adc.strong_mulf``,
-``adc.strong_divf``): zero if nothing has read the value that the cotangent belongs to, whatever the partial is. Nobody
-asks where the partial might be infinite: any argument may be NaN.
+while its partial is infinite. The same happens where only some elements of ``np.sqrt(x)`` are read, or where a branch
+that is not taken reads it. A product of a cotangent with a partial is therefore a *strong* one (``adc.strong_mulf``,
+``adc.strong_divf``): it is zero if nothing has read the value that the cotangent belongs to, whatever the partial is.
+No analysis asks where the partial might be infinite: any argument may be NaN.
 
-That nothing has read a value is seen by the zero that its cotangent then is. So the product is marked by a comparison
-with zero: not of the cotangent at hand, but of the number that it is a multiple of (``Sources``), which was loaded from
-a shadow or carried by a loop; of what is chosen also the condition matters, and what a branch gives says so itself. A
-factor that happens to be zero is none that nothing has read: ``np.sqrt(x) ** 2`` at 0 is NaN in both modes. Strong
+If nothing has read a value, its cotangent is zero, and that is how this is noticed. So the product is marked by a
+comparison with zero: not of the cotangent at hand, but of the numbers that it is a multiple of (``Sources``), which
+were loaded from a shadow or carried by a loop. For a value that is chosen the condition counts as well, and a branch
+returns the mark of what it returns. A factor that happens to be zero does not count as a value that nothing has read:
+``np.sqrt(x) ** 2`` at 0 is NaN in both modes. Strong
 products have a derivative rule, so the zeros stay strong in derivatives of any order.
 
 There is no mark where it is known that the value has been read (``adc.passes.differentiation.reading``), nor where the
 partial is a number that the code knows to be finite.
 
-In forward mode what is not chosen, run or read is dropped with its tangent. But a tangent may be zero, of elements
-along which no derivative is taken, and products with it are strong too: so a column of a Jacobian is the same in both
-modes. Numbers that are in no array are all or nothing, so in loops products with them have marks only where an
+In forward mode what is not chosen, run or read is dropped together with its tangent. But tangents of elements along
+which no derivative is taken are zero, so products with them are strong too: then a column of a Jacobian is the same in
+both modes. Numbers that are in no array are all or nothing, so in loops products with them have marks only where an
 operation may have made an infinity out of finite numbers.
 """
 
@@ -38,7 +39,7 @@ _EXTREMA = frozenset({ops.maximumf, ops.minimumf, ops.maxnumf, ops.minnumf})
 
 
 def leaves_out(op: Op) -> Sequence[int]:
-    """The operands of a scalar operation that it may leave out, so that what computed them may not matter."""
+    """The operands that a scalar operation may ignore, so that what computed them may not matter."""
     kind = op.opdef
     if kind is ops.select:
         return (1, 2)
@@ -50,28 +51,28 @@ def leaves_out(op: Op) -> Sequence[int]:
 
 
 def unless_nothing(mark: Value | None, term: Value) -> Value:
-    """``term``, which a rule of a user made; zero where ``mark`` holds, since what it was made of is nothing then.
+    """``term``, which a user's rule made; zero where ``mark`` holds, since what it was made of is nothing then.
 
-    It varies with that as it would elsewhere.
+    Even there it varies with ``term`` as it does elsewhere.
     """
     return term if mark is None else ops.strong_mulf(term, const(1.0, term.type), mark, const(False, i1))
 
 
 def constant_where(mark: Value | None, value: Value) -> Value:
-    """A factor of what is nothing where ``mark`` holds: it then may vary, and be infinite."""
+    """A factor of something that is nothing where ``mark`` holds. There the factor may vary, and be infinite."""
     return ops.select(mark, ops.stop_gradient(value), value) if mark is not None and value.type.is_float else value
 
 
 # Forward mode ---------------------------------------------------------------------------------------------------------
 
 def _is_singular(op: Op) -> bool:
-    """Whether an infinity may come of finite numbers. A quotient by a number that is known is a product."""
+    """Whether finite numbers may give an infinity. A quotient by a known number is a product."""
     return bool(op.opdef.singular) and not (op.opdef is ops.divf and constant_of(op.operands[1]))
 
 
 class StrongTangents:
-    """Which terms of a function's scalar operations are strong products in forward mode: all but those, in loops, whose
-    partials are numbers that are in no array, and finite where the arguments are."""
+    """Which terms of a function's scalar operations are strong products in forward mode: all except those in loops
+    whose partials are numbers that are in no array, and finite where the arguments are."""
 
     def __init__(self, func: Func) -> None:
         self.sources = Sources()

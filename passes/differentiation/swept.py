@@ -1,8 +1,8 @@
 """Does a program go through all of an array anyhow, whenever it comes to a certain loop?
 
-A copy of a whole array costs as much as one pass over it. Where the code around a loop passes over the array each time
-(it writes all of it, or goes through something as long), a copy more does not change what the program takes by more
-than a factor. Where it changes a few elements and looks some up, a copy would.
+A copy of a whole array costs as much as one pass over it. If the code around a loop passes over the array each time (it
+writes all of it, or goes through something as long), one more copy changes the run time only by a constant factor. If
+the code changes a few elements and looks some up, a copy would cost much more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Swept:
         self._extents = extents
 
     def beside(self, memref: Value, anchor: Op) -> bool:
-        """Whether each time that what ``anchor`` is in runs, something goes through all that ``memref`` has."""
+        """Whether something goes through all of ``memref`` each time that the code around ``anchor`` runs."""
         block = anchor.parent
         while block is not None:
             around = block.parent_op
@@ -39,7 +39,7 @@ class Swept:
         return False
 
     def _passes(self, op: Op, path: tuple[Op, ...], memref: Value, around: Op | None) -> bool:
-        """Whether ``op``, in the loops ``path`` which are in ``around``, does."""
+        """Whether ``op`` does, in the loops ``path``, which are inside ``around``."""
         if op.opdef in COUNTED:
             return self._as_long((*path, op), memref)
         if op.opdef in (ops.fill, ops.copy):
@@ -55,11 +55,11 @@ class Swept:
         return True
 
     def _meets(self, a: Value, b: Value) -> bool:
-        """Whether they may be the same array, or two that take turns."""
+        """Whether they may be the same array, or two that swap places."""
         return not self._aliasing.roots(a).isdisjoint(self._aliasing.roots(b))
 
     def _as_long(self, path: tuple[Op, ...], memref: Value) -> bool:
-        """Whether there is a loop as long as the array is in each of its dimensions."""
+        """Whether for each dimension of the array there is a loop as long as the dimension."""
         left = list(path)
         for k, extent in enumerate(self._extents.shape(memref)):
             loop = next((loop for loop in left if self._is_as_long(loop, extent, (memref, k))), None)
@@ -69,7 +69,7 @@ class Swept:
         return True
 
     def _is_as_long(self, loop: Op, extent: Extent, name: Extent) -> bool:
-        """Whether it goes from a constant to what an ``extent``, which has another ``name``, is, up to a constant."""
+        """Whether a loop goes from a constant to an ``extent``, also known as ``name``, up to a constant offset."""
         lower, upper, step = loop.operands[:3]
         if constant_of(step) != 1 or not _is_constant(lower):
             return False
@@ -80,7 +80,7 @@ class Swept:
 
 
 def _always(block: Block, path: tuple[Op, ...]) -> Iterator[tuple[Op, tuple[Op, ...]]]:
-    """What runs whenever ``block`` does, but for loops that make no iteration; and the loops that each is in."""
+    """What runs whenever ``block`` does, except that loops may make no iteration; and the loops around each."""
     for op in block.ops:
         yield op, path
         if op.opdef in COUNTED:
@@ -90,7 +90,7 @@ def _always(block: Block, path: tuple[Op, ...]) -> Iterator[tuple[Op, tuple[Op, 
 
 
 def _without_offset(value: Value) -> Value:
-    """What a constant is added to, and the check made of."""
+    """A value without the constants that are added to it and without bounds checks."""
     while (op := value.op) is not None:
         offset = op.opdef in (ops.addi, ops.subi) and _is_constant(op.operands[1])
         if offset or op.opdef is ops.bound:

@@ -27,7 +27,7 @@ def gradients_of(module: Module) -> list[str]:
 
 
 def take_gradients(module: Module, name: str, before: Pipeline = ()) -> None:
-    """Take the gradients that the function ``name`` asks for; those that they are of ask for none any more.
+    """Take the gradients that the function ``name`` asks for. The functions they are taken of ask for none any more.
 
     The passes ``before`` clean up what is differentiated.
     """
@@ -57,7 +57,7 @@ class TakeGradients:
 
 
 def asked_next(module: Module) -> list[str]:
-    """The functions of which ``take-gradients`` takes gradients next: what cleans them up comes before it."""
+    """The functions whose gradients ``take-gradients`` takes next: what cleans them up runs before it."""
     name = _next(module)
     return [] if name is None else [op.attrs["callee"] for op in _requests(module.funcs[name])]
 
@@ -93,7 +93,7 @@ def _differentiated(module: Module, name: str, wrt: tuple[int, ...], before: Pip
 
 
 def _replace(op: Op, name: str) -> None:
-    """Call the gradient: the values, then the shadows, in which it adds up."""
+    """Call the gradient with the values and then the shadows, to which it adds."""
     with insert_at(Block(), op.loc) as made:
         call = build(ops.call, op.operands, {"callee": name, "types": op.attrs["types"]})
     put_instead(op, made.ops)

@@ -1,8 +1,8 @@
-"""Which values of a function have a tangent in forward mode, and which of what the function takes and gives.
+"""Which values of a function have a tangent in forward mode, and which of its arguments and results.
 
 A float has one if it is active, an array of floats if its memory has a shadow (see ``adc.passes.differentiation
 .activity``): the tangent of an array is another one of the same type. Records, and arrays that hold arrays or records,
-always have one, made of the tangents of all that they hold, so that it need not be known who reads what was put into
+always have one, made of the tangents of everything that they hold, so it need not be known who reads what was put into
 them.
 """
 
@@ -46,7 +46,7 @@ class Tangible:
         return Interface(before, after, args)
 
     def is_passive(self, call: Op) -> bool:
-        """Whether nothing of a call varies, so that what it returns has tangents of zeros."""
+        """Whether nothing in a call varies, so that the tangents of its results are zeros."""
         if any(v in self for v in call.operands) or any(is_container(r.type) for r in call.results):
             return False
         roots = self.activity.aliasing.roots
@@ -55,8 +55,8 @@ class Tangible:
 
 @dataclass
 class Tangent:
-    """A function with tangents: it takes the arguments of the one that it was made of, then tangents of those at
-    ``arguments``; it returns its results, then tangents of those at ``results``. ``text`` is what was found out."""
+    """A function with tangents. It takes the arguments of the function that it was made from, then tangents of those at
+    ``arguments``; it returns the results, then tangents of those at ``results``. ``text``: findings for the report."""
 
     name: str
     arguments: tuple[int, ...]

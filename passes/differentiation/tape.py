@@ -4,8 +4,8 @@ A value computed inside loops gets a buffer with one extent per loop, exactly as
 the outermost loop whose extents are known there; so values of rectangular nests are contiguous in the innermost
 loop, and nests whose inner bounds depend on outer counters get a buffer per outer iteration, which is itself a value
 to be kept (a memref of memrefs). A while loop's buffer grows. A value inside a branch, but in no loop, becomes a result
-of the branch. So does a number inside a branch of a parallel loop, and what the branch gives is kept whether it was
-taken or not: with nothing stored and loaded in branches both sweeps can be SIMD, and need no masks.
+of the branch. So does a number inside a branch of a parallel loop; what the branch returns is kept whether it was taken
+or not. As nothing is stored or loaded in branches, both sweeps can be SIMD, and need no masks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Slot:
 
 
 class Tape:
-    """Adds the storing side of the tape to a function, by insertions; ``slots`` says how to read it."""
+    """Adds the stores of the tape to a function, by insertions; ``slots`` says how to read it."""
 
     def __init__(self, func: Func, insertions: Insertions, counters: dict[Op, Value], *, direct: bool) -> None:
         self.func = func
@@ -50,8 +50,8 @@ class Tape:
         self._numbers: dict[Op, Value] = {}
         self._extents: dict[tuple[Op, Op], Value] = {}
         self._together: Counter[Block | None] = Counter()
-        self._sides: dict[Value, set[Block]] = {}  # of a branch's result that goes to the record: which sides give it
-        self._further: dict[Value, Value] = {}  # the same value as a result of the branch around
+        self._sides: dict[Value, set[Block]] = {}  # results of branches that go to the record: which sides give them
+        self._further: dict[Value, Value] = {}  # to the same value as a result of the branch around it
 
     def keep_all(self, values: Sequence[Value]) -> None:
         """Store all that the plan keeps."""
@@ -79,7 +79,7 @@ class Tape:
     # Values outside all loops ----------------------------------------------------------------------
 
     def _keep_in_branches(self, value: Value, block: Block, anchor: Op | None) -> None:
-        """Hand a value out of the branches around it, to the function's own block."""
+        """Hand a value on from the branches around it to the function's own block."""
         outer = self._handed_out(value, block, self.func.body)
         if outer is not value:
             self.slots[value] = Slot(outer, ())
@@ -87,8 +87,8 @@ class Tape:
             self.residuals.append(outer)
 
     def _handed_out(self, value: Value, block: Block, home: Block) -> Value:
-        """The same as a result of the branches between ``block`` and ``home``, where it is undefined if they are not
-        taken; in a loop it is stored then as well, and zero. What two sides hand to a record is one result."""
+        """The same value as a result of the branches between ``block`` and ``home``. It is undefined if they are not
+        taken, or zero in a loop, where it is stored then as well. What two sides hand to a record is one result."""
         outer = value
         recorded = home is self.func.body and not self.direct and _is_free_to_share(value)
         while block is not home:
@@ -113,8 +113,9 @@ class Tape:
         return outer
 
     def _result_of_another_side(self, branch: Op, side: Block, value: Value) -> Value | None:
-        """A result of ``branch`` that other sides gave and ``side`` left undefined now gives ``value`` there too: only
-        one side runs, so the reverse finds in it what its own side kept. Where it goes in the function's own block."""
+        """If other sides of ``branch`` gave a result that ``side`` left undefined, let that be ``value`` in ``side``:
+        only one side runs, so the reverse sweep finds there what its own side kept. Returns where it is in the
+        function's block."""
         for result in branch.results:
             if result.type == value.type and side not in self._sides.get(result, (side,)):
                 side.terminator.set_operand(result.index, value)
@@ -153,7 +154,7 @@ class Tape:
         return self._extents[loop, before]
 
     def _number(self, loop: Op) -> Value:
-        """The iteration number of a loop, as a value at the start of its body."""
+        """The number of the current iteration of a loop, as a value at the start of its body."""
         if loop not in self._numbers:
             body = loop.regions[0]
             with self.insertions.at_start(body, loop.loc):
@@ -211,8 +212,8 @@ def _home(value: Value, anchor: Op | None) -> Block:
 
 
 def _is_free_to_share(value: Value) -> bool:
-    """Whether it may be one result with what another side keeps. Memory that is not the tape's own is not: who frees
-    a buffer could not tell which of the two it is."""
+    """Whether a value may share a result with what another side keeps. Memory other than the tape's own may not: when
+    such a buffer is freed, it could not be told which of the two it is."""
     if not isinstance(value.type, MemRefType):
         return True
     return value.op is not None and value.op.opdef is ops.alloc and TAPE in value.op.attrs
@@ -230,8 +231,8 @@ def loops_above(block: Block) -> list[Op]:
 
 
 def rectangle(loops: Sequence[Op], fixed: Iterable[Value] = ()) -> list[Op]:
-    """The innermost of ``loops`` that one block of memory can serve: outside of them their extents are known, and so
-    are the values ``fixed``."""
+    """The innermost of ``loops`` that one block of memory can serve: their extents, and the values ``fixed``, are known
+    outside of them."""
     found: list[Op] = []
     known = list(fixed)
     for loop in reversed(loops):

@@ -1,8 +1,8 @@
-"""Going back through operations that permute memrefs: from what they gave to what they were given.
+"""Going back through operations that permute memrefs: from their results to their inputs.
 
-Time loops that swap buffers need no record of who was where. The reverse loop starts from what the loop returned and
-permutes back in each iteration. Where a loop contains others that permute, or branches that do, what went into them is
-had from what came out by running the same permutations backwards, with nothing else in the loops.
+Time loops that swap buffers need no record of the order. The reverse loop starts from what the loop returned and
+permutes back in each iteration. Where a loop contains other loops or branches that permute, their inputs are recovered
+from their results by running the same permutations backwards, with nothing else in the loops.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Known = dict[Value, Value]
 
 @dataclass(frozen=True)
 class Undo:
-    """``counters``: the number of iterations of while loops. ``values`` has the conditions of branches, the bounds of
-    loops and those numbers, as they are in the reverse sweep."""
+    """``counters``: the trip counts of while loops. ``values`` holds the conditions of branches, the bounds of loops
+    and those trip counts, as values of the reverse sweep."""
 
     permutations: Permutations
     counters: dict[Op, Value]
@@ -65,7 +65,8 @@ class Undo:
         return list(build(ops.for_, starts, result_types=[v.type for v in results], regions=[target]).results)
 
     def _back(self, block: Block, value: Value, known: Known) -> Value:
-        """``value``, which goes through orbits of operations of ``block``, from what is ``known`` at its end."""
+        """``value``, which passes through orbits of operations of ``block``, computed from what is ``known`` at its
+        end."""
         if value not in known:
             around = block.parent_op
             assert around is not None
@@ -76,7 +77,8 @@ class Undo:
 
 
 def _order(body: Block, args: Sequence[Value], orbit: Orbit) -> int | None:
-    """After how many iterations everything is in its old place; None if they are not all alike."""
+    """After how many iterations every memref is back in its place; None if they
+    do not all permute alike."""
     place = {args[k]: k for k in orbit.positions}
     source = {k: place.get(body.terminator.operands[k], -1) for k in orbit.positions}
     if -1 in source.values():

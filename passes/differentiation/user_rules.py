@@ -1,8 +1,9 @@
 """Calls of functions that have derivative rules (``adc.ir.attached``).
 
 A call of numbers is expanded where it is differentiated: what the rule computes becomes part of the caller, and
-``adc.ruled`` stands for the results, whose cotangents the pullback turns into those of the arguments. What the pullback
-needs of the primal are values of the caller like any others: stored, or computed again, as the plan finds cheapest.
+``adc.ruled`` stands for the results, whose cotangents the pullback turns into those of the arguments. The primal values
+that the pullback needs are values of the caller like any others: stored or recomputed, whichever the plan finds
+cheaper.
 
 A call with arrays is differentiated as a call: its augmented function runs the rule and packs what the pullback needs
 into a record; its reverse function runs the pullback. See ``adc.passes.differentiation.rule_calls``.
@@ -25,11 +26,11 @@ from adc.passes.rewrite import put_instead, replace_op
 
 _STAYS = frozenset({"adc.entry", SYMBOL})
 _EFFECTS = frozenset({Trait.WRITES, Trait.TRAPS})
-MOST = 200  # operations of a function that is called by a rule and becomes part of where the rule is used
+MOST = 200  # operations at most in a function that a rule calls and that is inlined where the rule is used
 
 
 def rules_of(module: Module, op: Op) -> Attached | None:
-    """The rules by which a call, or what has become of one, is differentiated."""
+    """The rules by which a call, or the ``adc.ruled`` that replaced it, is differentiated."""
     callee = module.funcs.get(op.attrs["callee"])
     return attached(callee) if callee is not None else None
 
@@ -38,8 +39,8 @@ def rules_of(module: Module, op: Op) -> Attached | None:
 
 
 def expand(module: Module, func: Func, *, forward: bool = False) -> None:
-    """Put what rules compute in the place of the calls of numbers in ``func``; ``forward``: where only a pullback says
-    what the tangents are."""
+    """Put what rules compute in the place of the calls of numbers in ``func``. ``forward``: only those whose tangents
+    the pullback gives."""
     circular: frozenset[str] | None = None
     for op in list(func.walk()):
         rules = rules_of(module, op) if op.opdef is ops.call else None
@@ -61,7 +62,7 @@ def expand(module: Module, func: Func, *, forward: bool = False) -> None:
 
 
 def inline_small(module: Module, block: Block, circular: frozenset[str]) -> None:
-    """Let small functions without rules become part of ``block``, which calls them."""
+    """Inline small functions without rules into ``block``, which calls them."""
     work = [op for op in block.walk() if op.opdef is ops.call]
     while work:
         call = work.pop()
@@ -86,7 +87,7 @@ def varying(module: Module, op: Op) -> list[Value]:
 
 
 def refuse_constants(module: Module, op: Op, varies: Callable[[Value], bool]) -> None:
-    """Raise for a call that is differentiated by what its rule gives no derivative by."""
+    """Raise if a call is differentiated by an argument for which its rule gives no derivative."""
     rules = rules_of(module, op)
     assert rules is not None
     given = parts(op, module).arguments if op.opdef is ops.ruled else op.operands
@@ -102,7 +103,7 @@ def refuse_constants(module: Module, op: Op, varies: Callable[[Value], bool]) ->
 
 
 def needed_residuals(module: Module, op: Op, wanted: Sequence[int]) -> list[int]:
-    """Which residuals of ``adc.ruled`` the pullback uses for the cotangents ``wanted``, of those that it returns."""
+    """The residuals of ``adc.ruled`` that the pullback uses for those of its cotangents that are ``wanted``."""
     rules = rules_of(module, op)
     assert rules is not None and rules.pullback is not None
     pullback = module.funcs[rules.pullback]
