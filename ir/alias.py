@@ -20,16 +20,16 @@ from adc.ir.types import MemRefType, Type, innermost
 
 Roots = frozenset[Value]
 NONE: Roots = frozenset()
-APART = "adc.apart"  # of a call: pairs of results that do not overlap, their roots notwithstanding
+APART = "adc.apart"  # of a call: pairs of results that do not overlap, although they share roots
 
 
-# Of each result of a function: positions of the arguments whose memory it may be; and, for each other object that it
+# For each result of a function: positions of the arguments whose memory it may be; and, for each other object that it
 # may be, the positions of all results that may be that object.
 Returned = Fixpoint[str, tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]]
 
 
 def returned_memory(module: Module) -> Returned:
-    """What memory the functions of ``module`` return, as they are when it is asked for."""
+    """The memory that the functions of ``module`` return, in their present state."""
     return of_module(returned_memory, module, lambda: _returned_memory(module))
 
 
@@ -48,7 +48,7 @@ def _returned_memory(module: Module) -> Returned:
 class Aliasing:
     """The roots of every memref of one function. ``module`` resolves calls; without it a call's results are fresh.
 
-    ``carriers`` are the operations that hand on memrefs, in order, ``callees`` the functions that are called.
+    ``carriers`` are the operations that memrefs flow through, in order; ``callees`` are the called functions.
     """
 
     def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
@@ -61,11 +61,11 @@ class Aliasing:
         self._returned = returned
         self._roots: dict[Value, Roots] = {}
         self._contents: dict[Value, Roots] = {}
-        self._declared: set[Value] = set()  # roots of which it is said what they held when they were unpacked
+        self._declared: set[Value] = set()  # roots whose contents at unpacking are declared
         self._said_apart: set[tuple[Value, Value]] = set()
         self._families: dict[Block | Op, list[int]] = {}
         self._changed = False
-        self._moments: Moments | None = None  # while it is found out
+        self._moments: Moments | None = None  # None until the roots are found
         leaders: dict[int, Value] = {}
         for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
             if isinstance(arg.type, MemRefType):
@@ -78,29 +78,28 @@ class Aliasing:
 
     @classmethod
     def asked(cls, func: Func, module: Module) -> Aliasing:
-        """That of a function as it is, made if it is not known."""
+        """The analysis of ``func`` as it is now: the cached one if it is still valid, else a new one."""
         return of_function(cls, func, module, lambda: cls(func, module))
 
     def roots(self, memref: Value) -> Roots:
-        """What ``memref`` may be memory of, at any time. Empty: of nothing (an undefined memref)."""
+        """The roots that ``memref`` may have at any time; none for an undefined memref."""
         found = self._roots.get(memref)
-        if found is None:  # most are no views
+        if found is None:  # most memrefs are not views
             memref = strip_views(memref)
             found = self._roots.get(memref)
         return found if found is not None else self._made_since(memref)
 
     def in_order(self, roots: Iterable[Value]) -> list[Value]:
-        """Roots as they come in the function: whoever gives them names or numbers is not to follow the order of a set,
-        which is another one in each process."""
+        """Roots in program order, for naming and numbering: the order of a set differs between processes."""
         assert self._moments is not None
         return sorted(roots, key=self._moments.place)
 
     def knows(self, memref: Value) -> bool:
-        """Whether ``memref``, or what it is a view of, was there when the function was looked at."""
+        """Whether ``memref``, or the memref that it is a view of, existed when the function was analysed."""
         return self._moments is not None and strip_views(memref) in self._moments
 
     def _made_since(self, memref: Value) -> Roots:
-        """The roots of what a pass has built after the function was looked at: of anything, but for new memory."""
+        """The roots of a memref that a pass has built after the analysis: all of them, unless it is new memory."""
         if self._moments is None or memref in self._moments or not isinstance(memref.type, MemRefType):
             return NONE
         kind = memref.op.opdef if memref.op is not None else None
@@ -165,15 +164,15 @@ class Aliasing:
         )
 
     def family(self, owner: Block | Op) -> list[int]:
-        """Positions of memrefs that a loop carries (the body inside it, the operation after it) and that never overlap
-        each other at one moment, although their roots meet."""
+        """Positions of loop-carried memrefs that never overlap each other at one moment, although their roots meet:
+        among the body's arguments, or the loop's results."""
         found = self._families.get(owner)
         if found is None:
             found = self._families[owner] = self._find_family(owner)
         return found
 
     def place_in_family(self, memref: Value) -> tuple[Block | Op, int] | None:
-        """If ``memref`` is of a family: the owner of the family, and its position in it."""
+        """The owner of the family that ``memref`` belongs to and its position there; None if it belongs to none."""
         memref = self._resolve(memref)
         owner = memref.owner
         loop = owner.parent_op if isinstance(owner, Block) else owner
@@ -233,7 +232,8 @@ class Aliasing:
     def _held_outside(self, container: Value, t: MemRefType) -> Roots:
         """What a container that came from outside (an argument, a record) may have held already.
 
-        That is anything from outside with elements of the same kind; the containers stand for what has no other name.
+        That is anything from outside with elements of the same kind; the roots of containers stand for memory that has
+        no other name.
         """
         if not any(_is_foreign(root) and root not in self._declared for root in self.roots(container)):
             return NONE
@@ -310,10 +310,10 @@ class Aliasing:
         """``roots`` of each unpacked memref: positions of function arguments, or negative numbers for other objects.
 
         ``contents``, likewise, of each memref of memrefs: all that can be reached through it. ``apart``: pairs of
-        results that do not overlap, their roots notwithstanding.
+        results that do not overlap, although they share roots.
 
-        That is said of a record that the function is given. One that it makes or loads itself is there since the code
-        that unpacks it was inlined; what it holds may have other names here, which the numbers do not know.
+        These describe a record that is an argument. One that the function makes or loads itself is unpacked here since
+        code was inlined; what it holds may have other names here, which the numbers cannot express.
         """
         leader: dict[int, Value] = {}
         inlined = op.operands[0].op is not None
@@ -338,8 +338,8 @@ class Aliasing:
                     self._hold_in(root, inside)
 
     def _recorded(self, unpack: Op, t: Type) -> Roots:
-        """What a record that was not an argument may hold: memory that this function packs, or that calls and other
-        records gave it; that of arguments is told by their numbers."""
+        """What a record other than an argument may hold: memory that this function packs, or gets from calls and other
+        records. Memory of arguments is named by numbers."""
         packed = {root for op in self.carriers if op.opdef is ops.pack for v in op.operands for root in self._within(v)}
         known = {root for roots in self._roots.values() for root in roots}
         others = {root for root in known if root.op is not None and root.op is not unpack}
@@ -363,7 +363,7 @@ class Aliasing:
 
 
 def _has_memrefs(op: Op) -> bool:
-    """Whether an operation may hand on a memref: most loads, stores and choices are of numbers."""
+    """Whether memrefs may flow through an operation: most loads, stores and selects are of numbers."""
     kind = op.opdef
     if kind is ops.load or kind is ops.select:
         return type(op.results[0].type) is MemRefType
@@ -394,6 +394,6 @@ _RULES = {
     ops.call: Aliasing._call,
     ops.unpack: Aliasing._unpack,
 }
-_FORWARD = frozenset({ops.alloc, ops.grow, ops.select, ops.if_, ops.call})  # what they hand on is known before them
-_AWAY = frozenset({ops.call, ops.pack, ops.return_})  # to somebody else
+_FORWARD = frozenset({ops.alloc, ops.grow, ops.select, ops.if_, ops.call})  # their sources come first
+_AWAY = frozenset({ops.call, ops.pack, ops.return_})  # to other functions
 _HAND_ON = _AWAY.union(_RULES)

@@ -31,9 +31,10 @@ def constant_of(value: Value) -> float | int | None:
 
 
 def fusible(op: Op, addend: Value) -> bool:
-    """Whether ``op``, which adds ``addend`` to something, may be rounded once together with the product that it is.
+    """Whether ``op``, which adds ``addend`` to something, may be fused with it: ``addend`` is a product, and both may
+    be rounded once.
 
-    What is added to shadows is adc's own.
+    Accumulation into shadows is adc's own arithmetic, and may always be fused.
     """
     product = addend.op
     return (
@@ -53,11 +54,11 @@ def contract(module: Module) -> None:
 
 
 def trip_count(lower: Value, upper: Value, step: Value) -> Value:
-    """How often a counted loop runs, appended at the insertion point.
+    """The trip count of a counted loop, appended at the insertion point.
 
-    The bounds are compared before they are subtracted: from a lower bound above the upper one, by more than half of all
-    integers, the difference would wrap around to a positive number. (Where it wraps from a lower bound below, there are
-    more integers between than can be counted, and no iterations.)
+    The bounds are compared before they are subtracted: if the lower bound exceeds the upper one by more than half of
+    the range of integers, the difference would wrap around to a positive number. (If the lower bound is the smaller one
+    and the difference wraps around, there are more iterations than can be counted, and the trip count is zero.)
     """
     span = upper if constant_of(lower) == 0 else ops.maxsi(upper, lower) - lower
     if constant_of(step) != 1:
@@ -72,7 +73,7 @@ def iteration_number(counter: Value, lower: Value, step: Value) -> Value:
 
 
 def span(difference: Value) -> tuple[Value, Value] | None:
-    """The bounds between which ``difference`` is how far it is, as ``trip_count`` computes that: lower and upper."""
+    """The lower and the upper bound if ``difference`` is their distance as ``trip_count`` computes it, else None."""
     op = difference.op
     if op is None or op.opdef is not ops.subi:
         return None
@@ -92,7 +93,7 @@ def as_float(x: Value, t: Type) -> Value:
 
 
 def coerce(x: Value | float, y: Value | float) -> tuple[Value, Value]:
-    """Make a Python number among the two a constant of the other's type."""
+    """Turn a Python number among the two into a constant of the other's type."""
     if isinstance(x, Value):
         return x, y if isinstance(y, Value) else const(y, x.type)
     if isinstance(y, Value):

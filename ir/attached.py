@@ -5,9 +5,9 @@
   order; returns the cotangents of the arguments ``adc.cotangents``;
 - ``adc.frule``: takes what the function takes, then tangents of the arguments ``adc.tangents``; returns what it
   returns, then the tangents of the float results;
-- ``adc.constant``: positions of float arguments by which there is no derivative: they must not vary;
+- ``adc.constant``: positions of float arguments without a derivative: they must not vary;
 - ``adc.rule``: what messages call the rules;
-- ``adc.rules``: the name under which a library keeps all of them but the text, until a derivative asks for them
+- ``adc.rules``: the name under which a library keeps all of these except the text, until a derivative needs them
   (``attach``).
 
 A function that has rules does not write to its arguments, and what it returns shares no memory with them.
@@ -26,7 +26,7 @@ from adc.ir.nesting import of_kinds
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, Type
 
-DERIVATIVE = "adc.derivative"  # of a function that is declared only: the function that it is the forward mode of
+DERIVATIVE = "adc.derivative"  # of a function that is only declared: the function whose forward mode it is
 ELSEWHERE = "adc.rules"
 _GIVEN = ("adc.rrule", "adc.pullback", "adc.cotangents", "adc.frule", "adc.tangents", "adc.constant")
 MARKS = ("adc.rule", ELSEWHERE, *_GIVEN)
@@ -55,7 +55,7 @@ class Attached:
 
 
 def attached(func: Func) -> Attached | None:
-    """The rules of a function, if it has some."""
+    """The rules of a function, if it has any."""
     attrs = func.attrs
     if "adc.rule" not in attrs:
         return None
@@ -71,7 +71,8 @@ def attached(func: Func) -> Attached | None:
 
 
 def is_constant(func: Func) -> bool:
-    """Whether a function that is compiled by itself, and so writes to nothing, returns nothing that has derivatives."""
+    """Whether a function that is compiled by itself, and so writes to no memory, returns nothing that has
+    derivatives."""
     return SYMBOL in func.attrs and not any(map(is_float, func.result_types))
 
 
@@ -88,17 +89,17 @@ def mentioned(func: Func) -> list[str]:
 
 
 def drop_unmentioned(module: Module, roots: Sequence[str]) -> None:
-    """Remove the functions that none of ``roots`` calls, or names, be it through others."""
+    """Remove the functions that no root calls or names, directly or indirectly."""
     keep = set(closure(module, roots, mentioned))
     for name in [name for name in module.funcs if name not in keep]:
         del module.funcs[name]
 
 
 def attach(module: Module, roots: Sequence[str], find: Callable[[str], tuple[Module, str]], *, deep: bool) -> None:
-    """Bring the rules that are elsewhere of what ``roots`` call into the module.
+    """Bring the rules of the functions that ``roots`` call, where they are kept elsewhere, into the module.
 
-    ``find``: the module in which a function has rules, and its name there. ``deep``: bring the rules of what rules
-    call, too, which derivatives of a derivative ask for.
+    ``find`` returns the module in which a function has rules, and its name there. ``deep``: also bring the rules of
+    what rules call, which derivatives of a derivative need.
     """
     known = {func.attrs[ELSEWHERE]: func.name for func in module.funcs.values() if ELSEWHERE in func.attrs}
     known |= {func.attrs[SYMBOL]: func.name for func in module.funcs.values() if SYMBOL in func.attrs}
@@ -188,7 +189,7 @@ def check(func: Func, module: Module) -> str | None:
 
 
 def _alike(found: list[Type] | tuple[Type, ...], wanted: list[Type]) -> bool:
-    """Whether types are equal but for layouts."""
+    """Whether types are equal except for layouts."""
 
     def plain(t: Type) -> object:
         return (t.element, t.rank) if isinstance(t, MemRefType) else t

@@ -20,16 +20,17 @@ from adc.ir.types import Type
 if TYPE_CHECKING:
     from adc.ir.opdef import OpDef
 
-_Point = tuple[Block, Loc, Any]  # and the point that was in force outside, or None
+_Point = tuple[Block, Loc, Any]  # and the enclosing insertion point, or None
 _point: contextvars.ContextVar[_Point] = contextvars.ContextVar("adc_insertion_point")
 _fastmath: contextvars.ContextVar[str | None] = contextvars.ContextVar("adc_fastmath", default=None)
 
 
 @contextlib.contextmanager
 def contractible() -> Iterator[None]:
-    """Let the sums and products that are built inside be fused, unless they say what may be done to them.
+    """Let sums and products that are built inside be fused, unless their ``fastmath`` is given.
 
-    For arithmetic that is adc's own, as that of derivatives; what copies the user's operations keeps their attributes.
+    For adc's own arithmetic, such as that of derivatives. Code that copies the user's operations keeps their
+    attributes.
     """
     token = _fastmath.set("contract")
     try:
@@ -41,7 +42,7 @@ def contractible() -> Iterator[None]:
 class insert_at:
     """Append what is built inside to ``block``, marked with ``loc`` (default: the location in force outside)."""
 
-    __slots__ = ("_block", "_loc", "_token")  # entered for each region that is built: no generator
+    __slots__ = ("_block", "_loc", "_token")  # entered for each region that is built: faster than a generator
 
     def __init__(self, block: Block, loc: Loc | None = None) -> None:
         self._block = block
@@ -61,7 +62,7 @@ class insert_at:
 
 @contextlib.contextmanager
 def at_loc(loc: Loc) -> Iterator[None]:
-    """Mark what is built inside with ``loc``; and exceptions, with the innermost such range, as ``adc_loc``."""
+    """Mark what is built inside with ``loc``. An exception gets the innermost such range as ``adc_loc``."""
     block, _, outer = _point.get()
     token = _point.set((block, loc, outer))
     try:
@@ -83,7 +84,7 @@ def current_loc() -> Loc:
 
 
 def building_in(block: Block) -> bool:
-    """Whether what is built now comes into ``block``, or into a block that is being built for an operation of it."""
+    """Whether operations built now go into ``block``, or into a block that is being built for one of its operations."""
     point: _Point | None = _point.get(None)
     while point is not None:
         if point[0] is block:

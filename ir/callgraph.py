@@ -24,7 +24,8 @@ def callees(func: Func) -> list[str]:
 
 
 def repeated(module: Module) -> set[str]:
-    """The functions that may run more than once in a call from outside: those that loops or they themselves call."""
+    """The functions that may run more than once in a call from outside: those called in loops or recursively, and their
+    callees."""
     inside = [
         op.attrs["callee"]
         for func in module.funcs.values()
@@ -78,7 +79,7 @@ def components(module: Module) -> list[list[str]]:
 
 
 def recursive(module: Module) -> frozenset[str]:
-    """The functions that may, through calls, come to be called again while they run."""
+    """The functions that may be called again, directly or indirectly, while they run."""
     return frozenset(
         name
         for component in components(module)
@@ -113,6 +114,6 @@ def called_inside(op: Op) -> Iterator[str]:
 
 
 def called_in(module: Module, kinds: Container[OpDef]) -> set[str]:
-    """The functions that are called in operations of some kinds, or by such functions."""
+    """The functions that are called, directly or indirectly, in regions of operations of the given kinds."""
     found = (op for func in module.funcs.values() for op in func.walk() if op.opdef in kinds)
     return reachable(module, (name for op in found for name in called_inside(op)))

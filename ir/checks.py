@@ -1,7 +1,7 @@
-"""Checks of single operations beyond their type rule: attributes that make sense, regions of the right shape.
+"""Checks of single operations beyond their type rule: valid attributes, regions of the right form.
 
-A check raises ``TypeError`` with what is wrong; the verifier says where. Those of region operations are made for the
-operation that must end the region, since the table declares them together.
+A check raises ``TypeError`` with what is wrong; the verifier says where. Checks of operations with regions are made by
+functions that take the terminator, since the table declares both together.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def error_kind(op: Op) -> None:
 
 
 def subview(constant: OpDef) -> Check:
-    """Steps that are said to be constants are those constants."""
+    """Steps that are declared static are constants with these values."""
 
     def check(op: Op) -> None:
         source = op.operands[0].type

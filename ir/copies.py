@@ -1,7 +1,7 @@
-"""Whether a module is as it was copied: what was done with the original need not be done again with the copy.
+"""Whether a module is an unchanged copy of another: then what was done with the original need not be done again.
 
-Names, attributes and places in the source count, as whatever comes later may show them. Attributes are compared by
-identity, which copies keep: zeros are equal to negative zeros.
+Names, attributes and source locations count, since later stages may show them. Attributes are compared by identity,
+which copies keep: by value, zero equals negative zero.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _same_interface(a: Func, b: Func) -> bool:
 
 
 def _same_blocks(a: Block, b: Block, mapping: dict[Value, Value]) -> bool:
-    """``mapping`` has what stands in ``b`` for the values of ``a``, and is extended."""
+    """``mapping`` takes values of ``a`` to those of ``b``, and is extended."""
     if len(a.ops) != len(b.ops) or not _same_values(a.args, b.args, mapping):
         return False
     return all(_same_ops(x, y, mapping) for x, y in zip(a.ops, b.ops, strict=True))

@@ -1,12 +1,12 @@
 """The objects of the IR: values, operations, blocks, functions, modules, and where in the Python source they come from.
 
 There is one class of operation. What distinguishes ``arith.addf`` from ``scf.for`` is the ``OpDef`` that it points at
-(see ``adc.ir.ops``). Regions have one block each; control flow is structured, and block arguments take the place of
-phi nodes. Passes build new code and drop the old rather than edit in place.
+(see ``adc.ir.ops``). Regions have one block each; control flow is structured, and block arguments take the place of phi
+nodes. Passes build new code and drop the old rather than edit in place.
 
-Whether a function was changed is a fact, not a claim. What can be changed is read-only to type checkers; the methods
-that change it count, in the function that holds it (``adc.ir.states``). What is in no function yet is new: it counts
-when it is put into one. Names (``hint``) and places in the source do not count: nothing is decided by them.
+Changes are counted, not declared. Everything that can change is read-only to type checkers; the methods that change it
+count this in the function that holds it (``adc.ir.states``). Code that is in no function yet counts when it is put into
+one. Names (``hint``) and source locations do not count: no decision depends on them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Value:
     def replace_uses(self, other: Value) -> None:
         """Make every user of this value use ``other``."""
         uses, self.uses = self.uses, {}
-        counted = other is self  # else once: all users are in one function
+        counted = other is self  # if not, count once: all users are in one function
         for op, position in uses:
             op._operands = (*op._operands[:position], other, *op._operands[position + 1 :])
             counted = counted or _touch(op)
@@ -184,7 +184,7 @@ class Op:
         _touch(self)
 
     def drop_attr(self, name: str) -> None:
-        """Take an attribute away, if it is there."""
+        """Remove an attribute, if it is there."""
         if name in self._attrs:
             del self._attrs[name]
             _touch(self)
@@ -194,14 +194,14 @@ class Op:
         _touch(self)
 
     def set_regions(self, regions: Sequence[Block]) -> None:
-        """Have other regions: the same ones in another order, or none if they go into another operation."""
+        """Replace the regions: by the same ones in another order, or by none if they move to another operation."""
         self._regions = tuple(regions)
         for region in self._regions:
             region.parent = self
         _touch(self)
 
     def drop(self) -> None:
-        """Forget this operation's uses of its operands, those inside its regions included."""
+        """Remove this operation, and those in its regions, from the use lists of their operands."""
         _touch(self)
         self._forget()
 
@@ -230,30 +230,30 @@ class Block:
     def __init__(self, arg_types: Sequence[Type] = (), hints: Sequence[str] = ()) -> None:
         self.parent: Op | Func | None = None
         self._ops: list[Op] = []
-        self._place: Block | None = None  # whose operations are moved here for a while
+        self._place: Block | None = None  # the block whose operations are here temporarily
         named = [*hints, *[""] * (len(arg_types) - len(hints))]
         self._args = tuple(Value(t, self, k, named[k]) for k, t in enumerate(arg_types))
 
     def append(self, op: Op) -> Op:
         before, op.parent = op.parent, self
         self._ops.append(op)
-        if before is None:  # as it is new
+        if before is None:  # it is a new operation
             if self.parent is not None:
                 _touch(self)
         elif before is not self._place:
             _touch(self)
             _touch(before)
-        elif len(self._ops) == 1:  # once for all that will be moved
+        elif len(self._ops) == 1:  # counts once for all operations that will be moved
             _touch(self, moved=True)
         return op
 
     def insert(self, position: int, op: Op) -> Op:
-        """Put an operation in the middle. Each time this takes time linear in the length of the block."""
+        """Insert an operation. This takes time linear in the length of the block."""
         self.set_ops([*self._ops[:position], op, *self._ops[position:]])
         return op
 
     def pop(self) -> Op:
-        """Take out the last operation: the terminator."""
+        """Remove and return the last operation: the terminator."""
         _touch(self)
         return self._ops.pop()
 
@@ -288,9 +288,9 @@ class Block:
                 known = before
 
     def in_place_of(self) -> Block:
-        """An empty block for operations to be moved to and then set back: what encloses it is the same meanwhile.
+        """An empty block with the same parent, to which operations of this block can be moved and then moved back.
 
-        To move them there does not count as a change, nor to set them back if they are the same.
+        Neither counts as a change, if the same operations come back.
         """
         block = Block()
         block.parent = self.parent
@@ -298,7 +298,8 @@ class Block:
         return block
 
     def walk(self) -> Iterator[Op]:
-        """Every operation, outer before inner, in order. One generator, as each around another would hand all on."""
+        """Every operation, outer before inner, in order. A single generator: nested ones would pass on each operation
+        per level."""
         stack: list[Iterator[Op]] = [iter(self._ops)]
         while stack:
             for op in stack[-1]:
@@ -360,7 +361,7 @@ class Func:
 
 
 def _touch(where: Op | Block | Func | None, *, moved: bool = False) -> bool:
-    """Count a change of the function in which ``where`` is, or that something was but ``moved``; is it in one?"""
+    """Count a change of the function that contains ``where`` (a mere move if ``moved``). Whether there is one."""
     while where is not None and not isinstance(where, Func):
         where = where.parent
     if where is not None:

@@ -18,7 +18,7 @@ _HERE = re.compile(r"[\w.%@$]+|.?")
 
 
 class Cursor:
-    """What it reads it moves past, together with white space and comments after it."""
+    """Each read moves past what was read and the white space and comments after it."""
 
     help: ClassVar[str] = ""  # of its errors
 

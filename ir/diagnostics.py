@@ -35,8 +35,8 @@ class Note:
 class Diagnostic:
     """What is wrong and where.
 
-    ``kind`` is the name of a kind of ``kinds.py``, empty for remarks that are not refusals; ``label`` says how grave it
-    is. ``source`` is the text of ``loc.file`` if that is not a file one can read.
+    ``kind`` is the name of a kind of ``kinds.py``, empty for remarks that are not refusals; ``label`` is the severity.
+    ``source`` is the text of ``loc.file`` if that is not a file that can be read.
     """
 
     kind: str
@@ -79,7 +79,7 @@ def render(
     notes: Sequence[str | Note] = (),
     source: str | None = None,
 ) -> str:
-    """The text of a remark that is not of a kind, rustc-style."""
+    """The text of a remark without a kind, in the style of rustc."""
     return Diagnostic("", message, loc, help, _notes(notes), source, label).render()
 
 
@@ -208,7 +208,7 @@ class CompileError(AdcError):
 
 
 class CompileSyntaxError(CompileError, SyntaxError):
-    """A statement, an expression or a use of them that the language has not. Python's traceback shows its line too."""
+    """A statement, an expression or a use of them that adc does not support. Python's traceback shows its line too."""
 
 
 class CompileTypeError(CompileError, TypeError):
@@ -216,15 +216,15 @@ class CompileTypeError(CompileError, TypeError):
 
 
 class CompileValueError(CompileError, ValueError):
-    """A value known when the function is compiled that makes no sense there: shapes, axes, steps."""
+    """A value known when the function is compiled that is not valid there: shapes, axes, steps."""
 
 
 class CompileIndexError(CompileError, IndexError):
-    """A subscript that the object in front of it does not take."""
+    """A subscript that the object does not take."""
 
 
 class CompileKeyError(CompileError, KeyError):
-    """A key that a dict has not."""
+    """A key that a dict does not have."""
 
 
 class CompileNameError(CompileError, NameError):
@@ -248,7 +248,7 @@ class ArgumentError(AdcError, TypeError):
 
 
 class ArgumentValueError(AdcError, ValueError):
-    """An argument or an option of the right type with a value that is not possible."""
+    """An argument or an option of the right type with an invalid value."""
 
 
 class RangeError(AdcError, OverflowError):
@@ -286,7 +286,7 @@ class NotFiniteError(AdcError, FloatingPointError):
 
 
 class ComputedValueError(AdcError, ValueError):
-    """A value that was computed and is not possible where it is used: a step of zero, a negative extent."""
+    """A computed value that is not valid where it is used: a step of zero, a negative extent."""
 
     default_kind = "computed-value"
 
@@ -298,19 +298,19 @@ class UnsetError(AdcError, UnboundLocalError):
 
 
 class OutOfMemoryError(AdcError, MemoryError):
-    """Memory that compiled code asked for and could not have."""
+    """Memory that compiled code asked for and did not get."""
 
     default_kind = "out-of-memory"
 
 
 class FileError(AdcError, OSError):
-    """A file for snapshots that compiled code could not have."""
+    """A file for snapshots that compiled code could not open or write."""
 
     default_kind = "no-file"
 
 
 class RankError(AdcError, RuntimeError):
-    """Ranks that do not fit together: one has failed, all wait for one another, or they do not do the same."""
+    """Ranks that do not fit together: one has failed, all wait for one another, or they do different things."""
 
     default_kind = "rank-failed"
 
@@ -320,7 +320,7 @@ class ToolError(AdcError, OSError):
 
 
 class WorkerError(AdcError, RuntimeError):
-    """A worker of an executor that ended before what it ran."""
+    """A worker of an executor that ended before its task."""
 
 
 class InternalError(AdcError, RuntimeError):
@@ -344,16 +344,16 @@ _OWN: dict[str, type[AdcError]] = {
 
 
 def own_class(name: str) -> type[AdcError] | None:
-    """The class of adc's own that a check names, as ``ShapeError`` does; None if it names one of Python's."""
+    """The class of adc's own with this name, such as ``ShapeError``; None for the name of one of Python's."""
     cls = _OWN.get(name)
     return cls if cls is not None and cls.__name__ == name else None
 
 
 def runtime_error(kind: str, message: str, loc: Loc = UNKNOWN) -> Exception:
-    """The exception for a check of adc's own in compiled code that failed.
+    """The exception for a failed check of adc's own in compiled code.
 
-    ``kind`` is the name of a built-in exception, or of one of adc's (``own_class``); the exception is one of
-    adc's that is that built-in too, where adc has one. What the program itself raises does not come here.
+    ``kind`` is the name of a built-in exception, or of one of adc's (``own_class``). For a built-in one, the result is
+    adc's subclass of it where there is one. Exceptions that the program itself raises do not come here.
     """
     if kind in _OWN:
         return _OWN[kind](message, loc)
@@ -370,7 +370,7 @@ _MARK = "_adc_made"
 
 
 def made(error: X) -> X:
-    """``error``, remembered as one that adc raises: where users see it, adc's frames are hidden."""
+    """``error``, marked as one that adc raises: users do not see adc's frames in its traceback."""
     setattr(error, _MARK, True)
     return error
 

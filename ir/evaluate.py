@@ -1,13 +1,13 @@
 """What each scalar operation computes: constant folder, interpreter and test oracle in one.
 
-What is a function of Python's ``math`` is made of that by the wrappers here on its card (``adc.ir.ops``). An evaluation
-takes the attributes, the result type and the operands, and returns the result:
+The wrappers here make evaluations of functions of Python's ``math``, on an operation's card (``adc.ir.ops``). An
+evaluation takes the attributes, the result type and the operands, and returns the result:
 
 - f64 is a Python float, f32 a ``numpy.float32``, i1 a bool, the other integers are ints within their width;
-- floats are IEEE: never an exception, but infinities and NaN. f64 comes from C's math library by way of ``math``; f32
+- floats are IEEE: infinities and NaN, never an exception. f64 comes from C's math library by way of ``math``; f32
   is computed in f64 and rounded once;
 - integers wrap around. What LLVM leaves undefined (division by zero, conversion of what does not fit, shifts by the
-  width or more) raises ``Undefined``: the folder leaves such an operation alone, to the interpreter it is an error.
+  width or more) raises ``Undefined``: the folder leaves such an operation alone; in the interpreter it is an error.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def unsigned(value: int, width: int) -> int:
 
 
 def integer(value: int, t: Type) -> int:
-    """What is left of ``value`` in an integer of type ``t``; unsigned ones are not negative."""
+    """``value`` wrapped to an integer of type ``t``; unsigned ones are not negative."""
     if t is index and -(1 << 63) <= value < 1 << 63:
         return value
     if isinstance(t, IntType) and t.unsigned:
@@ -94,7 +94,8 @@ def on_floats(compute: Callable[..., float]) -> Evaluate:
 
 
 def total(compute: Callable[[float], float], outside: float = math.nan, odd: bool = False) -> Evaluate:
-    """``math``'s function of one float, made total: NaN outside its domain, an infinity (``odd``: signed as x) above.
+    """``math``'s function of one float, made total: NaN outside its domain, an infinity (``odd``: signed as x) on
+    overflow.
 
     ``outside`` may be another value for a domain error.
     """
@@ -211,7 +212,7 @@ def fma(attrs: Attrs, t: Type, x: float, y: float, z: float) -> Any:
         return normal(result, t)
     exact = Fraction(x) * Fraction(y) + Fraction(z)
     if not exact:
-        # Cancellation gives +0; of zeros, the sign of the sum of zeros.
+        # Cancellation gives +0; a sum of zeros has its IEEE sign.
         return normal(0.0 if x and y else x * y + z, t)
     return round_fraction(exact, t)
 

@@ -66,7 +66,7 @@ def shift(compute: Callable[[int, int], int]) -> Evaluate:
 
 
 def _on_unsigned(compute: Callable[[int, int], int]) -> Evaluate:
-    """Evaluation by a function of unsigned ints, which is a shift or a division."""
+    """Evaluation by a shift or a division of unsigned ints."""
 
     def evaluate(attrs: Attrs, t: Type, x: int, y: int) -> Any:
         x, y = unsigned(x, bits(t)), unsigned(y, bits(t))
@@ -119,7 +119,7 @@ def fits(attrs: Attrs, t: Type, x: int, y: int) -> bool:
             raise Undefined("a negative shift or exponent")
         if x == 0 or (kind == "pow" and abs(x) == 1):
             return True
-        y = min(y, 64)  # what is too large at 64 is so beyond
+        y = min(y, 64)  # too large at 64 is too large beyond
     return -1 << 63 <= EXACT_RESULTS[kind](x, y) < 1 << 63
 
 
@@ -140,7 +140,7 @@ def index_castui(attrs: Attrs, t: Type, x: int) -> Any:
 
 
 def _not_negative(x: int) -> int:
-    """An unsigned operand. The width of one that has its sign bit set is not known here."""
+    """An unsigned operand. It must not have its sign bit set, since its width is not known here."""
     if x < 0:
         raise Undefined("an unsigned operand is negative")
     return int(x)

@@ -1,7 +1,7 @@
-"""Source lines with what is meant underlined, as diagnostics show them.
+"""Source lines with a range underlined, as in diagnostics.
 
-A tab is shown as four columns, a wide character (CJK, emoji) takes two; of a line that is too long the part around
-the range is shown.
+A tab is shown as four columns, a wide character (CJK, emoji) takes two; a line that is too long is cut to the part
+around the range.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ADC = Path(__file__).parents[1]
 
 
 def source_line(file: str, line: int, source: str | None = None) -> str:
-    """Line ``line`` (from 1) of ``file`` or of ``source``, without its line end; empty if it cannot be had."""
+    """Line ``line`` (from 1) of ``file`` or of ``source``, without its line end; empty if it is not available."""
     if source is None:
         return linecache.getline(file, line).rstrip("\r\n")
     lines = source.splitlines()
@@ -34,7 +34,7 @@ def gutter(locs: Iterable[Loc]) -> int:
 
 
 def excerpt(loc: Loc, source: str | None = None, width: int | None = None) -> list[str]:
-    """The source lines of ``loc`` with a gutter, the range underlined; empty if the source cannot be had."""
+    """The source lines of ``loc`` with a gutter, the range underlined; empty if the source is not available."""
     end_line = max(loc.line, loc.end_line)
     first = source_line(loc.file, loc.line, source) if loc.line > 0 else ""
     if not first.strip():
@@ -87,7 +87,7 @@ def _shown(text: str) -> str:
 
 
 def _head(text: str, columns: int) -> str:
-    """As much of the start of ``text`` as fits."""
+    """As much of the start of ``text`` as fits into ``columns``."""
     end = used = 0
     while end < len(text) and used + _columns(text[end]) <= columns:
         used += _columns(text[end])

@@ -14,21 +14,23 @@ from adc.ir.core import Op, Value
 from adc.ir.types import Type
 
 SYMBOL = "adc.symbol"
-"""Of a function: what its code is called, which was compiled before. The body only says what it reads and returns."""
+"""Of a function: the symbol of its code, which was compiled before. The body only describes what it reads and
+returns."""
 
 UNIT = "adc.unit"
 """Of a function: a loop nest, or a rare copy of one, which is compiled by itself, for all modules that have it."""
 
 EXCEPTIONAL = "adc.exceptional"
-"""Of a branch with a cold region, and of a unit made of that: what gets there nearly always ends with an error."""
+"""Of a branch with a cold region, and of a unit made from it: a run that gets there nearly always ends with an
+error."""
 
 Partial = Callable[..., Value]
 
 RUNTIME = "run-time support"
-"""The library of functions of the run-time support, which are linked to what calls them; nobody gives it otherwise."""
+"""The library of the run-time support: its functions are linked to what calls them, and come from nowhere else."""
 
 SPARE = 16
-"""Elements that scratch of functions that sort has beyond those of what is sorted."""
+"""Elements that the scratch array of a sorting function has beyond the number of elements to sort."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def provide(name: Named, function: Provided) -> None:
 
 
 def provide_all(library: str, provider: Provider) -> None:
-    """Let programs in this process call what ``provider`` finds of a library: it is asked when there is need of it."""
+    """Let programs in this process call the functions that ``provider`` finds in a library; it is asked on demand."""
     _PROVIDERS[library] = provider
 
 

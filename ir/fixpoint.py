@@ -1,5 +1,5 @@
-"""What is to be known, or built, of functions that may call each other in circles: least fixed points, found when
-something is asked for."""
+"""Least fixed points, computed on demand: properties of functions that may call each other in cycles, or code built for
+them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _NONE = 1 << 62
 class Fixpoint(Generic[K, V]):
     """``fixpoint(key)`` is what ``compute(key)`` gives, where ``compute`` asks for other keys in the same way.
 
-    A key that is asked for while it is being computed has the value found so far, ``bottom(key)`` at first; then it is
-    computed again until its value stays. ``compute`` must be monotone in what it is told, over values that cannot grow
-    for ever. What was computed on the way, with values that were not final, is computed again when it is asked for.
+    A key that is asked for while it is being computed has the value found so far, ``bottom(key)`` at first; it is then
+    computed again until its value no longer changes. ``compute`` must be monotone in what it is told, over values that
+    cannot grow for ever. Keys that were computed meanwhile from values that were not final are computed again when
+    asked for.
     """
 
     def __init__(self, compute: Callable[[K], V], bottom: Callable[[K], V]) -> None:
@@ -24,7 +25,7 @@ class Fixpoint(Generic[K, V]):
         self._bottom = bottom
         self._values: dict[K, V] = {}
         self._settled: set[K] = set()
-        self._active: dict[K, int] = {}  # and the place of each in the chain of questions
+        self._active: dict[K, int] = {}  # with the depth of each in the chain of requests
         self._lowest: list[int] = []  # per active key: the outermost active one that it depends on
 
     def __call__(self, key: K) -> V:
@@ -60,11 +61,11 @@ class Fixpoint(Generic[K, V]):
 
 
 class Builder(Generic[K, V]):
-    """As ``Fixpoint``, where finding a value builds something by the values that others are assumed to have.
+    """Like ``Fixpoint``, but computing a value also builds something, by the values that others are assumed to have.
 
-    ``build(key, assumed)`` builds by an assumption, of ``first(key)`` to begin with, and returns the value that comes
-    out, which says no less; if it is another one, ``key`` is built again. What was built on the way by an assumption
-    that did not hold is undone by ``forget``. What ``key`` itself has built, a later ``build(key, ...)`` replaces.
+    ``build(key, assumed)`` builds under an assumption, at first ``first(key)``, and returns the value that results,
+    which is no smaller. If it differs, ``key`` is built again. What was built meanwhile under a wrong assumption is
+    undone by ``forget``. What was built for ``key`` itself is replaced by the later ``build(key, ...)``.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Builder(Generic[K, V]):
         return key in self._settled
 
     def __call__(self, key: K) -> V:
-        """The value of ``key``: final, or assumed as long as something is being built that it depends on."""
+        """The value of ``key``: final, or assumed while something that it depends on is being built."""
         if key in self._settled:
             return self._values[key]
         place = self._active.get(key, self._provisional.get(key))
@@ -132,7 +133,7 @@ class Builder(Generic[K, V]):
         return found
 
     def _undo(self, before: int) -> None:
-        """Values found by an assumption that did not hold are where to begin the next time."""
+        """Forget what was built under a wrong assumption. The values found remain, as the next starting points."""
         for late in list(self._provisional)[before:]:
             del self._provisional[late]
             self._forget(late)

@@ -1,8 +1,8 @@
 """Locks that no other thread holds when the process forks.
 
-A child has the thread that forked and no other: what one of those held, it would wait for for ever, and LLVM would be
-left in the middle of something. So a fork waits until other threads have released all of these locks, as Python's own
-waits for their imports; meanwhile, none that holds nothing takes one.
+A child process has only the thread that forked: it would wait for ever for a lock that another thread held, and LLVM
+would be left in the middle of something. So a fork waits until other threads have released all of these locks, as
+Python's own fork waits for the import lock. Meanwhile, threads that hold none of them cannot take one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakSet
 
-# For what waits itself for the thread that forks: of two that hold locks and fork, one may wait in a hook of another
-# library whose lock the other one's fork has taken.
+# A limit, in case another thread waits for the one that forks: if two threads hold locks and fork, one may wait in a
+# hook of another library for a lock that the other one's fork has taken.
 _MOST_SECONDS = 60.0
 
 _condition = threading.Condition()  # reentrant: the handler of a signal may compile, too
@@ -48,7 +48,7 @@ _locks: WeakSet[Lock] = WeakSet()
 
 @contextmanager
 def held_off() -> Iterator[None]:
-    """No other thread's fork comes meanwhile."""
+    """No other thread forks meanwhile."""
     _enter()
     try:
         yield

@@ -1,4 +1,5 @@
-"""Whether memory is handed on: to another function, or as a value of a region. What is not can live in a frame."""
+"""Whether memory escapes: to another function, or as a value of a region. Memory that does not can be in a stack
+frame."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 Values: a memref is a NumPy array (views for subviews; dtype object for memrefs of memrefs), f64 a float, f32 a
 ``numpy.float32``, i1 a bool, index and the other integers ints within their width, a record a tuple.
 
-Each operation is rounded, so what the user wrote has the bits of native code. Sums whose order is adc's own are added
-up in the order of iterations here, and no product is fused with one: there, and in derivatives, native code may differ
-in the last bits.
+Each operation is rounded, so the user's arithmetic has the same bits as in native code. Sums whose order is adc's own
+are added in the order of iterations here, and no product is fused with one. In those sums, and in derivatives, native
+code may differ in the last bits.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def run(
 
     ``order`` is that in which ``scf.parallel`` runs its iterations; reductions combine in the order of iterations all
     the same. ``statistics`` is filled in. More than ``limit`` operations raise ``InterpreterError``, as does anything
-    that a correct compiler never emits; traps raise what ``runtime_error`` says. ``observe`` is told of each operation,
-    with its operands, before it is done.
+    that a correct compiler never emits; traps raise what ``runtime_error`` says. ``observe`` is called with each
+    operation and its operands before it runs.
     """
     told = any(asked is not None for asked in (statistics, limit, observe))
     interpreter = _Interpreter(module, order, limit, observe, told)
@@ -83,7 +83,7 @@ def run(
 class _Interpreter:
     def __init__(self, module: Module, order: Order, limit: int | None, observe: Observer | None, told: bool) -> None:
         self.module, self.order, self.limit, self.observe = module, order, limit, observe
-        self.told = told  # each operation, before it is done
+        self.told = told  # whether to call ``tell`` before each operation
         self.memory = Memory()
         self.executed: Counter[OpDef] = Counter()
         self.steps = 0
@@ -132,7 +132,7 @@ class _Interpreter:
             raise InterpreterError(f"more than {self.limit} operations")
 
     def tell(self, op: Op, operands: list[Any]) -> None:
-        """Count an operation that is about to be done, and hand it to who observes."""
+        """Count an operation that is about to run, and pass it to the observer."""
         self.step()
         self.executed[op.opdef] += 1
         if self.observe is not None:
@@ -309,7 +309,7 @@ class _Interpreter:
         return ()
 
     def _threads(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        return [2]  # as any number would do
+        return [2]  # any number is valid
 
     def _undef(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         t = op.result.type
@@ -352,7 +352,7 @@ def _number(value: Any) -> Any:
 
 
 _Rule = Callable[[_Interpreter, Op, list[Any], Environment], Sequence[Any]]
-# An operation as it is run: with a rule, or what evaluates it for the type of its one result; operands; results.
+# A prepared operation: itself; its rule, or its evaluation with the type of its one result; operands; results.
 _Ready = tuple[Op, Any, Any, Any, Sequence[Value], Sequence[Value]]
 _RULES: dict[OpDef, _Rule] = {
     ops.select: _Interpreter._select,

@@ -1,10 +1,10 @@
-"""Analyses are asked for, not made: what was found out is kept until something that it depends on has changed.
+"""Analyses are cached: a result is kept until something that it depends on has changed.
 
-Nothing says of a change what it leaves true. A function that is not what it was has another version, and so has what
-depends on it (``adc.ir.states``): an analysis of a function on those that it calls too, one of a module on all. What an
-analysis finds when it is asked something may be kept in it, since it is handed out only as long as the function is the
-same. While operations are in another block for a moment it may be asked, too: after that it is not handed out either.
-Which operations that are in no function yet use a value does not count as a change.
+No change declares what it preserves. A changed function has another version (``adc.ir.states``), and an analysis is
+valid for the versions that it depends on: those of a function and its callees, or of all functions of a module. An
+analysis may keep answers to queries, since it is handed out only while the function is the same. It may also be queried
+while operations are temporarily in another block; after that it is not handed out again. New uses of a value by
+operations that are in no function yet do not count as a change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ F = TypeVar("F", bound=OfFunction)
 
 
 def of_function(kind: object, func: Func, module: Module, make: Callable[[], F]) -> F:
-    """The analysis ``kind`` of ``func``: as it is known, or what ``make`` finds."""
+    """The analysis ``kind`` of ``func``: the cached one if it is still valid, else what ``make`` returns."""
     found = func.known.get(kind)
     if found is not None and is_in(func, found[0]):
         analysis, used = cast("tuple[F, list[_Seen]]", found[1])
@@ -44,7 +44,7 @@ def of_function(kind: object, func: Func, module: Module, make: Callable[[], F])
 
 
 def of_module(kind: object, module: Module, make: Callable[[], T]) -> T:
-    """The analysis ``kind`` of all functions: as it is known, or what ``make`` finds."""
+    """The analysis ``kind`` of all functions: the cached one if it is still valid, else what ``make`` returns."""
     found = module.known.get(kind)
     if found is not None:
         used, analysis = cast("tuple[list[_Seen], T]", found)
@@ -57,7 +57,7 @@ def of_module(kind: object, module: Module, make: Callable[[], T]) -> T:
 
 
 def forget(module: Module) -> None:
-    """Keep nothing of what is known: nobody asks any more."""
+    """Drop all cached analyses, when they are no longer needed."""
     module.known.clear()
     for func in module.funcs.values():
         func.known.clear()
@@ -67,13 +67,13 @@ _Seen = tuple[int, str, Func | None, State | None]
 
 
 def _seen(module: Module, name: str) -> _Seen:
-    """A function as it is now; the module is one that what is known refers to."""
+    """The present state of a function. The module is recorded too, since analyses refer to it."""
     func = module.funcs.get(name)
     return id(module), name, func, None if func is None else state(func)
 
 
 def _is_still(module: Module, seen: _Seen) -> bool:
-    """Whether the function of this name is the one that was seen, and as it was."""
+    """Whether the function of this name is the one that was seen, and unchanged."""
     number, name, func, then = seen
     if number != id(module) or module.funcs.get(name) is not func:
         return False

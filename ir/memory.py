@@ -23,7 +23,7 @@ class InterpreterError(AssertionError):
 
 
 class _Undefined:
-    """What ``adc.undef`` gives: passed on freely, but never computed with."""
+    """The value of ``adc.undef``: it may be passed on, but never computed with."""
 
     def __repr__(self) -> str:
         return "undef"
@@ -42,7 +42,7 @@ def dtype_of(element: Type) -> np.dtype[Any]:
 
 
 def poison(element: Type) -> Any:
-    """What memory that nothing was stored to holds: NaN, and integers that look like nothing else."""
+    """The content of memory that nothing was stored to: NaN, or a conspicuous integer."""
     if isinstance(element, FloatType):
         return math.nan
     if isinstance(element, IntType) and element.width == 1:
@@ -78,7 +78,7 @@ def _contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class Memory:
-    """Allocations of one run: which live, how many bytes they take and took at most."""
+    """Allocations of one run: which are live, and how many bytes they take now and took at most."""
 
     def __init__(self) -> None:
         self._live: dict[int, Array] = {}
@@ -110,7 +110,7 @@ class Memory:
         return self._new((0,) * t.rank, t.element)
 
     def pack(self, values: Sequence[Any]) -> list[Any]:
-        """A record; the list is empty when it was released."""
+        """A record, as a list that is emptied when it is released."""
         self._took(8 * len(values))
         return list(values)
 
@@ -172,7 +172,7 @@ class Memory:
         self.live(array)[...] = poison(element) if value is UNDEF else value
 
     def grow(self, array: Array, i: int, element: Type) -> Array:
-        """A buffer with room for index ``i`` that starts with the contents of ``array``, which is gone."""
+        """A buffer with room for index ``i`` that starts with the contents of ``array``, which is freed."""
         if i < 0:
             raise InterpreterError(f"grows a buffer to index {i}")
         if i < self.live(array).shape[0]:
@@ -213,7 +213,7 @@ def subview(
 
 
 def reshape(array: Array, shape: Sequence[int], groups: Sequence[tuple[int, int]]) -> Array:
-    """The same elements, each group of dimensions as another."""
+    """The same elements, with each group of dimensions reshaped to another."""
     old, new = iter(array.shape), iter(shape)
     for m, n in groups:
         before, after = [next(old) for _ in range(m)], [next(new) for _ in range(n)]

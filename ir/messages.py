@@ -1,8 +1,8 @@
-"""What compiled code says to other ranks, by functions that this process provides.
+"""Messages of compiled code to other ranks, by functions that this process provides.
 
-Each is an ``adc.foreign`` whose effects are in order. Code names it by its symbol and types alone; which communicator
-is meant, that of MPI or one that is simulated, is found when it is called, by the thread that calls. So code is the
-same on all ranks, and holds no address and no handle.
+Each is an ``adc.foreign`` with ordered effects. Code names it by its symbol and types alone; the communicator, MPI's or
+a simulated one, is looked up when it is called, for the calling thread. So code is the same on all ranks, and holds no
+address and no handle.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from adc.ir.types import MemRefType, Type, f32, f64, i1, i32, i64, index
 
 LIBRARY = "adc.mpi"
 NOBODY = -1
-"""The rank of nobody: what is sent to it is lost, and from it comes nothing."""
+"""The rank of nobody: what is sent to it is lost, and nothing comes from it."""
 
 COLLECTIVE, CROSSING = "adc.collective", "adc.crossing"
-"""Attributes of functions with derivative rules: all ranks call it at once, and it gives all the same; what it gives
-comes from other ranks."""
+"""Attributes of functions with derivative rules. The first: all ranks call the function together, and it returns the
+same on all of them. The second: its result comes from other ranks."""
 
 TAGS = 32000
-"""Tags from here on are those of what all ranks do at once. MPI has 32767 at least."""
+"""Tags from here on are for operations of all ranks together. MPI guarantees tags up to 32767."""
 
 SENT: dict[Type, Any] = {f64: np.float64, f32: np.float32, i64: np.int64, i32: np.int32}
-"""What programs may send."""
+"""Element types that programs may send."""
 DTYPES = SENT | {i1: np.bool_, index: np.int64}
 
 
 class Communicator(Protocol):
     """A group of ranks, as one of them sees it. Arrays are C-contiguous, with one axis, and of one dtype in a call.
 
-    What all do at once they do for the same reason: ``role`` says what is sent (``role_text``), ``place`` where. If
-    these differ, all raise.
+    Operations of all ranks together must agree: ``role`` says what is sent (``role_text``), ``place`` where in the
+    source. If these differ, all raise.
     """
 
     @property
@@ -52,10 +52,10 @@ class Communicator(Protocol):
     def size(self) -> int: ...
 
     def exchange(self, sent: Any, received: Any, dest: int, source: int, tag: int) -> None:
-        """Send one array, receive another one; to and from ``NOBODY`` nothing."""
+        """Send one array and receive another; to and from ``NOBODY`` nothing is sent."""
 
     def shift(self, sent: Any, received: Any, dest: int, source: int, tag: int) -> None:
-        """The same, done by all ranks at once."""
+        """The same, done by all ranks together."""
 
     def allreduce(self, given: Any, total: Any, role: int = 0, place: int = 0) -> None:
         """The sum over the ranks, with the same bits on all of them."""
@@ -76,12 +76,12 @@ class Communicator(Protocol):
         """A part for each rank, in their order, of the array of the rank ``root``; those of others do not matter."""
 
     def agree(self, given: Any, left: int, place: int = 0) -> None:
-        """Raise if an array, of the value that is ``left`` or of an argument, is not the same on all ranks."""
+        """Raise if an array is not the same on all ranks; ``left`` is the position of its description in ``AGREED``."""
 
 
 def check_agreed(parts: Sequence[Any], what: str) -> None:
-    """Raise if numbers that are to be the same on all ranks are not, but for what machines of several kinds may differ
-    in."""
+    """Raise if numbers that must be the same on all ranks are not. Small differences between kinds of machines are
+    allowed."""
     for rank, part in enumerate(parts):
         if not np.allclose(part, parts[0], rtol=1e-9, atol=0.0, equal_nan=True):
             k = int(np.argmin(np.isclose(part, parts[0], rtol=1e-9, atol=0.0, equal_nan=True)))
@@ -91,7 +91,7 @@ def check_agreed(parts: Sequence[Any], what: str) -> None:
 
 
 def sample(x: Any) -> Any:
-    """What of an array is compared: all of it, or two sums."""
+    """The numbers of an array that are compared: all of them, or two sums."""
     numbers = x.astype(np.float64)
     if len(x) <= 64:
         return numbers
@@ -141,7 +141,7 @@ class Single:
 
 
 def role_text(role: int) -> str:
-    """What is sent: 0 for values; 2 r + 1 for cotangents and 2 r + 2 for tangents of what the role r is of."""
+    """The name of a role: 0 is for values, 2 r + 1 for cotangents and 2 r + 2 for tangents of what role r is for."""
     found = []
     while role > 0:
         found.append("cotangents" if role % 2 else "tangents")
@@ -158,21 +158,21 @@ _COLUMNS = 4096
 
 
 def described(what: str, given: Any, role: int, place: int) -> str:
-    """What a rank does, for all to compare."""
+    """A description of what a rank does, to be compared with that of others."""
     line, column = divmod(place, _COLUMNS)
     sent, where = (f", {role_text(role)}," if role else ""), (f" in line {line}:{column + 1}" if line else "")
     return f"{what} of {len(given)} {given.dtype}{sent}{where}"
 
 
 def check_ranks(size: int, *ranks: int) -> None:
-    """Raise for what is no rank; ``NOBODY`` is one."""
+    """Raise unless all are ranks; ``NOBODY`` counts as one."""
     for rank in ranks:
         if not NOBODY <= rank < size:
             raise ValueError(f"there is no rank {rank}: there are {size}")
 
 
 def check_root(size: int, root: int) -> None:
-    """Raise for what is no rank; nobody cannot be the root."""
+    """Raise unless ``root`` is a rank other than ``NOBODY``."""
     check_ranks(size, root)
     if root == NOBODY:
         raise ValueError("the root is a rank: 0 or more")
@@ -197,7 +197,7 @@ _here = threading.local()
 
 
 class Whole:
-    """One rank has all of all arrays; see ``adc.ir.partitions.Partition``."""
+    """One rank that has all elements of all arrays; see ``adc.ir.partitions.Partition``."""
 
     def first(self, axis: int, extent: int) -> int:
         return 0
@@ -206,7 +206,7 @@ class Whole:
         return extent
 
     def distinct(self, a: Any, b: Any) -> bool:
-        return True  # of one rank's loops, none reads what is another's
+        return True  # with one rank, no loop reads elements of another
 
     def fetch(self, array: Any, region: Any) -> None:
         return
@@ -222,13 +222,13 @@ class Whole:
 
 
 def shared_out() -> Any:
-    """How the calling thread shares out arrays: an ``adc.ir.partitions.Partition``, or nothing is shared out."""
+    """How the calling thread distributes arrays: an ``adc.ir.partitions.Partition``, or ``Whole`` if it does not."""
     known = getattr(_here, "partition", None)
     return known if known is not None else Whole()
 
 
 def share_by(partition: Any) -> Any:
-    """Let the calling thread share out arrays so; what it did before, or None."""
+    """Set how the calling thread distributes arrays. Returns the previous partition, or None."""
     before = getattr(_here, "partition", None)
     _here.partition = partition
     return before
@@ -238,24 +238,25 @@ _found: list[Callable[[], Communicator]] = [Single]
 
 
 def communicator() -> Communicator:
-    """Whom the calling thread speaks to."""
+    """The communicator of the calling thread."""
     known = getattr(_here, "communicator", None)
     return known if known is not None else _found[0]()
 
 
 def speak_to(group: Communicator | None) -> None:
-    """Let the calling thread speak to a group of its own; None: to that of the process."""
+    """Give the calling thread a communicator of its own; None: that of the process."""
     _here.communicator = group
 
 
 def found_by(finder: Callable[[], Communicator]) -> None:
-    """Say how the group of the process is found."""
+    """Set the function that finds the communicator of the process."""
     _found[0] = finder
 
 
 @dataclass(frozen=True)
 class _Call:
-    """What compiled code calls: an array comes as a pointer and its extent. Zero, or the number of an exception."""
+    """A function that compiled code calls: an array is passed as a pointer and its extents. Returns zero, or the number
+    of an exception."""
 
     symbol: str
     types: tuple[Type, ...]
@@ -263,7 +264,7 @@ class _Call:
     def __call__(self, *raw: Any) -> int:
         try:
             return answer(self.symbol, self._values(raw))
-        except BaseException as error:  # an interrupt, too: ctypes would show it and go on
+        except BaseException as error:  # an interrupt, too: ctypes would print it and go on
             return kept(error) if self.symbol not in NUMBERS else -1
 
     def _values(self, raw: Sequence[Any]) -> list[Any]:
@@ -289,20 +290,20 @@ AGREED = ("what is annotated mpi.Same", "the value, or its cotangent,")
 
 NUMBERS = ("rank", "size", "first", "last", "distinct")
 SHARED_OUT = frozenset({"fetch", "wrote", "returned", "changed", "first", "last", "distinct"})
-"""What is said of arrays that are shared out: see ``adc.ir.partitions``."""
+"""Functions about arrays that are distributed: see ``adc.ir.partitions``."""
 
 PAIRED = frozenset({"exchange"})
-"""What two ranks do with each other wherever they are; all else is done by all ranks at once, or by one alone."""
+"""Operations of two ranks, wherever these are; all others are done by all ranks together, or by one alone."""
 
 
 def is_message(op: Op) -> bool:
-    """Whether an operation speaks to other ranks."""
+    """Whether an operation communicates with other ranks."""
     return op.opdef is ops.foreign and op.attrs["library"] == LIBRARY and op.attrs["symbol"] not in NUMBERS
 
 
 def is_together(op: Op) -> bool:
-    """Whether a foreign function is one that all ranks call at once, so that all may do so again, or one that only
-    tells which rank this is."""
+    """Whether all ranks call a foreign function together, so that they may do so again, or it only tells which rank
+    this is."""
     return op.attrs["library"] == LIBRARY and op.attrs["symbol"] not in PAIRED
 
 

@@ -7,10 +7,10 @@ In
         u, v = v, u
 
 ``u`` and ``v`` have the same two roots, and yet never overlap. Two memrefs that are in scope together overlap only if,
-at the moment when the later one came to be, what it was made from overlapped the other: the initial or the yielded
-values of a loop, what the branch that was taken yields. Two that came to be together, as arguments of one loop, are
-followed together. So the question is one of reachability among pairs, and loops in loops need nothing special. New
-memory overlaps nothing that was there before it.
+at the moment when the later one was created, its source overlapped the other: the initial or the yielded values of a
+loop, or what the taken branch yields. Two that were created together, as arguments of one loop, are followed together.
+So the question is one of reachability among pairs, and loops in loops need nothing special. New memory overlaps nothing
+that was there before it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adc.ir.types import MemRefType
 
 Pair = tuple[Value, Value]
 _VIEWS = ops.having(Trait.VIEW)
-_NUMBERS = frozenset(kind for kind in ops.TABLE.values() if kind.evaluate is not None) - {ops.select}  # their results
+_NUMBERS = frozenset(kind for kind in ops.TABLE.values() if kind.evaluate is not None) - {ops.select}  # without memrefs
 
 
 def strip_views(memref: Value) -> Value:
@@ -36,9 +36,9 @@ def strip_views(memref: Value) -> Value:
 
 
 class _Birth(NamedTuple):
-    """Where a memref comes from. ``number``: in program order; ``end``: the last number of its block.
+    """Where a memref comes from. ``number`` is its place in program order, ``end`` the last number of its block.
 
-    ``sources``: what it may be a copy of, one for each way into ``owner``; memrefs of one owner come in together.
+    ``sources``: the memrefs that it may be, one for each edge into ``owner``; memrefs of one owner are set together.
     """
 
     number: int
@@ -59,21 +59,22 @@ class Moments:
         self._block(func.body, {})
 
     def __contains__(self, memref: Value) -> bool:
-        """Whether it was there."""
+        """Whether the memref existed when this was made."""
         return memref in self._births
 
     def place(self, memref: Value) -> int:
-        """Its place among the memrefs of the function; what was not there comes last."""
+        """The position of a memref in program order; memrefs that did not exist come last."""
         birth = self._births.get(memref)
         return self._count + 1 if birth is None else birth.number
 
     def declare_apart(self, a: Value, b: Value) -> None:
-        """``a`` and ``b`` are said not to overlap."""
+        """Declare that ``a`` and ``b`` do not overlap."""
         self._apart.add(frozenset({a, b}))
 
     def may_overlap(self, a: Value, b: Value, meet: Callable[[Value, Value], bool]) -> bool:
-        """Of two memrefs in scope at one moment; of others, whether they may ever. ``meet``: whether the roots of two
-        memrefs meet. (It is not kept: whoever asks has the answers, and would be garbage with them.)"""
+        """Whether two memrefs may overlap at a moment when both are in scope; if there is none, whether they ever may.
+        ``meet``: whether the roots of two memrefs meet. (It is not kept here: it belongs to the object that keeps this
+        one, and that would be a reference cycle.)"""
         a, b = strip_views(a), strip_views(b)
         if not self._in_scope(a, b):
             return meet(a, b)
@@ -96,7 +97,7 @@ class Moments:
         return x is not None and y is not None and (x.number <= y.number <= x.end or y.number <= x.number <= y.end)
 
     def _sources(self, a: Value, b: Value, meet: Callable[[Value, Value], bool]) -> list[Pair] | None:
-        """The pairs one of which must have overlapped if the two do; None if they may, as far as is known."""
+        """Pairs of which at least one must overlap if ``a`` and ``b`` do; None if ``a`` and ``b`` may overlap."""
         a, b = strip_views(a), strip_views(b)
         if a is b:
             # An undefined memref has no elements.
@@ -159,7 +160,7 @@ def _joined(targets: tuple[Value, ...], *sources: tuple[Value, ...]) -> dict[Val
 
 
 def _made_by(op: Op) -> tuple[object, dict[Value, tuple[Value, ...]]]:
-    """What the results of ``op`` are copies of, and whom they share that with."""
+    """The owner by which results of ``op`` are grouped, and the sources of each result."""
     kind = op.opdef
     if kind is ops.for_:
         return op, _joined(op.results, op.operands[3:], op.regions[0].terminator.operands)

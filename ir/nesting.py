@@ -25,8 +25,8 @@ def with_enclosing(op: Op) -> Iterator[Op]:
 
 
 def of_kinds(block: Block, kinds: Container[OpDef]) -> list[Op]:
-    """The operations in ``block`` that are of certain kinds, as ``walk`` would come to them: in less than half its
-    time, which is what most analyses begin with."""
+    """The operations in ``block`` of certain kinds, in the order of ``walk`` but in less than half its time: most
+    analyses begin with this."""
     found: list[Op] = []
     _gather(block, kinds, found)
     return found
@@ -42,7 +42,8 @@ def _gather(block: Block, kinds: Container[OpDef], found: list[Op]) -> None:
 
 
 def in_and_out(block: Block, kinds: Container[OpDef]) -> list[Op]:
-    """The same, and those with regions once more behind what is in them: what they yield is known there."""
+    """The same, with operations that have regions listed again after what is in them: what they yield is known
+    there."""
     found: list[Op] = []
     for op in block.ops:
         if op.opdef in kinds:

@@ -1,4 +1,4 @@
-"""Warnings: of what does not change any result, only how fast it is there."""
+"""Warnings about what changes no result, only how fast it is computed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import warnings
 
 
 class AdcWarning(UserWarning):
-    """What adc goes without: kept machine code, threads. A filter that names this class decides what becomes of it."""
+    """adc does without something: cached machine code, threads. A filter that names this class decides what happens."""
 
 
-said = 0  # how often something was
+said = 0  # the number of warnings so far
 
 
 def warn(text: str) -> None:
-    """Say something that no result depends on.
+    """Warn of something that no result depends on.
 
-    Whoever makes all warnings errors (``python -W error``, pytest's ``filterwarnings = error``) asks about the program,
-    which is not to stop for what another machine lacks: then the text goes to stderr. Where a filter means this class,
-    or the text, the warning is raised.
+    Users who turn all warnings into errors (``python -W error``, pytest's ``filterwarnings = error``) mean their
+    program, which must not stop because a machine lacks something: then the text goes to stderr. Only a filter for this
+    class, or for the text, raises the warning.
     """
     global said
     said += 1
@@ -32,7 +32,7 @@ def warn(text: str) -> None:
 
 
 def _is_meant(text: str) -> bool:
-    """Whether the filter that holds for a warning is one for warnings of adc, not for any."""
+    """Whether the filter that applies to a warning is one for adc's warnings in particular."""
     for _, message, category, module, line in warnings.filters:
         by_text = message is not None and re.match(message, text) is not None
         if issubclass(AdcWarning, category) and (by_text or message is None):

@@ -40,10 +40,10 @@ class OpDef:
     """A kind of operation. Compared by identity: refer to ``ops.addf``, never to the string ``"arith.addf"``.
 
     ``infer(operand types, attributes)`` gives the result types or raises ``TypeError``; the verifier infers again and
-    compares. Operations with regions have none: their result types are given when they are built, and ``verify``
-    checks them. ``evaluate(attributes, result type, *values)`` is folder, interpreter and test oracle of a scalar
-    operation. ``samples`` are operand tuples at which tests try it. ``attrs`` names the attributes it takes, with
-    their defaults (``...`` for required).
+    compares. Operations with regions have none: their result types are given when they are built, and ``verify`` checks
+    them. ``evaluate(attributes, result type, *values)`` is folder, interpreter and test oracle of a scalar operation.
+    ``samples`` are operand tuples at which tests try it. ``attrs`` names the attributes it takes, with their defaults
+    (``...`` for required).
 
     The facts. A scalar operation must state all of the first group, the others their ``cost``: to leave one out is an
     error when the card is made. A trait says what holds besides; to leave it out is safe.
@@ -51,8 +51,8 @@ class OpDef:
     - ``cost`` of one execution, without what is in its regions, in units of about one vectorised addition of floats
       (of functions: measured, an element of vector code over arrays in the first cache). Rough on purpose: plans weigh
       alternatives that differ by factors, and must not depend on the machine.
-    - ``defined``: whether there is a result for whatever the operands may be. If that depends on the second operand:
-      by its value where that is a constant.
+    - ``defined``: whether there is a result for all operands. If that depends on the second operand: a
+      function of its value, for constants.
     - ``singular``: at finite arguments the result or a partial derivative may be infinite or NaN. (Overflow of sums and
       products does not count.)
     - ``called``: it is computed by calling a function, of C's library or adc's own, and not by some instructions.
@@ -60,7 +60,7 @@ class OpDef:
 
     - ``element``: which operand is the array of which it reads or changes one element; subscripts follow it.
     - ``target``: which operand is the array that it writes to.
-    - ``plain``: the operation that it is where nothing is marked to be nothing.
+    - ``plain``: the operation that it is equal to where no operand is marked as a strong zero.
     """
 
     name: str
@@ -89,7 +89,7 @@ class OpDef:
 
     @cached_property
     def defaults(self) -> tuple[tuple[str, Any], ...]:
-        """The attributes that need not be given, as they are then."""
+        """The optional attributes, with their defaults."""
         return tuple((name, default) for name, default in self.attrs.items() if default is not ...)
 
     @property

@@ -1,15 +1,15 @@
 """The operations: the reference card of adc's IR.
 
 Where MLIR has the operation this is its name and meaning; what MLIR lacks is in the ``adc`` dialect. All that is known
-of an operation by itself stands on its card here: what the facts mean says ``adc.ir.opdef``, where a fact that is
-missing is an error. To add one: a card here and a derivative in ``adc.passes.differentiation.rules``; a lowering in
+of an operation by itself is on its card here; ``adc.ir.opdef`` explains the facts, and refuses a card that lacks one.
+To add one: a card here and a derivative in ``adc.passes.differentiation.rules``; a lowering in
 ``adc.backend.lowering``, unless it is a function of C's library; a line in ``adc.frontend.libraries``. Tests are
 generated from this table.
 
-Conventions. A Python int is computed with as ``index``; ``i32`` and ``i64`` are what arrays and signatures hold.
-``scf.for`` and ``scf.parallel`` need a positive step; ``scf.parallel`` has one counter and says that iterations may
-run in any order. ``fastmath`` says what may be done to sums and products: nothing where the user wrote them;
-``contract`` lets one of each be fused, ``reassoc,contract`` marks sums whose order is adc's own as well.
+Conventions. Python ints are computed with as ``index``; ``i32`` and ``i64`` occur in arrays and signatures. ``scf.for``
+and ``scf.parallel`` need a positive step; ``scf.parallel`` has one counter and says that iterations may run in any
+order. ``fastmath`` says what may be done to sums and products: nothing where the user wrote them; ``contract`` lets a
+product and a sum be fused, ``reassoc,contract`` also marks sums whose order is adc's own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def op(name: str, infer: TypeRule | None = None, traits: frozenset[Trait] = froz
 
 
 def having(*traits: Trait, **facts: Any) -> frozenset[OpDef]:
-    """The operations of which all these hold."""
+    """The operations with all of these traits and facts."""
     return frozenset(
         kind
         for kind in TABLE.values()
@@ -62,7 +62,7 @@ def _scalar(name: str, infer: TypeRule, evaluate: Evaluate, samples: s.Samples, 
 
 
 def _float(name: str, operands: int, evaluate: Evaluate, samples: s.Samples, **fields: Any) -> OpDef:
-    """Of floats."""
+    """An operation on floats."""
     return _scalar(name, t.floats(operands), evaluate, samples, **fields)
 
 
@@ -77,18 +77,18 @@ def _function(
     c_name: str | None = None,
     **fields: Any,
 ) -> OpDef:
-    """Of floats, by a function of C's library, which has the operation's name if nothing else is said."""
+    """An operation on floats that calls a function of C's library, which has the operation's name by default."""
     c_name = name.split(".")[1] if c_name is None else c_name
     facts = {"cost": cost, "singular": singular, "called": True, "c_name": c_name, "defined": True, **fields}
     return _scalar(name, t.floats(operands), evaluate, samples, **facts)
 
 
 def _int(name: str, evaluate: Evaluate, samples: s.Samples = s.INT_PAIRS, operands: int = 2, **fields: Any) -> OpDef:
-    """Of integers."""
+    """An operation on integers."""
     return _scalar(name, t.integers(operands), evaluate, samples, **fields)
 
 
-# Some instructions at most, which have a result and a derivative everywhere, and no name in C.
+# A few instructions at most, with a result and a derivative everywhere, and no name in C.
 EASY: dict[str, Any] = {"cost": CHEAP, "defined": True, "singular": False, "called": False, "c_name": ""}
 
 # arith: constants, float arithmetic -----------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ maxsi = _int("arith.maxsi", n.maxsi, traits=COMMUTATIVE, **EASY)
 minsi = _int("arith.minsi", n.minsi, traits=COMMUTATIVE, **EASY)
 CMPI: dict[str, Any] = {"attrs": PREDICATE, "verify": v.one_of("predicate", n.INTEGER_PREDICATES), **EASY}
 cmpi = _scalar("arith.cmpi", t.compare_integers, n.cmpi, s.INT_PAIRS, **CMPI)
-# Whether what ``kind`` computes of two integers is the true result, not one that wrapped around.
+# Whether the result of ``kind`` on two integers is exact, without wrapping around.
 FITS: dict[str, Any] = {"attrs": {"kind": ...}, "verify": v.one_of("kind", n.EXACT_RESULTS), **EASY}
 fits = _scalar("adc.fits", t.compare_wide, n.fits, s.FITTING, **FITS)
 
@@ -211,10 +211,10 @@ trunc = _float("math.trunc", 1, e.rounding(math.trunc), s.REAL, **EASY | {"c_nam
 # Half away from zero, as C; half to even, as Python and NumPy.
 round_ = _float("math.round", 1, e.rounding(e.half_away), s.REAL, **EASY | {"c_name": "round"})
 roundeven = _float("math.roundeven", 1, e.rounding(round), s.REAL, **EASY | {"c_name": "roundeven"})
-# One number found twice: %a its value, %b its derivative; the number, as a constant.
+# One number computed twice: %a is its value, and the derivative is that of %b; evaluates to %a.
 twin = _float("adc.twin", 2, e.twin, s.PAIRS, **FREE)
 stop_gradient = _float("adc.stop_gradient", 1, e.stop_gradient, s.REAL, **FREE)
-# %a * %b and %a / %b, or zero where it is marked (i1) that %a, or %b, is nothing at all: even times infinity.
+# %a * %b and %a / %b, or zero where a mark (i1) says that %a, or %b, is a strong zero: zero even times infinity.
 STRONG: dict[str, Any] = {**FAST, "plain": mulf}
 strong_mulf = _scalar("adc.strong_mulf", t.strong(2, 2), e.strong_mulf, s.STRONG_PRODUCTS, **STRONG)
 STRONG = {**EASY, "cost": 7.0, "singular": True, "plain": divf}
@@ -222,10 +222,10 @@ strong_divf = _scalar("adc.strong_divf", t.strong(2, 1), e.strong_divf, s.STRONG
 EXTERNAL: dict[str, Any] = {"library": ..., "symbol": ..., **TO}
 external = op("adc.external", t.external, PURE, attrs=EXTERNAL, cost=CALL, singular=True)  # a C function of numbers
 # A C function that takes arrays, or that has effects of its own. It may read all arrays, and write to those at the
-# positions ``written``. If ``ordered`` it is called as often as the program says, and in its order. It is all that the
-# function does which calls it, and is not inlined: so what holds of calls holds of it; see
+# positions ``written``. If ``ordered``, it is called as often as the program says, and in its order. The function that
+# contains it does nothing else, and is not inlined: so what holds for calls holds for it; see
 # ``adc.passes.analysis.effects``. ``by_address``: numbers are passed by their addresses, and arrays as pointers alone,
-# as Fortran's subroutines take them. ``alone``: the library has one thread meanwhile.
+# as Fortran's subroutines take them. ``alone``: the library uses one thread meanwhile.
 FOREIGN: dict[str, Any] = {"library": ..., "symbol": ..., "types": ..., "written": ()}
 FOREIGN |= {"ordered": False, "by_address": False, "alone": False}
 foreign = op("adc.foreign", t.foreign, READS | WRITES | {Trait.TRAPS}, attrs=FOREIGN, cost=CALL)
@@ -241,13 +241,13 @@ subview = op("memref.subview", t.subview, VIEW, cost=0.0, **WINDOW)
 transpose = op("memref.transpose", t.transpose, VIEW, attrs={"permutation": ...}, cost=0.0)
 # %m[extents]: the same elements in order of their subscripts. ``groups``: pairs (m, n): m dimensions as n ones.
 reshape = op("adc.reshape", t.reshape, VIEW, attrs={"groups": ...}, cost=0.0)
-# %m[offset][extents][strides]: a window on contiguous memory, no two elements of which are one.
+# %m[offset][extents][strides]: a window on contiguous memory, in which all elements are distinct.
 reinterpret_cast = op("memref.reinterpret_cast", t.reinterpret_cast, VIEW, attrs={"static_strides": ...}, cost=0.0)
 cast = op("memref.cast", t.memref_cast, VIEW, attrs=TO, cost=0.0)
-copy = op("memref.copy", t.copy, READS | WRITES, cost=MEMORY, target=1)  # source, target: of equal shape, apart
+copy = op("memref.copy", t.copy, READS | WRITES, cost=MEMORY, target=1)  # of equal shape, not overlapping
 fill = op("linalg.fill", t.fill, WRITES, cost=MEMORY, target=1)  # %v, %m
-# %c += %a @ %b; %c is apart from the others. Made when code is lowered: see ``adc.passes.sums.match_products``.
-# ``strong``: "left" or "right", whose zeros are nothing at all, even times infinity; or neither.
+# %c += %a @ %b; %c does not overlap the others. Made when code is lowered: see ``adc.passes.sums.match_products``.
+# ``strong``: "left" or "right", the side whose zeros are strong (zero even times infinity); or neither.
 SIDE: dict[str, Any] = {"attrs": {"strong": ""}, "verify": v.one_of("strong", ("", "left", "right"))}
 matmul = op("linalg.matmul", t.matmul, READS | WRITES, cost=1000 * MEMORY, **SIDE)
 
@@ -272,11 +272,11 @@ parallel = op("scf.parallel", None, COUNTED, cost=NEXT, regions=1, verify=v.para
 
 # func -----------------------------------------------------------------------------------------------------------------
 call = op("func.call", t.call, READS | WRITES | {Trait.TRAPS}, attrs={"callee": ..., "types": ...}, cost=CALL)
-# The float that ``callee`` returns, then its derivatives by the floats among the arguments ``wrt``. The operands are
-# its arguments, then a shadow for each memref in ``wrt``, to which its gradient is added. A pass makes it a call.
 LIKELY = "adc.likely"
 """Attribute of an ``scf.if`` between versions that do the same: the first is the faster one, and the usual one."""
 
+# The float that ``callee`` returns, then its derivatives by the floats among the arguments ``wrt``. The operands are
+# its arguments, then a shadow for each memref in ``wrt``, to which its gradient is added. A pass makes it a call.
 GRADIENT: dict[str, Any] = {"callee": ..., "types": ..., "wrt": ...}
 gradient = op("adc.gradient", t.call, READS | WRITES | {Trait.TRAPS}, attrs=GRADIENT, cost=CALL)
 return_ = op("func.return", t.nothing, TERMINATOR, cost=NEXT)
@@ -293,13 +293,13 @@ bound = op("adc.bound", t.bound, frozenset({Trait.TRAPS}), attrs={"check": True}
 # operands, which are integers or floats: see adc.ir.raising.
 ERROR = {"error": ..., "message": ...}
 assert_ = op("adc.assert", t.trap_unless, frozenset({Trait.TRAPS}), attrs=ERROR, verify=v.error_kind, cost=MATH)
-ATOMIC = {"atomic": False}  # what is not atomic is added by one iteration at a time
+ATOMIC = {"atomic": False}  # if not atomic, iterations add one at a time
 # %v, %m[...]: m[...] += v; sums commute
 accumulate = op("adc.accumulate", t.accumulate, READS | WRITES, attrs=ATOMIC, cost=MEMORY, element=1, target=1)
-# How many a parallel loop may run on; no result may depend on it.
+# How many threads a parallel loop may use; no result may depend on it.
 threads = op("adc.threads", t.one_index, PURE, cost=0.0)
-undef = op("adc.undef", t.given, PURE, attrs=TO, cost=0.0)  # a value nobody reads; a memref of extent zero
-# 1-D buffer, i: the same contents with room for i, the old one is gone.
+undef = op("adc.undef", t.given, PURE, attrs=TO, cost=0.0)  # a value that is never read; a memref of extent zero
+# 1-D buffer, i: the same contents with room for i; the old buffer is gone.
 grow = op("adc.grow", t.grow, READS | WRITES, cost=MEMORY)
 page_out = op("adc.page_out", t.page_out, WRITES, cost=MEMORY)  # %m, %i: the window %m[%i], in a file, may leave memory
 pack = op("adc.pack", t.pack, frozenset({Trait.ALLOCATES}), cost=MATH)  # values to a record

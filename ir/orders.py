@@ -17,7 +17,7 @@ def backward(iterations: range) -> Iterable[int]:
 
 
 def shuffled(seed: int) -> Order:
-    """A random order that ``seed`` fixes."""
+    """A random order that is determined by ``seed``."""
     rng = random.Random(seed)
 
     def order(iterations: range) -> Iterable[int]:

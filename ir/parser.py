@@ -1,8 +1,8 @@
 """Reads the text that ``adc.ir.printer`` writes, and IR written by hand.
 
-By hand one may leave out what says nothing: ``else`` regions and terminators without operands. Names are visible from
-their definition to the end of the block, as in MLIR; sibling blocks may use one name twice. The parser checks types
-where it reads them; the rest is the verifier's.
+Text written by hand may omit ``else`` regions and terminators without operands. Names are visible from their definition
+to the end of the block, as in MLIR; sibling blocks may use one name twice. The parser checks types where it reads them;
+the verifier checks the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OP_NAME = re.compile(r"[a-z_]+\.[\w.]+", re.ASCII)
 _TOKENS = re.compile(r"\w+|\S")
 
 T = TypeVar("T")
-Name = tuple[str, int]  # with where it stands in the text
+Name = tuple[str, int]  # with its position in the text
 
 
 def parse_module(text: str, file: str = "<ir>") -> Module:
@@ -101,7 +101,8 @@ class _Reader:
         return name, self.scanner.type(), self.scanner.dictionary()
 
     def block(self, block: Block, names: Sequence[Name], terminator: OpDef | None) -> Block:
-        """Operations up to ``}``, into ``block``, whose arguments are ``names``; what is defined inside is forgotten.
+        """Operations up to ``}``, into ``block``, whose arguments are ``names``; what is defined inside goes out of
+        scope.
 
         ``terminator``, without operands, is put at the end if none is there.
         """

@@ -1,9 +1,9 @@
-"""How the elements of arrays are shared out among ranks, and what they send each other of them: ``adc.distribute``.
+"""How the elements of arrays are distributed over ranks, and which of them ranks send each other: ``adc.distribute``.
 
-Every rank has memory for whole arrays, and computes its own elements. So subscripts are those of one process
-everywhere; what nobody touches takes no memory. Code that reads elements of others asks for them before it does: a
-*region* says which elements each rank is going to read, in numbers that are equal on all ranks, so that each rank knows
-what the others need of it, and nobody has to be asked. What has been fetched is valid until the array is written.
+Every rank has memory for whole arrays, and computes its own elements. So subscripts are the same as in one process;
+memory that is never touched takes no space. Code fetches elements of other ranks before it reads them. A *region* says
+which elements each rank is going to read, in numbers that are equal on all ranks: so each rank knows what the others
+need from it without being asked. Fetched elements are valid until the array is written.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from adc.ir import kinds
 from adc.ir.messages import NOBODY, TAGS, Communicator
 
 NONE = -1
-"""No axis of the grid: of what all ranks have, or of whole ranges."""
+"""No axis of the grid: for dimensions that all ranks have entirely, and for whole ranges."""
 
 NEAR = 2
-"""How many elements an argument may be shorter or longer than the grid."""
+"""By how many elements an argument may be shorter or longer than the grid."""
 
 GUARD, AXIS = 4, 10
 """How many integers a guard and an axis of a region take."""
@@ -38,7 +38,7 @@ TAG = TAGS + 500
 class Partition:
     """Blocks of arrays of about these ``extents``, for a grid of ranks with ``counts`` along its axes.
 
-    One more axis, behind those of the grid, shares out among all ranks in order, whatever the grid.
+    One more axis, after those of the grid, distributes over all ranks in order, whatever the grid.
     """
 
     extents: tuple[int, ...]
@@ -54,7 +54,7 @@ class Partition:
     _told: int = field(default=0, init=False)
 
     def begin(self) -> None:
-        """Nothing that was fetched before holds: arrays may have been changed."""
+        """Forget what was fetched before: arrays may have been changed."""
         self._fresh.clear()
         self.changes.clear()
         self._told = 0
@@ -62,8 +62,8 @@ class Partition:
     def ends(self, axis: int, extent: int) -> tuple[int, ...]:
         """Where blocks begin along an axis of an array, and where the last one ends.
 
-        Blocks of the grid's extent differ by one at most. Arrays that are a little shorter or longer are cut at the
-        same places, as if they were in the middle of the grid, or it of them; others in proportion.
+        Blocks of an axis of the grid's extent differ in length by one at most. Arrays that are somewhat shorter or
+        longer are cut at the same places, as if centred on the grid; others in proportion.
         """
         extent = max(extent, 0)
         known = self._ends.get((axis, extent))
@@ -80,7 +80,7 @@ class Partition:
         return known
 
     def places(self, rank: int) -> tuple[int, ...]:
-        """Where a rank is along each axis; the last is the axis of all ranks."""
+        """The position of a rank along each axis; the last is the axis of all ranks."""
         found, rest = [rank], rank
         for count in reversed(self.counts):
             rest, place = divmod(rest, count)
@@ -110,14 +110,14 @@ class Partition:
         return end <= other or last <= first
 
     def wrote(self, array: Any) -> None:
-        """What was fetched of the memory of an array is what others had before."""
+        """Forget what was fetched into the memory of an array: it was written."""
         low, high = _span(array)
         for start in [s for s, (end, _) in self._fresh.items() if s < high and low < end]:
             del self._fresh[start]
 
     def returned(self, array: Any, axes: Any) -> None:
-        """An array is a result, of which each rank has its own elements. All get all of it, if it is not cut as arrays
-        of its shape are."""
+        """Handle a result, of which each rank has its own elements. If it is not cut as arrays of its shape usually
+        are, all ranks get all of it."""
         given, expected = tuple(map(int, axes)), self.axes(array.shape)
         if expected is None or self._cut(given) != self._cut(expected):
             self.complete(array, given)
@@ -134,8 +134,8 @@ class Partition:
         return tuple(k if k != NONE and self.counts[k] > 1 else NONE for k in axes)
 
     def axes(self, shape: Sequence[int]) -> tuple[int, ...] | None:
-        """How an array of a shape is shared out, if nothing else is said: by consecutive axes with the grid's extents.
-        None if it is not."""
+        """How an array of a shape is distributed by default: along consecutive axes with the grid's extents. None if it
+        is not distributed."""
         rank = len(self.extents)
         for near in (0, NEAR):
             for first in reversed(range(len(shape) - rank + 1)):
@@ -145,11 +145,12 @@ class Partition:
         return None
 
     def changed(self, array: Any) -> None:
-        """An argument that is shared out may have been written to."""
+        """Note that a distributed argument may have been written to."""
         self.changes.add(place(array))
 
     def fetch(self, array: Any, region: Any) -> None:
-        """Get the elements that this rank is going to read, and send what others are; all ranks do this at once."""
+        """Get the elements that this rank is going to read, and send those that others are; all ranks do this
+        together."""
         key = region.tobytes()
         low, high = _span(array)
         end, known = self._fresh.get(low, (high, set()))
@@ -160,7 +161,7 @@ class Partition:
         if plan is None:
             plan = self._plans[array.shape, key] = self._plan(array.shape, [int(n) for n in region])
         self.fetches += 1
-        # What all ranks have asked for up to here goes along with each message: it is never taken for another one.
+        # Each message carries a checksum of all requests so far, so that it is never taken for another one.
         self._told = crc32(key, self._told)
         head = np.array([self._told], np.uint64).view(array.dtype)
         for dest, sent, source, received in plan.turns:
@@ -180,7 +181,7 @@ class Partition:
             self.sent += out.nbytes - head.nbytes
 
     def _plan(self, shape: tuple[int, ...], numbers: list[int]) -> _Plan:
-        """Whom to send what, by distance: all ranks send to those so far behind them at the same time."""
+        """Which boxes to send to whom, by distance: in each turn, all ranks send to the rank at the same distance."""
         region = _Region(self, shape, numbers)
         rank, size = self.group.rank, self.group.size
         turns = []
@@ -194,16 +195,16 @@ class Partition:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Messages, in turn: to whom, which boxes, from whom, which boxes."""
+    """Messages, turn by turn: the destination, boxes sent to it, the source, boxes received from it."""
 
     turns: list[tuple[int, list[Box], int, list[Box]]]
 
 
 class _Region:
-    """What each rank reads of an array, as compiled code says it: see ``adc.passes.ranks.regions``.
+    """What each rank reads of an array, as encoded by compiled code: see ``adc.passes.ranks.regions``.
 
-    The axes of the grid that the array has; how many boxes there are; then each box: the number of its guards, which
-    must be met by the rank for the box to be there at all, the guards, and what it is along each axis.
+    The numbers are: the grid's axis for each dimension; the number of boxes; then for each box the number of its
+    guards, the guards, all of which a rank must meet to read the box, and the range along each dimension.
     """
 
     def __init__(self, partition: Partition, shape: tuple[int, ...], numbers: list[int]) -> None:
@@ -220,7 +221,7 @@ class _Region:
         assert at == len(numbers)
 
     def pieces(self, source: int, dest: int) -> list[Box]:
-        """What one rank sends to another one."""
+        """The boxes that one rank sends to another."""
         if not self._answers(source, dest):
             return []
         mine = self.partition.own(self.axes, self.shape, source)
@@ -232,7 +233,7 @@ class _Region:
         return found
 
     def _answers(self, source: int, dest: int) -> bool:
-        """Whether, of the ranks that have the same elements, it is this one that sends them."""
+        """Whether ``source`` is the one that sends, among the ranks that have the same elements."""
         counts = self.partition.counts
         if len(counts) in self.axes:
             return True
@@ -240,7 +241,7 @@ class _Region:
         return all(a == b for k, (a, b) in pairs if k not in self.axes)
 
     def boxes(self, rank: int) -> list[Box]:
-        """What a rank reads, those boxes that are in others left out."""
+        """The boxes that a rank reads, without those that are inside others."""
         found: list[Box] = []
         for guards, axes in self._boxes:
             if not all(self._met(rank, *guard) for guard in guards):
@@ -255,9 +256,9 @@ class _Region:
         return max(first, low) < min(last, high)
 
     def _along(self, rank: int, n: int, numbers: Sequence[int]) -> tuple[int, int]:
-        """Elements ``a * i + b``, and ``more`` behind, for the ``i`` from ``low`` to before ``high`` for which one of
-        ``q * i + c`` to ``q * i + c + wide`` is of the rank's block along ``axis`` of an array of this ``extent``; all
-        of them for no axis."""
+        """The range of elements ``a * i + b``, and ``more`` after them, for all ``low <= i < high`` for which one of
+        ``q * i + c`` to ``q * i + c + wide`` is in the rank's block along ``axis`` of an array of this ``extent``;
+        without an axis, for all ``i``."""
         axis, extent, q, c, wide, low, high, a, b, more = numbers
         if axis != NONE:
             first, last = self.partition.block(rank, axis, extent)
@@ -277,7 +278,7 @@ def place(array: Any) -> int:
 
 
 def _span(array: Any) -> tuple[int, int]:
-    """The addresses of an array that is C-contiguous."""
+    """The range of addresses of a C-contiguous array."""
     low = array.__array_interface__["data"][0]
     return low, low + array.nbytes
 

@@ -2,8 +2,8 @@
 
 An *orbit* of an operation is a set of its results which are, in every run, some values from outside in some order. If a
 loop's body passes what it carries through orbits of the operations in it and yields all of it again, the loop has an
-orbit itself: what it carries now is what it carried at first, in another order. One can therefore go back: from what
-an operation gave to what it was given.
+orbit itself: what it carries now is what it carried at first, in another order. So an operation's results can be traced
+back to its inputs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adc.ir.types import MemRefType
 
 @dataclass(frozen=True)
 class Orbit:
-    """``op.results`` at ``positions`` are ``inputs`` in some order. Of a loop ``inputs`` are the initial values."""
+    """``op.results`` at ``positions`` are ``inputs`` in some order. For a loop ``inputs`` are the initial values."""
 
     op: Op
     positions: tuple[int, ...]
@@ -31,11 +31,11 @@ class Orbit:
 
 @dataclass
 class Permutation:
-    """The orbits of one operation, and what leads through its regions.
+    """The orbits of one operation, and the values in its regions that they pass through.
 
-    ``ends``: a value that a region yields, and the orbit it ends up in. ``inner``: a region, a value in it, which may
-    be from outside and be in others too, and the orbit of an operation of that region which the value goes into, and
-    nowhere else that matters.
+    ``ends`` maps a value that a region yields to its orbit. ``inner`` maps a region and a value in it (which may come
+    from outside, and be used in other regions too) to the orbit of the operation of that region that uses the value; no
+    other use matters.
     """
 
     orbits: list[Orbit] = field(default_factory=list)
@@ -51,13 +51,13 @@ class _Group:
     """Yielded positions, and the values that they have been traced back to."""
 
     positions: set[int]
-    values: dict[Value, None]  # a set in order
+    values: dict[Value, None]  # an ordered set
     inner: dict[tuple[Block, Value], Orbit] = field(default_factory=dict)
     broken: bool = False
 
 
 class Permutations:
-    """Finds orbits, and remembers them. Operations that are changed afterwards may only be added to."""
+    """Finds orbits, and remembers them. Afterwards, operations may only be extended."""
 
     def __init__(self) -> None:
         self._known: dict[Op, Permutation] = {}
@@ -69,7 +69,7 @@ class Permutations:
         return found
 
     def carried(self, loop: Op) -> tuple[Block, tuple[Value, ...], tuple[Value, ...]]:
-        """Of a loop: the block that is its body, what it carries there, the initial values."""
+        """The body of a loop, the values carried there, and their initial values."""
         if loop.opdef is ops.for_:
             return loop.regions[0], loop.regions[0].args[1:], loop.operands[3:]
         return loop.regions[1], loop.regions[1].args, loop.operands
@@ -85,7 +85,7 @@ class Permutations:
         body, args, inits = self.carried(loop)
         place = {a: k for k, a in enumerate(args) if isinstance(a.type, MemRefType)}
         if loop.opdef is ops.while_:
-            # Only what the condition passes on as it is.
+            # Only values that the condition passes on unchanged.
             before = loop.regions[0]
             passed = before.terminator.operands[1:]
             place = {a: k for a, k in place.items() if passed[k] is before.args[k]}
@@ -129,7 +129,7 @@ class Permutations:
             found.inner.update(group.inner)
 
     def _traced(self, block: Block, yields: dict[int, Value]) -> list[_Group]:
-        """What ``yields`` are permutations of, back to the start of ``block``."""
+        """The groups of ``yields``, traced back to the start of ``block``."""
         groups: dict[Value, _Group] = {}
         for k, value in yields.items():
             if value in groups:
@@ -161,7 +161,7 @@ def _go_through(orbit: Orbit, groups: dict[Value, _Group]) -> None:
     block = orbit.op.parent
     assert block is not None
     for value in orbit.inputs:
-        # What is used twice cannot be told apart again.
+        # A value that is used twice cannot be traced back uniquely.
         merged.broken |= value in merged.values
         merged.values[value] = None
         merged.inner[block, value] = orbit
@@ -169,7 +169,7 @@ def _go_through(orbit: Orbit, groups: dict[Value, _Group]) -> None:
 
 
 def _components(items: Iterable[tuple[Set[int | Value], _Group]]) -> list[list[_Group]]:
-    """Groups that have a key in common, directly or through others, together."""
+    """Groups that share a key, directly or through others, joined into components."""
     found: list[tuple[set[int | Value], list[_Group]]] = []
     for keys, group in items:
         touched = [c for c in found if c[0] & keys]

@@ -1,7 +1,7 @@
 """The IR as text, in MLIR's syntax; ``adc.ir.parser`` reads it back.
 
-Where MLIR has no operation of the kind, or it is written by attributes there, the text says what adc's operation has;
-the formats are in ``adc.ir.assembly``. Values carry the names of Python variables where they have one.
+Where MLIR has no such operation, or writes it with attributes, the text has the parts of adc's operation; the formats
+are in ``adc.ir.assembly``. Values carry the names of Python variables where they have one.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 
 
 def string_text(value: str) -> str:
-    """A string in quotes; what does not print is written as bytes of UTF-8, two hexadecimal digits each."""
+    """A string in quotes; non-printing characters are written as bytes of UTF-8, two hexadecimal digits each."""
 
     def escape(char: str) -> str:
         if char in _ESCAPES:
@@ -134,7 +134,7 @@ class Names:
         return name
 
     def use(self, value: Value) -> str:
-        """The name of ``value``; one that is not in sight (in a fragment, or in broken IR) is shown by its hint."""
+        """The name of ``value``; one that is not visible (in a fragment, or in broken IR) is shown by its hint."""
         name = self._names.get(value)
         return f"%{name}" if name is not None else f"%<{value.hint or 'unnamed'}>"
 

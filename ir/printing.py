@@ -1,9 +1,9 @@
-"""What compiled code prints: by ``print`` of Python itself, when and where the program says.
+"""Printing from compiled code: by Python's own ``print``, when and where the program says.
 
-Each ``print`` of a program is an ``adc.foreign`` whose effects are in order, to a function of its own, which makes the
-objects from numbers and arrays and gives them to Python's ``print``. So they look as Python and NumPy have them, and go
-to what ``sys.stdout`` is at that moment. The functions are named by what they do: the same program has the same names
-in every process.
+Each ``print`` of a program is an ``adc.foreign`` with ordered effects. It calls a function of its own, which makes
+objects from numbers and arrays and passes them to Python's ``print``. So they look as in Python and NumPy, and go to
+the present ``sys.stdout``. The functions are named by what they do: the same program has the same names in every
+process.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _c_types(t: Type) -> list[Any]:
 
 
 class _Memory:
-    """Memory of compiled code, for NumPy to look at."""
+    """Memory of compiled code, for NumPy to view."""
 
     def __init__(self, interface: dict[str, Any]) -> None:
         self.__array_interface__ = interface
@@ -83,7 +83,8 @@ class _Memory:
 
 @dataclass(frozen=True)
 class _Call:
-    """What compiled code calls: an array comes as a pointer, its extents, and its strides in elements."""
+    """A function that compiled code calls: an array is passed as a pointer, its extents, and its strides in
+    elements."""
 
     printed: Printed
     types: tuple[Type, ...]
@@ -91,7 +92,7 @@ class _Call:
     def __call__(self, *raw: Any) -> int:
         try:
             return self.printed(*self._values(raw))
-        except BaseException as error:  # an interrupt, too: ctypes would show it and go on
+        except BaseException as error:  # an interrupt, too: ctypes would print it and go on
             return kept(error)
 
     def _values(self, raw: Sequence[Any]) -> list[Any]:

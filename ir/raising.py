@@ -5,7 +5,7 @@ is added to it. A tuple of strings are the arguments of an exception that the pr
 grammar of ``str.format``: ``{T}``, ``{T!r:>8}`` stand for a value of Python type T, formatted so; ``{T!%:5.2f}`` for
 ``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. The class of
 such an exception is a built-in one, or one of the program's, which has a dotted name (``class_name``). ``KEPT`` alone
-stands for an exception that Python code raised which compiled code called: the value is its number.
+stands for an exception raised by Python code that compiled code called: the value is its number.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TYPES: dict[str, Any] = {
     "float16": np.float16,
     **{f"int{n}": np.dtype(f"int{n}").type for n in (8, 16, 32, 64)},
     **{f"uint{n}": np.dtype(f"uint{n}").type for n in (8, 16, 32)},
-    "uint64": lambda n: np.uint64(n & (1 << 64) - 1),  # given as the integer with a sign of the same bits
+    "uint64": lambda n: np.uint64(n & (1 << 64) - 1),  # given as the signed integer of the same bits
     "bool_": np.bool_,
 }
 _CONVERSIONS: dict[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
@@ -59,8 +59,8 @@ _classes: dict[str, type[Exception]] = {}
 
 
 def class_of(name: str) -> type[Exception] | None:
-    """The class of exceptions that a name stands for; None if it is none. One of a program that runs elsewhere, whose
-    IR was read as text, is ``Exception``."""
+    """The class of exceptions that a name stands for, or None. For a class of a program that runs elsewhere, whose IR
+    was read as text, it is ``Exception``."""
     if "." in name:
         return _classes.get(name, Exception)
     cls = getattr(builtins, name, None)
@@ -68,7 +68,7 @@ def class_of(name: str) -> type[Exception] | None:
 
 
 def pieces(template: str) -> Iterator[Piece]:
-    """A template taken apart. Raises ``ValueError`` for what is none."""
+    """The pieces of a template. Raises ``ValueError`` if it is malformed."""
     for literal, field, spec, conversion in string.Formatter().parse(template):
         if field is not None and field not in TYPES and not (field == "None" and conversion == "v"):
             raise ValueError(f"no type {field!r} in a message")
@@ -81,7 +81,7 @@ def escape(text: str) -> str:
 
 
 def places(message: Message) -> int:
-    """How many values a message shows. Raises ``ValueError`` for templates that are none."""
+    """How many values a message shows. Raises ``ValueError`` for malformed templates."""
     if isinstance(message, str):
         return message.count("{}")
     return sum(map(_holes, message))
@@ -114,14 +114,14 @@ def exception(error: str, message: Message, values: Sequence[object], loc: Loc =
 def _raised(error: str, message: tuple[str, ...], values: Iterator[object]) -> Exception:
     try:
         made: Exception = (class_of(error) or Exception)(*(_argument(template, values) for template in message))
-    except Exception as problem:  # what Python raises in its stead, for instance for a wrong format
+    except Exception as problem:  # what Python raises instead, for instance for a wrong format
         made = problem.with_traceback(None)
         made.__context__ = None
     return made
 
 
 def kept(error: BaseException) -> int:
-    """Keep an exception until compiled code has left its functions: its number, which is not zero."""
+    """Keep an exception until compiled code has returned. Returns its number, which is not zero."""
     number = next(_numbers)
     _kept[number] = error.with_traceback(None)
     return number

@@ -68,9 +68,9 @@ def clone_module(module: Module) -> Module:
 
 
 def erase_if(block: Block, dead: Callable[[Op], bool]) -> bool:
-    """Drop the operations of ``block``, nested ones included, that are ``dead``; later ones are asked first.
+    """Drop the operations of ``block``, nested ones included, that are ``dead``; later ones are tested first.
 
-    Returns whether there were any. An operation is asked after what uses it is gone.
+    Returns whether there were any. An operation is tested after its users have been dropped.
     """
     kept: list[Op] = []
     changed = False

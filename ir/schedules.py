@@ -8,21 +8,22 @@ SCHEDULE = "adc.schedule"
 """Attribute of loops: the schedule that was asked for this one, as a tuple of its fields."""
 
 FILE = "adc.file"
-"""Attribute of allocations that are to lie in a file: the directory, or nothing for that of temporary files."""
+"""Attribute of allocations that are to lie in a file: the directory, or empty for that of temporary files."""
 
 TAPE = "adc.tape"
-"""Attribute of allocations of what the reverse sweep needs of the forward sweep: a schedule takes less."""
+"""Attribute of allocations of values of the forward sweep that the reverse sweep needs: a schedule reduces them."""
 
 MEMORY = "adc.memory"
-"""Attribute of functions: how many bytes the arena is to hold while it runs, what is free for another use included."""
+"""Attribute of functions: how many bytes the arena holds at most while it runs, including memory that is free for
+reuse."""
 
 REMATERIALISED = "adc.rematerialised"
-"""Attribute of functions: where a call is differentiated the function runs again in the reverse sweep, and nothing of
-its inside is kept until then."""
+"""Attribute of functions: where a call is differentiated the function runs again in the reverse sweep, and no value
+inside it is kept until then."""
 
 
 ALL_STEPS = 1 << 62
-"""Pieces of so many steps: one tape for all."""
+"""The length of pieces that means one tape for all steps."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,9 @@ class Schedule:
     """``snapshots`` of the state, at most, are in memory at a time (0: as many as there are pieces); the loop is cut
     into pieces of ``steps`` (0: the root of their number), each of which is reversed with a tape of its own.
 
-    ``memory``: both are chosen when the function runs, so that it takes at most so many bytes (0: they are as given).
-    ``disk``: so many further snapshots, at most, are in a file in ``directory`` (if that is nothing, in that for
-    temporary files); with 0 ``snapshots`` all of them, whatever their number.
+    ``memory``: both are chosen when the function runs, so that it takes at most this many bytes (0: they are as given).
+    ``disk``: at most this many further snapshots are in a file in ``directory`` (by default that for temporary files);
+    with 0 ``snapshots``, all of them are.
     """
 
     snapshots: int

@@ -1,4 +1,4 @@
-"""Gamma and its kin on Python floats, accurate for all real arguments; ``math`` has a coarse lgamma, no polygamma."""
+"""Gamma and related functions on Python floats, accurate for all real arguments; ``math`` has only a coarse lgamma."""
 
 from __future__ import annotations
 

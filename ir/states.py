@@ -1,8 +1,8 @@
-"""Whether a function is what it was.
+"""Whether a function is unchanged.
 
-Any change makes another version of it. While operations are in another block for a moment (``Func.moves``) its version
-stays, but analyses see something else: its state is both. A state is compared again and again, so that costs less than
-to make another one.
+Any change makes another version of it. While operations are temporarily in another block (``Func.moves``) its version
+stays, but analyses see something else: its state is both. States are compared often, so ``is_in`` compares without
+making another one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ State = tuple[int, Version]
 
 
 def version(func: Func) -> Version:
-    """Something that is another one, by comparison, after any change of the function."""
+    """A value that compares unequal after any change of the function."""
     return func.changes, func.name, func.result_types, dict(func.attrs), [dict(a) for a in func.arg_attrs]
 
 
@@ -24,5 +24,5 @@ def state(func: Func) -> State:
 
 
 def is_in(func: Func, then: State) -> bool:
-    """Whether the function is in this state still."""
+    """Whether the function is still in this state."""
     return then == (func.moves, (func.changes, func.name, func.result_types, func.attrs, func.arg_attrs))

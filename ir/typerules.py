@@ -23,7 +23,7 @@ Attrs = Mapping[str, Attr]
 
 
 def require(condition: bool, message: str) -> None:
-    """Where the message is a constant, or the check rare; others make it when it is wanted."""
+    """For messages that are constants, and for rare checks; other code makes its message only when the check fails."""
     if not condition:
         raise TypeError(message)
 
@@ -238,7 +238,7 @@ def copy(types: Types, attrs: Attrs) -> Types:
 
 
 def _known_strides(source: MemRefType) -> tuple[int | None, ...]:
-    """What is known of the strides: those of the identity layout follow from the extents."""
+    """The strides as far as they are known: those of the identity layout follow from the extents."""
     if source.strides is not None:
         return source.strides
     strides: list[int | None] = []
@@ -253,7 +253,7 @@ def subview(types: Types, attrs: Attrs) -> Types:
     """Source, then per dimension offsets, sizes, steps (``3 * rank`` subscripts).
 
     ``static_steps`` repeats the steps that are constants (else None); ``dropped`` lists the dimensions, of size one,
-    that the result does without. Steps may be negative.
+    that the result omits. Steps may be negative.
     """
     source = _memref(types[0])
     _indices(types[1:], 3 * source.rank)
@@ -281,7 +281,8 @@ def reshape(types: Types, attrs: Attrs) -> Types:
     """Source, then the extents of the result.
 
     ``groups`` has pairs (m, n), in order: m dimensions of the source become n of the result, with as many elements.
-    Dimensions are merged in the identity layout only. Elsewhere each becomes some, or, of extent one, none.
+    Dimensions are merged in the identity layout only. Elsewhere each dimension becomes one or more, or, if its extent
+    is one, none.
     """
     source, groups = _memref(types[0]), attrs["groups"]
     require(sum(m for m, _ in groups) == source.rank, "groups must name each dimension of the source once")
@@ -300,7 +301,7 @@ def reshape(types: Types, attrs: Attrs) -> Types:
 
 
 def _kept_extents(source: MemRefType, groups: Sequence[tuple[int, int]]) -> tuple[int | None, ...]:
-    """What is known of the extents behind a reshape: those of dimensions that stay as they are."""
+    """The extents after a reshape as far as they are known: those of dimensions that stay as they are."""
     shape: list[int | None] = []
     at = 0
     for m, n in groups:
@@ -312,8 +313,8 @@ def _kept_extents(source: MemRefType, groups: Sequence[tuple[int, int]]) -> tupl
 def reinterpret_cast(types: Types, attrs: Attrs) -> Types:
     """Source, then the offset, the extents and the strides, counted in elements, of the result.
 
-    ``static_strides`` repeats the strides that are constants (else None). Of the identity layout only: there the shadow
-    of the source is laid out alike whoever made it.
+    ``static_strides`` repeats the strides that are constants (else None). The source must have the identity layout:
+    then its shadow has the same layout, wherever it was made.
     """
     source, strides = _memref(types[0]), attrs["static_strides"]
     require(source.strides is None, "is for contiguous memory")
@@ -322,7 +323,7 @@ def reinterpret_cast(types: Types, attrs: Attrs) -> Types:
 
 
 def memref_cast(types: Types, attrs: Attrs) -> Types:
-    """To a type of the same rank and element whose layout is equal or less is known of."""
+    """To a type of the same rank and element, whose layout is the same or less specific."""
     source, target = _memref(types[0]), _memref(attrs["type"])
     require(source.rank == target.rank and source.element == target.element, f"cannot cast {source} to {target}")
     require(

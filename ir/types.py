@@ -32,7 +32,7 @@ class FloatType(Type):
 @dataclass(frozen=True)
 class IntType(Type):
     """An integer of ``width`` bits (1, 8, 16, 32 or 64); ``i1`` is the Boolean. Elements of arrays and arguments may be
-    ``unsigned``: what that says is how they become an ``index``, which all integers are computed with as."""
+    ``unsigned``: this says how they are extended to ``index``, the type in which integers are computed."""
 
     is_integer: ClassVar[bool] = True
     width: int
@@ -44,10 +44,10 @@ class IntType(Type):
 
 @dataclass(frozen=True)
 class ComplexType(Type):
-    """The dtype of complex numbers of ``width`` bits (64 or 128), of the frontend and of calls alone.
+    """The dtype of complex numbers of ``width`` bits (64 or 128), used in the frontend and in calls only.
 
-    No value of the IR has it: a number is two floats there, and an array one of floats with one more axis, the
-    innermost, of extent 2.
+    No value of the IR has it: a complex number is two floats there, and a complex array is an array of floats with one
+    more axis, the innermost, of extent 2.
     """
 
     width: int
@@ -63,7 +63,7 @@ class ComplexType(Type):
 
 @dataclass(frozen=True)
 class IndexType(Type):
-    """The 64-bit integer of loop counters, extents and subscripts. A Python int is one while it is computed with."""
+    """The 64-bit integer of loop counters, extents and subscripts. Python ints are computed with as this type."""
 
     is_integer: ClassVar[bool] = True
 
@@ -163,7 +163,7 @@ def scalar_bytes(t: Type) -> int:
 
 
 def holds_memory(t: Type) -> bool:
-    """Whether it is a record, or an array of arrays: memory that other memory is reached through."""
+    """Whether it is a record, or an array of arrays: memory through which other memory is reached."""
     return isinstance(t, RecordType) or (isinstance(t, MemRefType) and isinstance(t.element, MemRefType))
 
 

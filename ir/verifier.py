@@ -63,11 +63,11 @@ def verify_func(func: Func, module: Module | None = None) -> None:
 
 
 class Changes:
-    """Verifies a module again after each pass: the functions in which anything is not as it was the last time.
+    """Verifies a module again after each pass, but only the functions that have changed since the last time.
 
-    Two passes in three change nothing. What a function looked like is noted by identity, which takes a fraction of the
-    time of verifying it; where a signature or a rule changed, which others rely on, everything is verified. That tells
-    also whether changes were counted: a function that is not what it was must have another version.
+    Two passes in three change nothing. The state of a function is recorded by identity, which takes a fraction of the
+    time of verifying it. If a signature or a rule changed, which others rely on, everything is verified. This also
+    shows whether changes were counted: a changed function must have another version.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Changes:
         versions = {name: (func, version(func)) for name, func in module.funcs.items()}
         before, counted = self._states, self._versions
         known = before if interfaces == self._interfaces else {}
-        self._interfaces, self._states, self._versions = [], {}, {}  # nothing is known of what does not pass
+        self._interfaces, self._states, self._versions = [], {}, {}  # nothing is known if verification fails
         if not known:
             verify(module)
         for name, state in states.items():
