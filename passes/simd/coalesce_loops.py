@@ -41,8 +41,10 @@ class CoalesceLoops:
             nests = list(_nests(func.body))
             if nests:
                 extents = Extents(like=shadowed(func))
-                for run in [run for nest in nests for run in _Nest(nest, extents).runs()]:
-                    _coalesce(run)
+                runs = [run for nest in nests for run in _Nest(nest, extents).runs()]  # outer ones first
+                for k, run in enumerate(runs):
+                    renewed = _coalesce(run)
+                    runs[k + 1 :] = [later.after(run, renewed) for later in runs[k + 1 :]]
         return module
 
 
@@ -169,9 +171,20 @@ class _Run:
     loops: Sequence[Op]
     accesses: dict[Op, int]
 
+    def after(self, other: _Run, renewed: dict[Op, Op]) -> _Run:
+        """The same when ``other``, which is around it, is one loop: its accesses are new, and have fewer dimensions."""
+        if renewed.keys().isdisjoint(self.accesses):
+            return self
+        accesses = {}
+        for access, dimension in self.accesses.items():
+            first = other.accesses.get(access, dimension)
+            accesses[renewed.get(access, access)] = dimension - (len(other.loops) - 1 if first < dimension else 0)
+        return _Run(self.loops, accesses)
 
-def _coalesce(run: _Run) -> None:
-    """Put one loop in the place of all: over the elements of the only row that the arrays are seen to have."""
+
+def _coalesce(run: _Run) -> dict[Op, Op]:
+    """Put one loop in the place of all: over the elements of the only row that the arrays are seen to have. What has
+    taken the place of which access is returned."""
     outer, inner, depth = run.loops[0], run.loops[-1], len(run.loops)
     rows: dict[tuple[Value, int], Value] = {}
     with insert_at(Block(), outer.loc) as made:
@@ -187,9 +200,10 @@ def _coalesce(run: _Run) -> None:
     block = Block([v.type for v in args], [v.hint for v in args])
     for old, new in zip(args[1:], block.args[1:], strict=True):
         old.replace_uses(new)
+    renewed = {}
     for access, dimension in run.accesses.items():
         memref = rows[accessed(access)[0], dimension]
-        access_row(access, memref, dimension, depth, block.args[0])
+        renewed[access] = access_row(access, memref, dimension, depth, block.args[0])
     block.set_ops(list(inner.regions[0].ops))
     inner.regions[0].set_ops([])
     attrs = dict(inner.attrs) | dict(outer.attrs)
@@ -200,6 +214,7 @@ def _coalesce(run: _Run) -> None:
     put_before(outer, made.ops)
     put_instead(outer, [loop])
     replace_op(outer, loop.results)
+    return renewed
 
 
 def as_row(memref: Value, first: int, depth: int) -> Value:
@@ -215,8 +230,9 @@ def as_row(memref: Value, first: int, depth: int) -> Value:
     return build(ops.reshape, [memref, *extents[:first], long, *(extents[d] for d in after)], {"groups": groups}).result
 
 
-def access_row(access: Op, row: Value, first: int, depth: int, at: Value) -> None:
-    """Replace an access to an array by one to the ``row`` that holds its dimensions from ``first`` on as one."""
+def access_row(access: Op, row: Value, first: int, depth: int, at: Value) -> Op:
+    """Replace an access to an array by one, the result, to the ``row`` that holds its dimensions from ``first`` on as
+    one."""
     array = ELEMENT[access.opdef]
     subscripts = list(access.operands[array + 1 :])
     subscripts[first : first + depth] = [at]
@@ -224,3 +240,4 @@ def access_row(access: Op, row: Value, first: int, depth: int, at: Value) -> Non
     new = Op(access.opdef, operands, [v.type for v in access.results], dict(access.attrs), loc=access.loc)
     put_instead(access, [new])
     replace_op(access, new.results)
+    return new

@@ -131,3 +131,47 @@ def _depth(function: Callable[..., Any]) -> int:
             around.append(indent)
         most = max(most, len(around))
     return most
+
+
+def blocks_of_images(x):
+    n, h, w, c = x.shape
+    return x.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
+
+
+def means_over_both_halves(x):
+    return x * np.sum(x, axis=(0, 1), keepdims=True) * np.sum(x, axis=(2, 3), keepdims=True)
+
+
+def halves_exchanged(x):
+    a, b, c, d = x.shape
+    out = np.zeros((c, d, a, b))
+    for i in prange(a):
+        for j in prange(b):
+            for k in prange(c):
+                for m in prange(d):
+                    out[k, m, i, j] = x[i, j, k, m] ** 2
+    return out
+
+
+def added_in_place(x):
+    total = np.zeros(x.shape[2:])
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            total += x[i, j] * x[0, 0]
+    return total
+
+
+@pytest.mark.parametrize("f", [blocks_of_images, means_over_both_halves, halves_exchanged, added_in_place])
+@pytest.mark.parametrize("shape", [(2, 4, 6, 3), (4, 2, 2, 1)])
+def test_accesses_that_two_nests_go_through(f: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    """The one around has replaced an access when the inner one comes to it, which has fewer dimensions then."""
+    rng = np.random.default_rng(3)
+    x, direction = rng.random(shape), rng.normal(size=shape)
+    np.testing.assert_allclose(jit_grad(f)(x), f(x), rtol=1e-14)
+
+    def squares(x):
+        return np.sum(f(x) ** 2)
+
+    ahead, behind = (squares(x + h * direction) for h in (1e-5, -1e-5))
+    gradient = jit_grad(squares).grad(x)
+    np.testing.assert_allclose(np.sum(gradient * direction), (ahead - behind) / 2e-5, rtol=1e-6)
