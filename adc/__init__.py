@@ -141,14 +141,14 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'adc' has no attribute {name!r}{_instead(name)}", name=name)
     from adc.collector import paused
 
-    with paused():  # modules are many objects, all in use
+    with paused():  # loading modules makes many objects, all in use
         value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def _instead(name: str) -> str:
-    """What a name that adc has not probably stands for; other tools have the first ones."""
+    """A suggestion for a name that adc does not have; the names listed first are those of other tools."""
     import difflib
 
     if name in ("jit", "njit", "compile", "function"):
@@ -160,7 +160,8 @@ def _instead(name: str) -> str:
 
 
 def _version() -> str:
-    """That of the installed distribution; of a checkout that is not installed, what its pyproject.toml says."""
+    """The version of the installed distribution; for a checkout that is not installed, the one in its
+    pyproject.toml."""
     from importlib import metadata
 
     try:

@@ -35,7 +35,7 @@ SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "wheel": "", "asm": ".
 
 @dataclass
 class Output:
-    """What was written, and what was left out and why."""
+    """What was written, and remarks on what was left out and why."""
 
     files: list[Path] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
@@ -45,7 +45,8 @@ class Output:
 
 @dataclass(frozen=True)
 class Unit:
-    """A function for one signature. ``name``: what its functions in C are called after; the function if it is empty."""
+    """A function for one signature. ``name``: the base name of its C functions; if empty, that of the Python
+    function."""
 
     subject: Subject
     abstracts: tuple[Abstract, ...]
@@ -57,7 +58,8 @@ class Unit:
         return identifier(self.name or self.subject.name)
 
     def staged(self, *, serial: bool = False) -> Staged:
-        """It is compiled with all that it calls, and without LAPACK, which has no address in other processes."""
+        """The stages of compilation, with all callees included, and without LAPACK, whose address other processes do
+        not know."""
         options = replace(self.subject.options, lapack=False)
         if serial:
             options = replace(options, parallel=False, tile=False)
@@ -77,10 +79,10 @@ def compile_ahead(
 ) -> Output:
     """Write ``output`` and, for an object or a shared library, a header beside it.
 
-    The functions are named after the Python function: ``f``, ``f_grad`` if it returns one float and what ``chosen``
-    selects has a gradient, ``f_grad_workspace_bytes`` if that takes memory, how much of it being known before,
-    ``f_jvp`` with tangents of what ``chosen`` selects, and the pullback ``f_aug``, ``f_rev``, ``f_free`` if anything
-    has one.
+    The functions are named after the Python function: ``f``, ``f_grad`` if it returns one float and the arguments that
+    ``chosen`` selects have a gradient, ``f_grad_workspace_bytes`` if the gradient allocates memory whose size is known
+    in advance, ``f_jvp`` with tangents of the arguments that ``chosen`` selects, and the pullback ``f_aug``, ``f_rev``,
+    ``f_free`` if any argument has a cotangent.
     """
     return compile_units([Unit(subject, tuple(abstracts), chosen)], output, emit=emit, cpu=cpu, source=source)
 
@@ -97,9 +99,10 @@ def compile_units(
     triple: str = "",
     lines: bool = False,
 ) -> Output:
-    """The same of several functions and signatures, in one file. ``cpp`` and ``fortran`` ask for a header of C++ and a
-    module of Fortran too. What all functions share is named after the only one, or after the file. ``triple`` is the
-    system to compile for; this one if it is empty. ``lines``: with a table of the Python line of each instruction."""
+    """As ``compile_ahead``, for several functions and signatures, in one file. ``cpp`` and ``fortran`` ask for a C++
+    header and a Fortran module as well. Shared functions are named after the only unit, or after the file. ``triple``
+    is the system to compile for; this one if it is empty. ``lines``: with a table of the Python line of each
+    instruction."""
     done = Output()
     if emit == "mlir":
         return _mlir(units, output, done)

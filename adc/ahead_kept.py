@@ -1,7 +1,8 @@
-"""What ``adc compile`` wrote, kept for the next time that it is asked for the same.
+"""A cache of the output of ``adc compile``, for the next time that the same is requested.
 
-The functions are traced anew each time: so nothing is out of date, whatever files and variables they depend on. All
-that follows is made of what tracing gives and of the options, and is found by these: object code and headers.
+The functions are traced anew each time: so the output is never out of date, whatever files and variables they depend
+on. Everything after tracing, object code and headers, depends only on the traced functions and the options, and is
+found by a digest of these.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 
 def name_of(units: Sequence[Unit], staged: Sequence[Staged], options: Sequence[object]) -> str | None:
-    """What it is kept as; None if it is not. ``options``: plain values, of the whole output."""
+    """The name of the cache entry; None if the output is not cached. ``options``: plain values that affect the whole
+    output."""
     if not records.enabled or object_cache.directory() is None or changes.are_asked_for():
         return None
     try:
@@ -48,14 +50,15 @@ def _function(unit: Unit, staged: Staged, traced: Traced) -> tuple[object, ...]:
 
 
 def _files(module: Module) -> list[str]:
-    """The files that the module comes from, of which errors and headers show lines."""
+    """The source files of the module; errors and headers quote lines of them."""
     funcs = module.funcs.values()
     locs = {*(func.loc for func in funcs), *(op.loc for func in funcs for op in func.walk())}
     return sorted({loc.file for loc in locs if loc != UNKNOWN and not loc.file.startswith("<")})
 
 
 def find(name: str | None, done: Output, folder: Path) -> bool:
-    """Whether files were kept under this name: then they are written, and ``done`` says what they are."""
+    """Write the files that were cached under this name, and describe them in ``done``; returns whether there were
+    any."""
     data = None if name is None else object_cache.find(name)
     if data is None:
         return False

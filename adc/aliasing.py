@@ -1,4 +1,4 @@
-"""Arguments that overlap in memory: which of them do, and copies and shadows that are laid out alike."""
+"""Arguments that overlap in memory: which ones overlap, and copies and shadows with the same overlaps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NDArray = np.ndarray[Any, Any]
 
 
 def byte_bounds(array: NDArray) -> tuple[int, int]:
-    """The addresses of the first byte of ``array`` and of the first after its last; equal if it is empty."""
+    """The addresses of the first byte of ``array`` and of the first byte after it; equal if it is empty."""
     low = high = array.__array_interface__["data"][0]
     if array.size == 0:
         return low, low
@@ -25,11 +25,11 @@ def byte_bounds(array: NDArray) -> tuple[int, int]:
 
 
 def groups(arrays: Mapping[int, NDArray], families: Mapping[int, object] = {}) -> dict[int, int]:
-    """The number of its group for each array that overlaps another; arrays that do not are not in the result.
+    """A group number for each array that overlaps another one; arrays that do not overlap are not in the result.
 
-    Arrays count as overlapping when their ranges of addresses do, and transitively. But where all of them are of one
-    family, by ``families``, they have no element in common: they are fields of a structured array. Groups are numbered
-    by their first member in the order of ``arrays``, so that equal patterns have equal numbers.
+    Arrays count as overlapping if their address ranges overlap, and transitively. But arrays that are all of one
+    family, by ``families``, are fields of a structured array and share no element. Groups are numbered by their first
+    member in the order of ``arrays``, so that equal patterns have equal numbers.
     """
     if len(arrays) < 2:
         return {}
@@ -52,7 +52,7 @@ def groups(arrays: Mapping[int, NDArray], families: Mapping[int, object] = {}) -
 
 
 def joined(arrays: Mapping[int, NDArray], written: Container[int]) -> list[list[int]]:
-    """The arrays that share elements with one that is written, in groups that have no element in common."""
+    """The arrays that share elements with an array that is written, in groups without common elements."""
     groups: list[list[int]] = []
     for w, first in arrays.items():
         if w in written:
@@ -64,7 +64,7 @@ def joined(arrays: Mapping[int, NDArray], written: Container[int]) -> list[list[
 
 
 def share_elements(a: NDArray, b: NDArray) -> bool:
-    """Whether some memory is of both. To be taken as yes where finding out is hard."""
+    """Whether two arrays share memory; True where it is too hard to find out."""
     try:
         return bool(np.shares_memory(a, b, 10_000))  # type: ignore[arg-type]  # any bound is allowed
     except np.exceptions.TooHardError:
@@ -79,7 +79,7 @@ class Backing:
     high: int
 
     def view(self, of: NDArray, buffer: NDArray) -> NDArray:
-        """The window on ``buffer`` that lies in it as ``of`` lies in the span."""
+        """The window on ``buffer`` at the place that ``of`` has in the span."""
         offset = of.__array_interface__["data"][0] - self.low
         return np.ndarray(of.shape, of.dtype, buffer.data, offset, of.strides)
 
@@ -103,7 +103,7 @@ def laid_out_alike(arrays: Mapping[int, NDArray], *, copy: bool, names: Mapping[
                 help="pass a copy of one of them",
             )
     backing = span(list(arrays.values()))
-    # Whole elements of the dtype, so that the buffer is aligned as the dtype wants it.
+    # Whole elements of the dtype, so that the buffer has the alignment of the dtype.
     buffer = np.zeros(-(-(backing.high - backing.low) // first.itemsize), first.dtype)
     views = {key: backing.view(array, buffer) for key, array in arrays.items()}
     if copy:
@@ -113,7 +113,7 @@ def laid_out_alike(arrays: Mapping[int, NDArray], *, copy: bool, names: Mapping[
 
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Literal["C", "inner", "any"]) -> NDArray:
-    """Zeros in a layout of exactly this kind, as compiled code may demand it."""
+    """An array of zeros whose layout is exactly ``layout``, as compiled code may require."""
     if layout == "C":
         return np.zeros(shape, dtype)
     *outer, last = shape
@@ -123,7 +123,7 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Literal["C", "in
 
 
 def overlaps_itself(array: NDArray) -> bool:
-    """Whether two elements of ``array`` may be the same memory (as in a broadcast or windowed view)."""
+    """Whether two elements of ``array`` may share memory (as in a broadcast or windowed view)."""
     if array.size == 0:
         return False
     dims = sorted((abs(stride), extent) for extent, stride in zip(array.shape, array.strides) if extent > 1)

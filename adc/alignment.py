@@ -1,6 +1,6 @@
-"""Arrays that lie where compiled code cannot address them: not aligned, or with strides of broken elements.
+"""Arrays that compiled code cannot address: unaligned ones, or with strides that are not whole elements.
 
-Such are fields of packed records and windows on bytes. A call is given aligned copies; what it stored is copied back.
+Examples are fields of packed records and windows on bytes. A call gets aligned copies; what it stores is copied back.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ NDArray = np.ndarray[Any, Any]
 
 
 def is_addressable(array: NDArray) -> bool:
-    """Whether compiled code can take the array where it is."""
+    """Whether compiled code can use the array in place."""
     if not array.size:
         return True
     return array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides)
 
 
 class Borrowed:
-    """Aligned copies in place of arrays of one call. ``give_back`` brings what was stored in them to the caller's."""
+    """Aligned copies of the arrays of one call. ``give_back`` copies what was stored in them back to the caller's
+    arrays."""
 
     def __init__(self) -> None:
-        self.pairs: list[tuple[NDArray, NDArray]] = []  # the caller's, and the copy
+        self.pairs: list[tuple[NDArray, NDArray]] = []  # the caller's array, and the copy
 
     def __bool__(self) -> bool:
         return bool(self.pairs)

@@ -23,7 +23,7 @@ def jvp(
     or a part of one, is zero; parts that are not floats have None. The tangent of the result has its shape and
     containers. ``fn`` may be a gradient: ``jvp(grad(f), ...)`` is forward over reverse.
 
-    The caller's arrays stay as they were. ``final`` names parameters whose contents after the call are wanted; then the
+    The caller's arrays are not changed. ``final`` names parameters whose contents after the call are wanted; then the
     result is ``(value, tangent, {name: (contents, their tangent)})``.
     """
     function = known(fn)
@@ -50,8 +50,9 @@ def hvp(
 ) -> Any:
     """The second derivative of a function that returns one float, times tangents of its arguments.
 
-    It is the derivative of the gradient (``argnums`` and ``argnames`` choose the arguments, as in ``grad``)
-    along ``tangents``, which are given as in ``jvp``; forward over reverse, at a few times the cost of a gradient.
+    It is the derivative of the gradient (``argnums`` and ``argnames`` choose the arguments, as in ``grad``) along
+    ``tangents``, which are given as in ``jvp``. It is computed forward over reverse, at a few times the cost of a
+    gradient.
     """
     function = known(fn)
     known_by = type(argnums) in (int, type(None)) and not argnames

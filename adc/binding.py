@@ -43,12 +43,12 @@ Path = tuple[int, ...]
 
 
 def leaf_path(names: Sequence[str], leaf: Leaf) -> Path:
-    """The positions that lead from all arguments to an argument leaf."""
+    """The path of an argument leaf: its positions, starting from the tuple of all arguments."""
     return (names.index(str(leaf.path[0])), *(int(k) for k in leaf.path[1:]))
 
 
 def leaf_params(names: Sequence[str], traced: Traced, *, read_only: bool) -> list[Param]:
-    """One parameter for each IR argument of the traced function. ``read_only``: none of the caller's is stored to."""
+    """One parameter for each IR argument of the traced function. ``read_only``: the caller's arrays are not written."""
     params: list[Param] = []
     for position, leaf in enumerate(traced.leaves):
         source: Source = Argument(leaf_path(names, leaf)) if leaf.fetch is None else Fetched(leaf.fetch)
@@ -63,13 +63,13 @@ def leaf_params(names: Sequence[str], traced: Traced, *, read_only: bool) -> lis
 
 
 def guard_params(abstracts: Sequence[Abstract], traced: Traced) -> list[Param]:
-    """What must be as it was when the function was traced: all that it looked at, and static arguments."""
+    """The guards of compiled code: everything that tracing looked at, and static arguments, must be unchanged."""
     params: list[Param] = [Unchanged(table_of(traced))] if len(traced.looks) else []
     return params + [StaticParam(Argument(path), value) for path, value in static_values(abstracts).items()]
 
 
 def table_of(traced: Traced) -> Table:
-    """The looks of a traced function as compiled code checks them; one table for all code that is made of it."""
+    """The looks of a traced function in the form that compiled code checks; all code made from it shares one table."""
     if traced.looks.table is None:
         traced.looks.table = Table(traced.looks, ABSENT)
     table: Table = traced.looks.table
@@ -95,7 +95,7 @@ def static_values(abstracts: Sequence[Abstract]) -> dict[Path, Any]:
 def disjoint_pairs(
     names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced, shift: int
 ) -> tuple[tuple[int, int], ...]:
-    """Pairs of parameters that the code takes not to overlap: of arrays of which the function writes to one.
+    """Pairs of array parameters that the code assumes not to overlap: the function writes to at least one of the two.
 
     Arguments in one alias group may overlap, and fields of one structured array cannot. IR arguments are the parameters
     from number ``shift`` on.
@@ -126,7 +126,7 @@ def needs_context(module: Module, name: str) -> tuple[bool, bool]:
 
 
 def is_strong(leaf: ResultLeaf) -> bool:
-    """Whether a result is one of NumPy's numbers rather than one of Python's."""
+    """Whether a result is a NumPy scalar rather than a Python number."""
     return isinstance(leaf.abstract, Scalar) and not leaf.abstract.weak
 
 
@@ -140,7 +140,7 @@ def primal_output(tree: Result) -> Output:
 
 
 def effects_output(traced: Traced) -> Output:
-    """The result of the function and, if there are any, what the objects hold that it has changed."""
+    """The result of the function and, if it changes objects, their new contents."""
     result = primal_output(traced.result)
     if not traced.changed:
         return result
@@ -177,7 +177,7 @@ def signature(
 
 
 class Constant:
-    """A default value, as something that is fetched: compiled code reads the cell."""
+    """A default value as the source of a fetched parameter: compiled code reads the cell."""
 
     def __init__(self, value: Any) -> None:
         self.cell = CellType(value)
@@ -193,10 +193,10 @@ class Constant:
 
 
 def with_defaults(full: Signature, abstracts: Sequence[Abstract], defaults: Sequence[Any]) -> list[Signature]:
-    """Further signatures for calls that leave out trailing arguments: the last one, the last two, and so on.
+    """Additional signatures for calls that omit trailing arguments: the last one, the last two, and so on.
 
-    ``defaults`` are the values of the last parameters. A default whose type is not what the code was compiled for ends
-    the list.
+    ``defaults`` are the values of the last parameters. The list ends at a default whose type is not the one that the
+    code was compiled for.
     """
     found = []
     count = len(abstracts)
@@ -223,7 +223,7 @@ def _default_source(param: Param, given: int, rest: Sequence[Any]) -> Param:
 
 
 def shadow_positions(func: Func) -> list[int]:
-    """The positions, among the primal's arguments, of those whose shadows a differentiated function takes, in order."""
+    """The positions of the primal's arguments whose shadows a differentiated function takes, in order."""
     return [int(attrs["adc.shadow"]) for attrs in func.arg_attrs if "adc.shadow" in attrs]
 
 
@@ -232,10 +232,10 @@ def gradient_output(
 ) -> tuple[Output, tuple[Param, ...]]:
     """What a gradient call returns, and the parameters for the shadows that are made for it.
 
-    ``first`` is the position of the first leaf among the parameters. Scalar cotangents are the results after the
-    value, in the order of the arguments. ``flat``: the call returns a tuple of the value, if it is wanted, and one
-    gradient for each of ``wanted.wrt``. What is handed on beside the value (``traced.aux``) comes with it, in a pair;
-    without the value, after the gradients; and before the gradients in a flat tuple.
+    ``first`` is the position of the first leaf among the parameters. Scalar cotangents are the results after the value,
+    in the order of the arguments. ``flat``: the call returns a tuple of the value, if it is wanted, and one gradient
+    for each of ``wanted.wrt``. An auxiliary value (``traced.aux``) is returned in a pair with the value; without the
+    value, after the gradients; in a flat tuple, before the gradients.
     """
     made = tuple(ShadowParam(first + k) for k in shadows)
     param_of = {k: first + len(traced.leaves) + n for n, k in enumerate(shadows)}
@@ -270,14 +270,15 @@ def gradient_output(
 
 
 def value_outputs(traced: Traced, *, with_value: bool) -> tuple[Output, ...]:
-    """What a gradient call returns besides gradients: the value if it is wanted, and what is handed on if anything."""
+    """What a gradient call returns besides gradients: the value if it is wanted, and the auxiliary value if there is
+    one."""
     assert isinstance(traced.result, ResultLeaf)
     value = (Out(0, is_strong(traced.result)),) if with_value else ()
     return value if traced.aux is None else (*value, primal_output(traced.aux))
 
 
 def cotangents_from(traced: Traced, *, with_value: bool) -> int:
-    """The number of the first cotangent among the results of a gradient in IR."""
+    """The position of the first cotangent among the results of a gradient in IR."""
     if traced.aux is not None:
         return 1 + len(positions(traced.aux))
     return 1 if with_value else 0
@@ -293,12 +294,12 @@ def explicit_shadows(first: int, types: Sequence[Type]) -> list[Param]:
 
 
 def as_scalar(value: Any, type: Type, *, strong: bool) -> Any:
-    """A number that compiled code returned as Python's, made NumPy's if ``strong``."""
+    """A number that compiled code returned as a Python number, converted to a NumPy scalar if ``strong``."""
     return numpy_dtype(type).type(value) if strong else value
 
 
 def name_gradients(result: Any, wanted: Wanted) -> Any:
-    """The gradients of a call with those that were asked for by name put into a dict."""
+    """The gradients of a call; those that were requested by name are put into a dict."""
     if not wanted.named:
         return result
     names = [name for name, _ in wanted.named]

@@ -1,7 +1,7 @@
-"""Functions of which some arguments are given: methods of an object, partials, objects that can be called.
+"""Functions with some arguments already bound: methods of an object, partials, callable objects.
 
-A form such as ``adc.grad`` differentiates the function itself, and gives it the same arguments afterwards. So argnums
-count what is left, as ``inspect.signature`` of what the user has shows it.
+A form such as ``adc.grad`` differentiates the function itself, and then binds the same arguments again. So argnums
+count the remaining parameters, as ``inspect.signature`` of the user's object shows them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adc.options import ArgNames, ArgNums, Selection, selection
 
 
 class Computed:
-    """An attribute of instances that is computed from them; the class has ``own``, if that is given."""
+    """An attribute that is computed for each instance; on the class its value is ``own``, if given."""
 
     def __init__(self, of: Callable[[Any], Any], own: Any = None) -> None:
         self.of = of
@@ -33,16 +33,16 @@ class Computed:
 
 
 class Bound(functools.partial[Any]):
-    """What adc made of a function, with its first arguments given, or some by name: a method of an object, say.
+    """A function of adc with its first arguments bound, or some by name: for instance a method of an object.
 
-    It has what the function has: ``grad``, ``value_and_grad``, ``pullback``, ``jvp``, ``report``, ``dump_ir``.
+    It has the attributes of the function: ``grad``, ``value_and_grad``, ``pullback``, ``jvp``, ``report``, ``dump_ir``.
     """
 
     if TYPE_CHECKING:
 
         @property
         def func(self) -> Any:
-            """What adc made of the function."""
+            """The function of adc."""
 
     __doc__ = Computed(lambda self: self.func.__doc__, __doc__)
     __signature__ = Computed(lambda self: inspect.signature(functools.partial(self.func, *self.args, **self.keywords)))
@@ -54,7 +54,7 @@ class Bound(functools.partial[Any]):
 
     @property
     def __self__(self) -> Any:
-        """Of a method, its object."""
+        """The object of a method."""
         if not self.args:
             raise AttributeError("__self__")
         return self.args[0]
@@ -64,7 +64,7 @@ class Bound(functools.partial[Any]):
         return self.func
 
     def __get__(self, instance: Any, owner: type | None = None) -> Bound:
-        """As an attribute of a class it stays what it is, as a bound method does."""
+        """As an attribute of a class it stays as it is, like a bound method."""
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -83,7 +83,7 @@ class Bound(functools.partial[Any]):
     @property
     @public
     def grad(self) -> Bound:
-        """The gradient, by what ``jit_grad`` was told."""
+        """The gradient with respect to the arguments given to ``jit_grad``."""
         return self._of(self.func._gradient(shifted(self, self.func._chosen), with_value=False))
 
     @property
@@ -97,7 +97,7 @@ class Bound(functools.partial[Any]):
 
     @public
     def pullback(self, /, *args: Any, **kwargs: Any) -> Any:
-        """The result of a call, and the pullback of its cotangents: one for each argument that was not given."""
+        """The result of a call, and its pullback, which returns a cotangent for each argument that is not bound."""
         result, back = self.func.pullback(*self.args, *args, **{**self.keywords, **kwargs})
         return result, back.without(len(self.args))
 
@@ -107,7 +107,7 @@ class Bound(functools.partial[Any]):
         return self.func.jvp(*self.spread(args, tangents), **options)
 
     def spread(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """All positional arguments of the function, and their tangents: None for what is given."""
+        """All positional arguments of the function, and their tangents: None for bound arguments."""
         values, along = [*self.args, *args], [*(None for _ in self.args), *tangents]
         if not self.keywords:
             return values, along
@@ -126,7 +126,7 @@ class Bound(functools.partial[Any]):
 
     @public
     def forecast(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What a call with these arguments will take; see ``GradientFunction.forecast``."""
+        """The memory and work of a call with these arguments; see ``GradientFunction.forecast``."""
         return self.func.forecast(*self.args, *args, **{**self.keywords, **kwargs})
 
     @public
@@ -136,12 +136,12 @@ class Bound(functools.partial[Any]):
 
     @public
     def report(self, signature: str | None = None) -> Any:
-        """What the gradient stores, repeats and runs on threads; ``signature`` is of all arguments."""
+        """What the gradient stores, repeats and runs on threads; ``signature`` includes bound arguments."""
         return self.func.report(signature)
 
     @public
     def dump_ir(self, stage: str = "simplified", signature: str | None = None, *, locs: bool = False) -> str:
-        """The function at a stage of compilation, as text; ``signature`` is of all arguments."""
+        """The function at a stage of compilation, as text; ``signature`` includes bound arguments."""
         return str(self.func.dump_ir(stage, signature, locs=locs))
 
 
@@ -149,7 +149,7 @@ _CACHED = type(functools.lru_cache(lambda: None))
 
 
 def unwrapped(fn: Any) -> Any:
-    """A function without what only keeps its results, or says how it is differentiated when others call it."""
+    """A function without wrappers that cache its results (``lru_cache``) or mark it for checkpointing."""
     while True:
         inner = fn.__wrapped__ if isinstance(fn, _CACHED) else not_checkpointed(fn)
         if inner is fn:
@@ -158,7 +158,7 @@ def unwrapped(fn: Any) -> Any:
 
 
 def taken_apart(fn: Any) -> functools.partial[Any] | None:
-    """A function of which arguments are given, as the function and these; None for other functions.
+    """A function with bound arguments, as a partial of the underlying function; None for other functions.
 
     It is a bound method, a partial, or an object of a class with ``__call__``.
     """
@@ -179,7 +179,7 @@ def _part(fn: Any) -> tuple[Any, tuple[Any, ...], Mapping[str, Any]] | None:
         return fn.__func__, (fn.__self__,), {}
     cls = type(fn)
     if cls.__module__.split(".")[0] in ("builtins", "adc", "functools", "numpy") or issubclass(cls, type):
-        return None  # functions, classes and what adc makes are taken as they are
+        return None  # functions, classes and adc's objects are used as they are
     own = next((vars(c)["__call__"] for c in cls.__mro__ if "__call__" in vars(c)), None)
     if own is None:
         return None
@@ -191,8 +191,8 @@ Form = TypeVar("Form", bound=Callable[..., Any])
 
 
 def of_bound(form: Form) -> Form:
-    """Let a form, which takes a function, argnums, argnames and options, take functions of which arguments are given:
-    it gives what it makes of the function the same arguments."""
+    """Extend a form, which takes a function, argnums, argnames and options, to functions with bound arguments: the
+    result has the same arguments bound."""
 
     @functools.wraps(form)
     def formed(fn: Any, argnums: ArgNums = None, argnames: ArgNames = (), **options: Any) -> Any:
@@ -207,7 +207,7 @@ def of_bound(form: Form) -> Form:
 
 
 def shifted(bound: functools.partial[Any], chosen: Selection) -> Selection:
-    """What a selection among the arguments that are left is among all of the function."""
+    """A selection among the remaining arguments, as a selection among all arguments of the function."""
     first = len(bound.args)
     numbers = tuple(n + first if n >= 0 else n for n in chosen.numbers)
     subject = getattr(bound.func, "_subject", None)

@@ -1,8 +1,8 @@
-"""Where errors leave adc: they name the call that the user made, and show none of adc's frames.
+"""Where errors leave adc: they name the user's call, and show no frames of adc.
 
-What went on inside adc to find an error out is of no use to a user, so tracebacks end at the user's own line (or, where
-Python code of adc was called, at that one function of adc). With ``ADC_FULL_TRACEBACK=1`` in the environment they show
-everything, and exceptions that led to others.
+Frames inside adc are of no use to a user, so tracebacks end at the user's own line (or, where a Python function of adc
+was called, at that function). With ``ADC_FULL_TRACEBACK=1`` in the environment they show everything, including chained
+exceptions.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _BARE = "_adc_bare"  # an attribute that tells the slots of NativeCallable to dr
 
 
 def full_traceback() -> bool:
-    """Whether the user asked to see adc's own frames."""
+    """Whether the user wants to see adc's own frames."""
     return os.environ.get(SWITCH, "0") not in ("", "0")
 
 
 def leaving(error: BaseException, what: str = "") -> BaseException:
-    """``error`` as users see it; ``what`` was called. Exceptions that are not adc's are returned as they are."""
+    """``error`` as users see it, after a call of ``what``. Exceptions that are not adc's are returned unchanged."""
     if not is_own(error):
         return error
     if isinstance(error, AdcError) and not hasattr(error, _BARE) and not _calls.are_unnamed:
@@ -56,7 +56,8 @@ _calls = _Calls()
 
 @contextmanager
 def unnamed_calls() -> Iterator[None]:
-    """Errors do not name the call meanwhile: an executor makes it, and what the user called is added afterwards."""
+    """A context in which errors do not name the call: an executor makes the call, and the user's call is added
+    later."""
     before, _calls.are_unnamed = _calls.are_unnamed, True
     try:
         yield
@@ -65,7 +66,7 @@ def unnamed_calls() -> Iterator[None]:
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of adc that users call: errors leave through it."""
+    """Mark a function of adc that users call: errors leave through it."""
 
     @functools.wraps(function)
     def adc_call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -79,7 +80,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _of_call(function: Callable[..., Any], args: Any, kwargs: Any, error: Exception) -> Exception:
-    """``error``, or what says that the arguments do not fit ``function``, if Python said so."""
+    """``error``, or a better error if Python's says that the arguments do not fit ``function``."""
     if type(error) is not TypeError:
         return error
     from adc.misuse import wrong_call
@@ -88,7 +89,7 @@ def _of_call(function: Callable[..., Any], args: Any, kwargs: Any, error: Except
 
 
 def internal(error: Exception, name: str) -> AdcError:
-    """What to raise for an exception that is a defect of adc, or that shows a limit of Python."""
+    """The error to raise for an exception that shows a defect of adc or a limit of Python."""
     loc = getattr(error, "adc_loc", UNKNOWN)
     if isinstance(error, RecursionError):
         help = "split the expression or the function, or raise sys.setrecursionlimit()"
@@ -101,7 +102,7 @@ def internal(error: Exception, name: str) -> AdcError:
 
 
 def _with_call(error: AdcError, what: str) -> AdcError:
-    """``error`` with the call that the user made: as a note, or as its place if it has none."""
+    """``error`` with the user's call: as a note, or as its place if it has none."""
     call = user_call()
     if call == UNKNOWN or call == error.loc:
         return error
@@ -116,7 +117,7 @@ def _with_call(error: AdcError, what: str) -> AdcError:
 
 
 def user_call() -> Loc:
-    """The range of the call in the innermost frame that is not adc's; none if it is that of a command."""
+    """The source range of the call in the innermost frame outside adc; none in a command."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_own(frame):
         if frame.f_globals.get("__name__") == "adc.cli":
@@ -153,6 +154,6 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def _characters(file: str, line: int, offset: int) -> int:
-    """The column in characters, where code objects count bytes."""
+    """The column in characters; code objects count bytes."""
     text = source_line(file, line)
     return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Gradients within a number of bytes: as they are, if what they take fits, else by a schedule."""
+"""Gradients within a memory limit: without a schedule if that fits, else with one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from adc.ir import forks
 from adc.specialise import Gradient, Specialisation
 
 Make = Callable[[Staged, bool], Gradient]
-"""Makes the gradient; whether it is to know what it takes."""
+"""Makes the gradient; the flag says whether it must know how much memory it takes."""
 
 
 class Budgeted(Specialisation):
-    """The one with a schedule is compiled when it is first needed. Their bits may differ in the last place."""
+    """A gradient without a schedule, and one with a schedule, compiled when first needed. Last bits of the two may
+    differ."""
 
     def __init__(self, staged: Staged, make: Make, memory: int) -> None:
         options = replace(staged.subject.options, checkpoint=None)
         self._whole = make(Staged(replace(staged.subject, options=options), staged.abstracts), True)
         super().__init__(staged, self._whole.traced)
-        self.wrapped = self._whole.wrapped  # what it hands on counts, too
+        self.wrapped = self._whole.wrapped  # also if only the auxiliary value is
         self._memory = memory
         self._make = make
         self._scheduled: Gradient | None = None
@@ -49,7 +50,8 @@ class Budgeted(Specialisation):
 
 
 def too_little(error: OutOfMemoryError, whole: int | None) -> OutOfMemoryError:
-    """The error of a schedule that does not fit: its least may be more than is taken without one, ``whole``."""
+    """The error of a schedule that does not fit; its least memory may be more than ``whole``, that without a
+    schedule."""
     from adc.passes.checkpointing.budget import TOO_SMALL
 
     least = re.search(TOO_SMALL.split("{")[0] + r"(\d+)", error.message)

@@ -1,4 +1,5 @@
-"""What each pass changes, as text: ``adc opt --print-changed``, the same of ``adc compile``, ``ADC_PRINT_CHANGED``."""
+"""What each pass changes, as text: option ``--print-changed`` of ``adc opt`` and ``adc compile``,
+``ADC_PRINT_CHANGED``."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ FORMS = ("diff", "whole")
 
 
 class PrintChanges:
-    """After each pass its name, and how the functions that it changed differ from what they were, or what they are."""
+    """Prints, after each pass, its name, and the functions that it changed: as a diff, or whole."""
 
     def __init__(self, module: Module, out: TextIO, form: str = "diff", title: str = "") -> None:
         self._out = out
@@ -41,14 +42,14 @@ class PrintChanges:
             return f"// @{name} is gone\n"
         if self._form == "whole" or not before:
             return now
-        import difflib  # here, because nobody else needs it
+        import difflib  # here, because it is rarely needed
 
         lines = difflib.unified_diff(before.splitlines(), now.splitlines(), f"@{name}", f"@{name}", lineterm="")
         return "".join(f"{line}\n" for line in lines)
 
 
 def form_of(text: str) -> str:
-    """How changes are to be shown; nothing, or a 1, asks for what is short."""
+    """The form in which changes are shown; an empty text, or 1, means the short form."""
     form = FORMS[0] if text in ("", "1") else text
     if form not in FORMS:
         raise kinds.INVALID_OPTION(
@@ -58,7 +59,7 @@ def form_of(text: str) -> str:
 
 
 def requested(module: Module, title: str) -> Hook | None:
-    """What prints to stderr after each pass, if ``ADC_PRINT_CHANGED`` asks for it."""
+    """A hook that prints changes to stderr after each pass, if ``ADC_PRINT_CHANGED`` is set; else None."""
     if not are_asked_for():
         return None
     return PrintChanges(module, sys.stderr, form_of(os.environ[_VARIABLE]), title).after
@@ -68,5 +69,5 @@ _VARIABLE = "ADC_PRINT_CHANGED"
 
 
 def are_asked_for() -> bool:
-    """Whether passes are watched: then what an earlier process compiled does not take their place."""
+    """Whether changes are printed: then passes must run, and cached code is not used."""
     return os.environ.get(_VARIABLE, "0") not in ("", "0")

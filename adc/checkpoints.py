@@ -1,4 +1,4 @@
-"""Checkpointing as users ask for it; what is done is in ``adc.frontend.checkpoints``."""
+"""The user interface of checkpointing; the implementation is in ``adc.frontend.checkpoints``."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ from adc.ir import kinds
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code: 0, 1 after a diagnostic, 2 for a command line that makes no sense."""
+    """Run the command line; returns the exit code: 0, 1 after a diagnostic, 2 for an invalid command line."""
     parser, commands = _parser()
     options, unknown = parser.parse_known_args(argv)
-    if unknown:  # said with the usage of the command that was meant
+    if unknown:  # reported with the usage of the subcommand
         commands.get(options.command, parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     if options.command is None:
         parser.print_help()
@@ -178,7 +178,7 @@ def _cache(options: argparse.Namespace) -> int:
 
 
 def _show(error: AdcError) -> None:
-    """The diagnostic, in colours on a terminal."""
+    """Print the diagnostic, in colours on a terminal."""
     text = error.render()
     if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
         from rich.console import Console

@@ -1,8 +1,8 @@
-"""Python's garbage collector waits while a function is compiled.
+"""Pauses Python's garbage collector while a function is compiled.
 
-IR is many small objects that refer to each other and are all in use until a stage is over. The collector, which is
-started by their number, goes through all of them again and again and finds nothing: a third of a compiler's own time,
-and more than in proportion to the length of the function.
+IR consists of many small objects that refer to each other and are all in use until a stage ends. The collector, which
+is triggered by their number, traverses all of them again and again and finds nothing: this takes a third of the
+compiler's own time, and grows faster than the length of the function.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _was_on = False
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Nothing is collected, in any thread, until the last of all pauses is over."""
+    """A context in which nothing is collected, in any thread, until the last of all such contexts ends."""
     global _pauses, _was_on
     with _lock:
         if _pauses == 0:

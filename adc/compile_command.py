@@ -1,4 +1,4 @@
-"""``adc compile``: functions of a file, for one signature or several, ahead of time."""
+"""``adc compile``: compiles functions of a file ahead of time, for one or several signatures."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def add(commands: Any) -> None:
 
 
 def print_changed(command: argparse.ArgumentParser) -> None:
-    """The options of commands that run passes."""
+    """Add the options of commands that run passes."""
     command.add_argument(
         "--print-changed", action="store_const", const="diff", help="after each pass: how functions differ, on stderr"
     )
@@ -180,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _dumped(options: argparse.Namespace, units: list[Unit]) -> bool:
-    """Whether stages were printed, and that is all that was asked for."""
+    """Print the stages that were requested; returns whether nothing else was requested."""
     from adc.dump import dump, language_of, stages_of, write_stage
     from adc.options import Derivative
 
@@ -231,7 +231,7 @@ def _mlir_units(options: argparse.Namespace) -> list[Unit]:
 
 
 def _signatures(texts: list[str], names: list[str]) -> dict[str, list[tuple[str | None, str]]]:
-    """The types, and the names in C, that were asked for of each function."""
+    """The requested signatures of each function, each with its name in C."""
     found: dict[str, list[tuple[str | None, str]]] = {}
     for text in texts:
         match = _SIGNATURE.fullmatch(text)

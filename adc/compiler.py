@@ -1,4 +1,4 @@
-"""The driver: a Python function and abstract arguments, taken through the stages to something that can be called."""
+"""The driver: takes a Python function and abstract arguments through all stages, to something that can be called."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ if TYPE_CHECKING:
 
 @dataclass
 class Staged:
-    """One function taken through the stages for one tuple of abstract arguments; ``seconds`` is how long each took."""
+    """The stages of one function for one tuple of abstract arguments; ``seconds`` is how long each stage took."""
 
     subject: Subject
     abstracts: tuple[Abstract, ...]
     seconds: dict[str, float] = field(default_factory=dict)
     steps: list[StepsPlan] = field(default_factory=list)  # of loops that are checkpointed
-    # Native code, what it calls for arguments that do not fit, and the functions that call it.
+    # Native code, the function it calls for arguments that do not fit, and its callable functions.
     loaded: list[tuple[Loadable, Builtin, list[Builtin]]] = field(default_factory=list)
-    record: str | None = None  # what the record for other processes is called; None if there is none
-    recorded: int = 0  # how much is in it: ``found_out`` then
-    whole: bool = False  # with the code of kernels: for object files, and to look at it
-    slot: int | None = None  # which of the records of that name it is
+    record: str | None = None  # name of the record for other processes; None if there is none
+    recorded: int = 0  # value of ``found_out`` when the record was written
+    whole: bool = False  # with the code of kernels: for object files, and for inspection
+    slot: int | None = None  # number among the records of that name
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
-        """What is done inside is (part of) that stage."""
+        """A context that measures (a part of) a stage."""
         start = time.perf_counter()
         try:
             with forks.held_off(), collector.paused():
@@ -68,8 +68,8 @@ class Staged:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
     def traced(self, *, reverse: bool = False) -> Traced:
-        """The function in IR as it was written. ``reverse``: it will be differentiated in reverse mode, for which the
-        gradients that it takes itself keep their tapes."""
+        """The function in IR as it was written. ``reverse``: it will be differentiated in reverse mode; for this,
+        gradients inside the function must keep their tapes."""
         from adc.passes import pipelines
         from adc.passes.checkpointing.calls import expand_calls
         from adc.passes.differentiation.inner import define_derivatives, takes_derivatives
@@ -115,7 +115,7 @@ class Staged:
         """The function whose gradient is taken by the last of ``chain``, and with respect to what.
 
         With more than one selection that function is itself a gradient, by those before. ``has_aux``: it returns a pair
-        of the value and what is handed on. Raises if there is no such gradient.
+        of the value and an auxiliary value. Raises if there is no such gradient.
         """
         traced = self.traced(reverse=True)
         if has_aux:
@@ -134,7 +134,7 @@ class Staged:
         return with_float_result(self.subject.name, traced), wanted
 
     def _differentiated(self, traced: Traced, wanted: Wanted) -> Traced:
-        """The gradient as a function to be differentiated again: it must be one float."""
+        """The gradient as a function that can be differentiated again; it must be one float."""
         from adc.passes.differentiation import ranks
 
         by = traced.leaves[wanted.wrt[0]].abstract
@@ -144,11 +144,11 @@ class Staged:
                 help="differentiate by one float argument first",
             )
         ranks.refuse_ranks(traced.module, traced.entry, "the gradient of a gradient", "adc.hvp has second derivatives")
-        # The outer gradient has schedules of its own: the inner one keeps a tape.
+        # Schedules belong to the outer gradient; the inner one keeps a tape.
         return self._as_function(traced, wanted, with_value=False, steps=False)
 
     def function(self, derivative: Derivative) -> Traced:
-        """What is to be differentiated in forward mode: the function, or one of its derivatives."""
+        """The function to be differentiated in forward mode: the function itself, or one of its derivatives."""
 
         if not derivative.chain:
             return self.traced()
@@ -161,7 +161,7 @@ class Staged:
         return self._as_function(traced, wanted, with_value=derivative.with_value)
 
     def _as_function(self, traced: Traced, wanted: Wanted, *, with_value: bool, steps: bool = True) -> Traced:
-        """The gradient as a function that returns what Python gets from it, and changes none of its arguments."""
+        """The gradient as a function that returns what Python receives, and changes none of its arguments."""
         module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps, last=False)
         if traced.alias_groups:
             raise kinds.NO_DERIVATIVE(
@@ -176,7 +176,7 @@ class Staged:
         return replace(traced, module=module, entry=adjoint.name, result=result, mutated=frozenset(), changed={})
 
     def simplified(self, traced: Traced) -> Module:
-        """The primal as it is differentiated. Changes the module of ``traced``."""
+        """The primal, prepared for differentiation. Changes the module of ``traced``."""
         from adc.passes import pipelines
         from adc.passes.ranks.inline_shared import InlineShared
         from adc.passes.ranks.same_extents import unite_extents
@@ -210,13 +210,13 @@ class Staged:
             attach(traced.module, [traced.entry], library.rules, deep=deep)
 
     def primal(self, traced: Traced) -> Module:
-        """The primal as it is lowered to LLVM."""
+        """The primal, ready to be lowered to LLVM."""
         from adc.passes.differentiation.inner import takes_derivatives
         from adc.passes.simplify.drop_rules import DropRules, without_marks
 
         without_marks(traced.module)
         if not takes_derivatives(traced.module):
-            DropRules().run(traced.module)  # they are often more code than the functions
+            DropRules().run(traced.module)  # rules are often more code than the functions
             drop_unmentioned(traced.module, [traced.entry])
         return self.prepared(self.simplified(traced), [traced.entry])
 
@@ -224,10 +224,11 @@ class Staged:
         self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False, steps: bool = True,
         last: bool = True,
     ) -> tuple[Module, Adjoint]:
-        """A module with the gradient, before what is done to lower it.
+        """A module with the gradient, before the passes that prepare it for lowering.
 
-        ``clears``: shadows may hold anything when it is called; else, and where arguments overlap, they must be zero.
-        ``steps``: whether loops have their schedules, and calls are run again. ``last``: it is not differentiated.
+        ``clears``: the gradient sets shadows to zero itself; without it, and where arguments overlap, the caller must.
+        ``steps``: whether schedules of loops and checkpointed calls apply. ``last``: it will not be differentiated
+        again.
         """
         from adc.passes.checkpointing.calls import expand_calls
         from adc.passes.checkpointing.outline_steps import without_schedules
@@ -250,7 +251,7 @@ class Staged:
     def tangent(
         self, traced: Traced, wrt: Sequence[int], final: Sequence[int] = (), algebra: Derivatives | None = None
     ) -> tuple[Module, Tangent]:
-        """A module with the function that carries tangents, before what is done to lower it."""
+        """A module with the forward-mode derivative, before the passes that prepare it for lowering."""
         from adc.passes.differentiation import forward
         from adc.passes.simplify.drop_rules import without_marks
 
@@ -260,7 +261,7 @@ class Staged:
             return module, forward.jvp(module, traced.entry, wrt, final, algebra)
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, Adjoint, CallPlan]:
-        """A module with the two halves of the pullback, before what is done to lower it."""
+        """A module with the two halves of the pullback, before the passes that prepare it for lowering."""
         from adc.passes.differentiation import differentiate, ranks
 
         ranks.check_pullback(traced.module, traced.entry)
@@ -270,7 +271,7 @@ class Staged:
         return module, adjoint, plan
 
     def _in_steps(self, module: Module) -> Module:
-        """The module with the loops that are checkpointed as functions of steps."""
+        """The module with checkpointed loops outlined into functions that run some of the steps."""
         from adc.passes.checkpointing.outline_steps import OutlineSteps
 
         with self.measure("differentiate"):
@@ -278,20 +279,21 @@ class Staged:
         return module
 
     def tidied(self, module: Module) -> Module:
-        """Differentiated code as it is shown."""
+        """Differentiated code, simplified for display."""
         from adc.passes import pipelines
 
         return self._run(module, pipelines.SIMPLIFY, "prepare")
 
     def prepared(self, module: Module, roots: Sequence[str]) -> Module:
-        """The functions ``roots``, and all that they use, as they are lowered to LLVM."""
+        """The functions ``roots``, and all that they use, ready to be lowered to LLVM."""
         return self._run(part_of(module, roots, mentioned), self._lowering(), "prepare")
 
     def keep_to_memory(
         self, module: Module, entry: str, reverse: str | None = None, measured: Func | None = None
     ) -> Chosen | None:
-        """Let a function of a prepared module choose the schedules of its loops by the memory that the options allow;
-        None if they say nothing. ``reverse``: what runs later, on what it keeps; then ``measured`` is both."""
+        """Let a function of a prepared module choose the schedules of its loops at run time, within the memory that the
+        options allow; None if they do not limit it. ``reverse``: a function that runs later, with the record of this
+        one; ``measured`` then stands for both."""
         from adc.passes import pipelines
         from adc.passes.checkpointing.budget import choose_schedules
         from adc.passes.checkpointing.footprint import Unsized
@@ -315,8 +317,8 @@ class Staged:
         return chosen
 
     def workspace(self, module: Module, entry: str, chosen: Chosen | None, *, fails: bool = False) -> Func | None:
-        """Add the function that says what ``entry`` of a prepared module takes; None if that is not known before.
-        ``fails``: it raises where no machine has so much."""
+        """Add a function that computes how much memory ``entry`` of a prepared module takes; None if that is not known
+        in advance. ``fails``: it raises if the size is impossible on any machine."""
         from adc.passes import pipelines
         from adc.passes.checkpointing.budget import workspace
         from adc.passes.checkpointing.footprint import Unsized
@@ -331,7 +333,7 @@ class Staged:
         return made
 
     def planned(self, module: Module, roots: Sequence[str]) -> ParallelPlan:
-        """What ``prepared`` decides about the loops of some functions and of those that they call."""
+        """What ``prepared`` decides about the loops of ``roots`` and their callees."""
         from adc.passes.cache.block_time import BlockTime
         from adc.passes.cache.tile_loops import TileLoops
         from adc.passes.plans import ParallelPlan
@@ -339,7 +341,7 @@ class Staged:
         from adc.passes.threads.parallelise import Parallelise, parallelise
 
         plan, shown = ParallelPlan(), reachable(module, roots)
-        # What decides about loops tells it, and leaves them as they are or does what it decided.
+        # Passes that decide about loops report their plan; some of them then also carry it out.
         tell: dict[type, Callable[[Any, Module], None]] = {
             Parallelise: lambda _, module: plan.loops.update(parallelise(module).loops),
             LowerAccumulate: lambda step, module: plan.shadows.update(step.plan(module).shadows),

@@ -1,8 +1,9 @@
-"""Complex numbers where derivatives meet Python: cotangents are conjugated, as in JAX; and arrays as pairs of floats.
+"""Complex numbers between compiled code and Python: cotangents are conjugated, as in JAX, and arrays become pairs of
+floats.
 
-Compiled code differentiates by the real and the imaginary part. With ``z = x + iy`` the gradient of a float ``f(z)`` is
-``df/dx - i df/dy``, and a cotangent ``c`` of a result ``w`` stands for ``Re(c dw)``: both are the conjugates of the
-pairs that compiled code has. Tangents are plain.
+Compiled code differentiates with respect to the real and the imaginary part. With ``z = x + iy`` the gradient of a
+float ``f(z)`` is ``df/dx - i df/dy``, and a cotangent ``c`` of a result ``w`` stands for ``Re(c dw)``: both are the
+conjugates of the pairs in compiled code. Tangents are not conjugated.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from adc.selecting import GradLeaf, GradTree, GradTuple, Wanted
 
 
 def is_pairs(abstract: Abstract) -> bool:
-    """Whether it is an array of complex numbers, which the IR has as one of floats with one more axis."""
+    """Whether this is an array of complex numbers; in the IR it is an array of floats with one more axis."""
     return isinstance(abstract, Array) and isinstance(abstract.element, ComplexType)
 
 
 def as_pairs(value: Any) -> Any:
-    """A complex array as the floats that it is made of, without a copy; any other value as it is."""
+    """A view of a complex array as pairs of floats; any other value unchanged."""
     if not isinstance(value, np.ndarray) or value.dtype.kind != "c":
         return value
     return value[..., None].view(value.real.dtype)
 
 
 def holds_complex(tree: Result) -> bool:
-    """Whether a result is, or holds, complex numbers."""
+    """Whether a result is a complex number or contains some."""
     if isinstance(tree, ResultTuple):
         return tree.form.kind == "complex" or any(map(holds_complex, tree.items))
     return isinstance(tree, ResultLeaf) and is_pairs(tree.abstract)
 
 
 def imaginary(wanted: Wanted) -> frozenset[int]:
-    """The arguments of the IR, of those whose gradients are wanted, that are imaginary parts of numbers."""
+    """Those IR arguments whose gradients are wanted and that are imaginary parts of scalars."""
     trees = (*wanted.positional, *(tree for _, tree in wanted.named))
     return frozenset(k for tree in trees for k in _imaginary(tree))
 
@@ -58,7 +59,7 @@ def _imaginary(tree: GradTree) -> Iterator[int]:
 
 
 def conjugate_gradients(func: Func, leaves: Sequence[Leaf], wanted: Wanted, *, arrays: bool = True) -> None:
-    """Let a gradient in IR give the conjugates of what it has found by complex arguments; ``arrays``: of arrays too."""
+    """Let a gradient in IR return conjugates for complex arguments; ``arrays``: for arrays, too."""
     end = func.body.terminator
     floats = [k for k in wanted.wrt if func.args[k].type.is_float]
     first = len(end.operands) - len(floats)

@@ -1,7 +1,7 @@
-"""Containers at the border: arguments taken apart into nested tuples, results and gradients put together again.
+"""Containers at the boundary: arguments are taken apart into nested tuples, results and gradients reassembled.
 
-Compiled code takes and gives numbers and arrays in nested tuples. What the tuples stand for is known from the argument
-types (``Tuple.form``) and from the traced result; a call without lists, dicts and objects needs none of this.
+Compiled code takes and returns numbers and arrays in nested tuples. The argument types (``Tuple.form``) and the traced
+result say which containers the tuples stand for; a call without lists, dicts and objects needs none of this.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _LEAVES: frozenset[type] = frozenset(
 
 @dataclass(frozen=True)
 class Lowered:
-    """Arguments as nested tuples; what these stand for, if any is no plain tuple; the mutable objects, by number."""
+    """Arguments as nested tuples; the containers that these stand for, unless all are plain tuples; mutable objects, by
+    number."""
 
     values: tuple[Any, ...]
     shapes: tuple[Shape, ...] | None = None
@@ -37,7 +38,7 @@ class Lowered:
 
 
 def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
-    """Take containers apart. Raises ``ArgumentError`` for those that cannot be."""
+    """Take containers apart. Raises ``ArgumentError`` for unsupported ones."""
     for value in values:
         if type(value) not in _LEAVES or (type(value) is np.ndarray and value.dtype.names is not None):
             break
@@ -52,7 +53,8 @@ def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
 
 
 def _apart(value: Any, where: Callable[[], str], objects: dict[int, tuple[int, Any]]) -> tuple[Any, Shape]:
-    """A value as nested tuples, and what they stand for. ``objects``: those met, with their numbers, by ``id``."""
+    """A value as nested tuples, and what they stand for. ``objects``: the mutable objects met so far, with their
+    numbers, by ``id``."""
     if type(value) in _LEAVES and (type(value) is not np.ndarray or value.dtype.names is None):
         return value, None
     try:
@@ -81,7 +83,7 @@ def _apart(value: Any, where: Callable[[], str], objects: dict[int, tuple[int, A
 
 
 def shaped(abstract: Abstract, shape: Shape) -> Abstract:
-    """The abstract type of nested tuples, as that of what they stand for."""
+    """The abstract type of the containers that nested tuples stand for."""
     if shape is None:
         return abstract
     assert isinstance(abstract, Tuple)
@@ -90,7 +92,7 @@ def shaped(abstract: Abstract, shape: Shape) -> Abstract:
 
 
 def is_special(abstract: Abstract) -> bool:
-    """Whether a value of this type is, or holds, another container than a tuple."""
+    """Whether a value of this type is, or contains, a container other than a tuple."""
     return isinstance(abstract, Tuple) and (abstract.form != TUPLE or any(map(is_special, abstract.items)))
 
 
@@ -106,9 +108,9 @@ def label(abstracts: Sequence[Abstract], names: Sequence[str], path: Path) -> st
 
 
 def family(abstracts: Sequence[Abstract], path: Path) -> Path:
-    """The place of the structured array that the leaf at ``path`` is a field of; an empty one if there is none.
+    """The path of the structured array of which the leaf at ``path`` is a field; empty if there is none.
 
-    Fields of one lie between each other in memory, but have no element in common.
+    Fields of one structured array are interleaved in memory, but share no element.
     """
     abstract = abstracts[path[0]]
     for n, position in enumerate(path[1:], 1):
@@ -121,7 +123,7 @@ def family(abstracts: Sequence[Abstract], path: Path) -> Path:
 
 
 def first_places(abstracts: Sequence[Abstract]) -> dict[int, tuple[Path, Tuple]]:
-    """Where each object is taken apart, by its number, and its type."""
+    """For each object, by number: the path where it is taken apart, and its type."""
     tuples = ((path, a) for k, abstract in enumerate(abstracts) for path, a in _tuples(abstract, (k,)))
     return {a.form.number: (path, a) for path, a in tuples if a.form.number >= 0 and not a.form.again}
 
@@ -141,7 +143,7 @@ def needs_assembly(tree: Result) -> bool:
 
 
 def assemble(tree: Result, raw: Any, objects: dict[int, Any]) -> Any:
-    """The Python result of nested tuples. ``objects`` are those known by number: the arguments, and what is made."""
+    """The Python result for nested tuples. ``objects`` are known by number: arguments, and objects that are created."""
     if not isinstance(tree, ResultTuple):
         return raw
     form = tree.form
@@ -155,7 +157,7 @@ def assemble(tree: Result, raw: Any, objects: dict[int, Any]) -> Any:
 
 
 def result_leaves(tree: Result, raw: Any) -> Iterator[tuple[ResultLeaf, Any]]:
-    """The numbers and arrays that a result is made of, with their values; ``raw`` is its value in nested tuples."""
+    """The numbers and arrays in a result, with their values; ``raw`` is its value in nested tuples."""
     if isinstance(tree, ResultTuple):
         for item, part in zip(tree.items, raw, strict=True):
             yield from result_leaves(item, part)
@@ -164,7 +166,7 @@ def result_leaves(tree: Result, raw: Any) -> Iterator[tuple[ResultLeaf, Any]]:
 
 
 def leaf_results(tree: Result) -> Iterator[ResultLeaf]:
-    """The numbers and arrays that a result is made of."""
+    """The numbers and arrays in a result."""
     if isinstance(tree, ResultTuple):
         for item in tree.items:
             yield from leaf_results(item)
@@ -173,28 +175,28 @@ def leaf_results(tree: Result) -> Iterator[ResultLeaf]:
 
 
 def positions(tree: Result) -> list[int]:
-    """The results of the IR that a Python result is made of, each once."""
+    """The positions of the IR results in a Python result, each once."""
     if isinstance(tree, ResultTuple):
         return list(dict.fromkeys(k for item in tree.items for k in positions(item)))
     return [tree.position] if isinstance(tree, ResultLeaf) else []
 
 
 def is_run_time_list(tree: Result) -> bool:
-    """Whether a result is, or holds, a list whose length is known at run time only."""
+    """Whether a result is, or contains, a list whose length is known only at run time."""
     if not isinstance(tree, ResultTuple):
         return False
     return (tree.form.kind == "list" and bool(tree.form.names)) or any(map(is_run_time_list, tree.items))
 
 
 def mentions(tree: Result, numbers: Container[int]) -> bool:
-    """Whether one of the objects of these numbers is part of a result."""
+    """Whether one of the objects with these numbers is part of a result."""
     if not isinstance(tree, ResultTuple):
         return False
     return (tree.form.again and tree.form.number in numbers) or any(mentions(item, numbers) for item in tree.items)
 
 
 def moved(tree: Result, places: Mapping[int, int]) -> Result:
-    """A result made of other results of the IR."""
+    """A result with other positions of IR results."""
     if isinstance(tree, ResultTuple):
         return replace(tree, items=tuple(moved(item, places) for item in tree.items))
     return replace(tree, position=places[tree.position]) if isinstance(tree, ResultLeaf) else tree
@@ -205,7 +207,7 @@ def _empty(form: Form) -> Any:
 
 
 def apply_changes(changed: Mapping[int, ResultTuple], raws: Sequence[Any], objects: dict[int, Any]) -> None:
-    """Let the caller's objects hold what the function left in them."""
+    """Update the caller's objects to what the function left in them."""
     for (number, tree), raw in zip(changed.items(), raws, strict=True):
         owner = objects[number]
         items = [
@@ -232,11 +234,11 @@ def _current(owner: Any, form: Form, position: int) -> Any:
 def cotangent_parts(
     value: Any, form: Form, count: int, where: str, *, of: str = "the result", wrong: kinds.Kind = kinds.WRONG_COTANGENT
 ) -> list[Any]:
-    """The cotangents, or tangents, of a container's items. Raises ``ArgumentError`` where ``value`` is made otherwise.
+    """The cotangents, or tangents, of a container's items. Raises ``ArgumentError`` if ``value`` is structured
+    differently.
 
-    The cotangent of a complex number stands for its conjugate (see ``complexes``).
-    For an object or dict it may be a dict of fields; fields that it leaves out have the cotangent zero. ``of`` is what
-    ``value`` belongs to, in words.
+    The cotangent of a complex number stands for its conjugate (see ``complexes``). For an object or dict it may be a
+    dict of fields; missing fields have the cotangent zero. ``of`` says in words what ``value`` belongs to.
     """
     if form.kind == "handle" or (form.kind == "list" and form.names and form.names[0].of_objects):  # type: ignore[attr-defined]
         raise wrong(f"{where} cannot be given: it belongs to objects of a list; return arrays of their attributes")
@@ -270,7 +272,7 @@ def cotangent_parts(
 
 
 def _field_parts(value: Any, form: Form, where: str, of: str, wrong: kinds.Kind) -> list[Any]:
-    """Those of the fields of a structured array; fields without floats have none."""
+    """The cotangents of the fields of a structured array; fields without floats have none."""
     given: Any = dict(value) if isinstance(value, dict) else value
     names = given if isinstance(given, dict) else getattr(getattr(given, "dtype", None), "names", None)
     if names is None or any(name not in form.names for name in names):
@@ -293,7 +295,7 @@ def _complex(value: Any, where: str, wrong: kinds.Kind) -> complex:
 
 
 def _row_parts(value: Any, form: Form, where: str) -> list[Any]:
-    """The same of a list whose length was known at run time only."""
+    """The same for a list whose length was known only at run time."""
     (row,) = form.names
     assert isinstance(row, Row)
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,4 +1,4 @@
-"""Cotangents as users give them, in the containers of results and arguments, as seeds for the reverse sweep."""
+"""Turns cotangents from users, in the containers of results and arguments, into seeds for the reverse sweep."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from adc.selecting import is_float
 
 @dataclass
 class Seeds:
-    """``results``: by position of the IR result. ``arguments``: by position of the IR argument, what is to be added
-    to the cotangent of what it holds in the end; with how a user would write it."""
+    """Cotangents for the reverse sweep. ``results``: by position of the IR result. ``arguments``: by position of the IR
+    argument, cotangents of its final contents, each with the name that a user would write."""
 
     names: Sequence[str]
     abstracts: Sequence[Abstract]
@@ -45,11 +45,11 @@ class Seeds:
                 self._find_made(item)
 
     def add_result(self, cotangent: Any) -> None:
-        """The cotangent of what the function returns. None is zero."""
+        """Add the cotangent of what the function returns. None is zero."""
         self._collect(self.traced.result, cotangent, "the cotangent")
 
     def add_final(self, final: Mapping[str, Any]) -> None:
-        """Cotangents of what arguments hold after the call, by parameter name."""
+        """Add cotangents of the contents of arguments after the call, by parameter name."""
         for name, value in final.items():
             if name not in self.names:
                 raise kinds.WRONG_COTANGENT(f"the function has no parameter {name!r}")
@@ -75,7 +75,7 @@ class Seeds:
             raise kinds.WRONG_COTANGENT(f"{where} belongs to {tree.value!r}, which has none; pass None")
 
     def _object(self, number: int, cotangent: Any, where: str) -> None:
-        """The cotangent of what a mutable object holds in the end."""
+        """Add the cotangent of the final contents of a mutable object."""
         if number not in self._places:
             self._collect(self._made[number], cotangent, where)
             return
@@ -92,7 +92,7 @@ class Seeds:
                 self._argument(before.items[at], (*path, at), part, inner)
 
     def _argument(self, abstract: Abstract, path: tuple[int, ...], cotangent: Any, where: str) -> None:
-        """The cotangent of something that an argument holds from the beginning to the end."""
+        """Add the cotangent of a value that an argument holds from beginning to end."""
         if cotangent is None:
             return
         if isinstance(abstract, Tuple) and abstract.form.number >= 0:

@@ -1,4 +1,4 @@
-"""The CPU as a target: LLVM makes object code with stubs that Python calls, which the process links."""
+"""The CPU as a target: LLVM generates object code, with stubs that Python calls, and the process links it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cpu:
-    """Cores with caches and vectors; the code is in the process, and looks at the objects that it is called with."""
+    """Cores with caches and vectors. Code runs in this process, and checks the Python objects that it is called
+    with."""
 
     resident: bool = True
 
@@ -44,7 +45,7 @@ class Cpu:
         from adc.passes.simplify.check_finite import CheckFinite
 
         accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
-        # What time blocks recognise is nests in one piece, so these are not cut into blocks themselves.
+        # Time blocking recognises only untiled nests, so these are not tiled.
         tile = options.tile if options.time_block is None else False
         shared = options.shared
         owner = OwnerComputes() if shared is None else OwnerComputes(shared.cut, shared.grid)
@@ -85,17 +86,17 @@ CPU = Cpu()
 def _object_code(
     module: Module, signatures: Sequence[Signature], options: Options, name: str
 ) -> tuple[Loadable, list[bytes]]:
-    """``module``, of the Python function ``name``, compiled with a stub for each of ``signatures``.
+    """Compile ``module``, of the Python function ``name``, with a stub for each of ``signatures``.
 
-    The stubs and the loop nests of a long function are objects of their own. No name of the program's is in their
-    texts: most often they are in the cache.
+    The stubs and the loop nests of a long function are separate objects. Their texts contain no names of the program,
+    so they are usually found in the cache.
     """
     from adc.backend.lowering.lower_units import NO_UNITS, lower_units
 
     exports = list(dict.fromkeys(s.function for s in signatures))
     threads, vectors = options.parallel, vectorises(options.level)
     counted = _counted(module, exports)
-    lines = options.debug == GDB  # units do not know theirs
+    lines = options.debug == GDB  # units have no line information
     apart = NO_UNITS if lines else lower_units(counted, threads=threads, vectors=vectors)
     lowered = _lowered(counted, exports, threads, vectors, debug=lines, units=apart.units)
     symbols = stubs(signatures)
@@ -105,7 +106,7 @@ def _object_code(
     stubs_text = llvm_text.alone(lowered.target.triple, fragments)
     levels = {text: options.level if symbol in apart.worth_it else 0 for symbol, text in apart.texts.items()}
     levels[own] = options.level if lowered.repeats or not apart.texts else 0
-    levels[stubs_text] = 0  # at the levels for loops LLVM takes 20 ms, and a call 0.005 microseconds less
+    levels[stubs_text] = 0  # at higher levels LLVM takes 20 ms more, and saves 0.005 microseconds per call
     optimized = optimize_or_find_all(levels, lowered.target)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []

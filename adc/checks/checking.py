@@ -1,6 +1,7 @@
-"""Checks that users make of their functions: values, derivatives in both modes, and what must stay as it was.
+"""Checks of users' functions: values, derivatives in both modes, and arguments that must not change.
 
-The truth are central differences of the plain Python function, extrapolated (Richardson), along random directions.
+The reference is the plain Python function: its central differences along random directions, with Richardson
+extrapolation.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ MODES = ("forward", "reverse")
 def test_rule(fn: Callable[..., Any], /, *args: Any, rtol: float = 1e-6, seed: int = 0) -> None:
     """Check the values and derivatives of ``fn`` at ``args``.
 
-    Compiled code must give what Python gives, arguments included. Both modes are compared with differences and with
-    each other (``<w, J v> = <J' w, v>``), and the shapes and dtypes of cotangents are checked. Arrays may share memory.
-    ``rtol`` is relative to the largest derivative; ``seed`` is for the random directions. Raises
-    ``DifferentiationError`` with what is wrong.
+    Compiled code must return what Python returns, and leave the same in the arguments. Both modes are compared with
+    differences and with each other (``<w, J v> = <J' w, v>``), and the shapes and dtypes of cotangents are checked.
+    Arrays may share memory. ``rtol`` is relative to the largest derivative; ``seed`` determines the random directions.
+    Raises ``DifferentiationError``, which says what is wrong.
     """
     check = check_of(fn, args, rtol, seed)
     with _raising():
@@ -48,11 +49,11 @@ def check_grads(
 ) -> None:
     """Compare the derivatives of ``fn`` at ``args`` with differences, up to ``order`` (1 or 2), in the given ``modes``.
 
-    Second derivatives, for functions that return one float, are formed forward over reverse. A point that looks like a
-    kink is an error too, even if the derivative is the mean of the slopes on both sides. See ``test_rule``.
+    Second derivatives, for functions that return one float, are computed forward over reverse. A point that looks like
+    a kink is an error too, even if the derivative is the mean of the slopes on both sides. See ``test_rule``.
 
-    A function that several ranks run together (``adc.mpi``) is checked by all ranks at once, if its value is one number
-    that is the same on all: along a direction in what all hold.
+    A function that several ranks run together (``adc.mpi``) is checked on all ranks at once, along one direction in the
+    arguments of all ranks. Its value must be one number that is the same on all ranks.
     """
     chosen = (modes,) if isinstance(modes, str) else tuple(modes)
     if not chosen or not set(chosen) <= set(MODES):

@@ -1,9 +1,9 @@
 """Which operation, or rule, has a wrong derivative?
 
-A run of the interpreter records what each call and each operation is given. Functions with rules are then tested alone
-with what they were given, then operations, then functions without rules, those that call no other first. So a wrong
-rule is found wherever it is used: in callees, in loops, whatever becomes of its results. Everything runs in the
-reference interpreter, so this is for small inputs.
+A run of the interpreter records the inputs of each call and each operation. Then functions with rules are tested alone
+with these inputs, then operations, then functions without rules, callees first. So a wrong rule is found wherever it is
+used: in callees, in loops, and however its results are used. Everything runs in the reference interpreter, so this is
+for small inputs.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from adc.ir.diagnostics import Note, render
 from adc.passes.checkpointing.outline_steps import without_schedules
 from adc.passes.simplify.drop_rules import without_marks
 
-_FIRST, _LATER = 12, 400  # inputs that are tried of one function or operation: in a first round, in a second
-_FUNCTION = 3  # of a function without rules
-_SECONDS = 20.0  # after which nothing more is tried
+_FIRST, _LATER = 12, 400  # inputs that are tried for a function or operation, up to the first and second round
+_FUNCTION = 3  # the same for a function without rules
+_SECONDS = 20.0  # time limit
 
 
 @dataclass(frozen=True)
 class Culprit:
     """An operation, a call of a function with rules, or a function, whose derivative disagrees with differences.
 
-    ``what`` is the operation, or the function with parentheses; ``loc`` the line that does it. ``derivative`` is what
-    adc gives, ``difference`` what finite differences do, by ``argument``, or along a random direction if that is empty.
-    ``mode`` is "forward mode" or "reverse mode". ``rule`` and ``rule_loc`` are the rule that gives it and its line;
-    empty and None for what has no rule of a user's. ``calls`` lead there from the function, the first one first.
+    ``what`` is the operation, or the function with parentheses; ``loc`` its line. ``derivative`` is adc's,
+    ``difference`` that of finite differences, with respect to ``argument``, or along a random direction if that is
+    empty. ``mode`` is "forward mode" or "reverse mode". ``rule`` and ``rule_loc`` are the rule that gives the
+    derivative and its line; empty and None without a user's rule. ``calls`` are the calls that lead there from the
+    function, outermost first.
     """
 
     what: str
@@ -75,7 +76,8 @@ class Culprit:
 
 
 def find(traced: Traced, args: Sequence[Any], tolerance: float, *, rules_only: bool = False) -> Culprit | None:
-    """What has a wrong derivative for these values of the IR arguments; None if nothing has.
+    """The operation or function that has a wrong derivative for these values of the IR arguments; None if all are
+    right.
 
     Derivatives agree if they differ by at most ``tolerance`` of the larger one. ``rules_only``: only functions with
     rules are tested, each with a few inputs. Changes the module of ``traced``.
@@ -91,7 +93,7 @@ def find(traced: Traced, args: Sequence[Any], tolerance: float, *, rules_only: b
     found = search.rules(0, _FIRST) or search.operations(0, _FIRST) or search.rules(_FIRST, _LATER)
     if found is None:
         found = search.functions()
-        # It may still be an operation, at one of the many other values.
+        # It may still be an operation, at one of the inputs that were not tried yet.
         found = found and (search.operations(_FIRST, _LATER) or found)
     return found
 
@@ -108,7 +110,7 @@ class _Search:
         self.end = time.monotonic() + _SECONDS
 
     def rules(self, first: int, last: int) -> Culprit | None:
-        """A call of a function with rules that are wrong."""
+        """A call of a function with a wrong rule."""
         for name, calls in self.callers.items():
             rules = attached(self.module.funcs[name])
             if rules is None:
@@ -168,10 +170,10 @@ class _Search:
         return self.suspects[key]
 
     def _tried(self, members: Sequence[Op], first: int, last: int) -> Iterator[tuple[Op, list[Any]]]:
-        """Inputs, of all members in turn."""
+        """Recorded inputs, taken from all members in turn."""
         rows = zip_longest(*([(op, inputs) for inputs in self.recording.inputs[op]] for op in members))
         every = [pair for row in rows for pair in row if pair is not None]
-        # Spread over the run: what is wrong late is to be met in the first round as well.
+        # Spread over the run, so that errors at late inputs are found in the first round, too.
         step = max(1, len(every) // _FIRST)
         chosen = every[::step][:_FIRST]
         if first:
@@ -185,7 +187,7 @@ class _Search:
     def _named(self, what: str, op: Op, suspect: Suspect, wrong: Wrong, rules: Attached | None) -> Culprit:
         rule, place = "", None
         if rules is not None:
-            # Written in the order reverse, forward; one of a kind that gives both modes stands alone.
+            # Listed in the order reverse, forward; a rule that gives both modes is alone.
             texts = rules.text.split("; ")
             ahead = wrong.mode == FORWARD and rules.frule is not None
             rule = texts[-1] if ahead else texts[0]
@@ -196,7 +198,7 @@ class _Search:
         return Culprit(what, op.loc, wrong.found, wrong.truth, argument, wrong.mode, rule, place, calls, wrong.value)
 
     def _way(self, name: str) -> tuple[Loc, ...]:
-        """The calls that lead to a function, the first one of each."""
+        """The calls that lead to a function; of each function the first call."""
         way: list[Loc] = []
         seen = {self.entry}
         while name not in seen and self.callers.get(name):
@@ -208,7 +210,7 @@ class _Search:
 
 
 def _kind(op: Op) -> Any:
-    """Operations of one kind are done alike: with the same attributes and constants, to operands of the same types."""
+    """Operations of one kind have the same attributes and constants, and operands of the same types."""
     operands = tuple(_constant(op, k) if v.op is not None else str(v.type) for k, v in enumerate(op.operands))
     return op.opdef.name, operands, tuple(sorted((k, str(v)) for k, v in op.attrs.items())), _sharing(op)
 
@@ -221,12 +223,12 @@ def _constant(op: Op, k: int) -> Any:
 
 
 def _sharing(op: Op) -> tuple[int, ...]:
-    """Which operands are the same value."""
+    """A key that says which operands are the same value."""
     order = list(dict.fromkeys(op.operands))
     return tuple(order.index(v) for v in op.operands)
 
 
 def _free(op: Op, inputs: Sequence[Any]) -> list[Any]:
-    """The values of the operands that are no constants, each once."""
+    """The values of the operands that are not constants, each once."""
     found = {v: x for v, x in zip(op.operands, inputs) if v.op is None or v.op.opdef is not ops.constant}
     return list(found.values())

@@ -1,7 +1,7 @@
-"""Derivatives by finite differences of a function of one number, at zero.
+"""Finite differences of a function of one number, at zero.
 
-Central differences are extrapolated (Richardson); how much the last two extrapolations differ is how far they can be
-trusted. Where they cannot, smaller steps are tried: a kink may be near. At a kink the one-sided differences tell.
+Central differences are extrapolated (Richardson); the difference of the last two extrapolations estimates the error. If
+it is large, smaller steps are tried, because a kink may be near. One-sided differences detect a kink at zero itself.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-Along = Callable[[float], float]  # a function along a direction, by the step
+Along = Callable[[float], float]  # a function of the step along a direction
 
 _STEPS = (2e-3, 4e-5, 8e-7)
 _SINGLE = (4e-2,)
 _LEVELS = 4
-_TRUSTED = 1e-8  # an error, relative to the derivative, with which no smaller step is tried
+_TRUSTED = 1e-8  # a relative error for which no smaller step is tried
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A derivative, about how far the extrapolation is off at most, and the smallest step."""
+    """A derivative, an estimate of the extrapolation error, and the smallest step."""
 
     value: float
     error: float
@@ -44,7 +44,7 @@ def derivative(f: Along, *, single: bool = False) -> Difference:
 def _extrapolated(f: Along, step: float, single: bool) -> Difference:
     steps = [step / 2**k for k in range(_LEVELS)]
     row = [(f(h) - f(-h)) / (2.0 * h) for h in steps]
-    if single:  # rounding is what is wrong with them, so the widest steps
+    if single:  # rounding errors dominate, so the widest steps are best
         first = (4.0 * row[1] - row[0]) / 3.0
         return Difference(first, abs(first - row[0]) / 3.0, steps[1])
     last = row
@@ -56,7 +56,7 @@ def _extrapolated(f: Along, step: float, single: bool) -> Difference:
 
 
 def noise(f: Along, step: float) -> float:
-    """About how much rounding changes ``f``: by sixth differences over steps in which it is smooth."""
+    """An estimate of the rounding noise in ``f``, from sixth differences over steps in which it is smooth."""
     row = [f(k * 0.25 * step) for k in range(-5, 6)]
     largest = max(map(abs, row))
     for _ in range(6):
@@ -72,9 +72,9 @@ def one_sided(f: Along, h: float) -> tuple[float, float]:
 
 
 def kinked(f: Along, found: float, *, single: bool = False) -> bool:
-    """Whether ``f`` has a kink, or jumps, at zero, and ``found`` lies between its one-sided slopes.
+    """Whether ``f`` has a kink or a jump at zero, and ``found`` lies between its one-sided slopes.
 
-    Without one, the slopes come closer in proportion to the step.
+    At a smooth point the difference of the slopes is proportional to the step.
     """
     h = 1e-2 if single else 1e-6
     (first, last), (low, high) = one_sided(f, h), one_sided(f, 0.1 * h)
@@ -86,10 +86,10 @@ def kinked(f: Along, found: float, *, single: bool = False) -> bool:
 
 
 def kink(f: Along, *, single: bool = False) -> tuple[float, float] | None:
-    """The slopes to both sides of zero, the smaller first, if they stay apart however small the steps; else None.
+    """The slopes on both sides of zero, the smaller first, if they stay apart however small the steps are; else None.
 
-    Central differences have the middle of them, which a derivative at a kink may well be. What rounding does, or an
-    iteration that ends where it is accurate enough, grows as the step falls, and is none.
+    At a kink central differences give the mean of the two, which may well be the derivative there. Gaps due to
+    rounding, or to an iteration that stops at a tolerance, grow as the step falls, and do not count as kinks.
     """
     steps = (4e-2, 1e-2, 4e-3) if single else (1e-4, 1e-5, 1e-6)
     slopes = [one_sided(f, h) for h in steps]
@@ -106,21 +106,23 @@ def kink(f: Along, *, single: bool = False) -> tuple[float, float] | None:
 
 
 def isolated(derivative: Along, expected: float, *, single: bool = False) -> bool:
-    """Whether a derivative is what differences say on both sides of zero, whatever it is at zero itself."""
+    """Whether a derivative agrees with differences on both sides of zero, whatever it is at zero itself."""
     h, near = (1e-2, 5e-2) if single else (1e-5, 1e-3)
     return all(abs(derivative(step) - expected) <= near * max(1.0, abs(expected)) for step in (-h, h))
 
 
 def jumps(f: Along) -> bool:
-    """Whether ``f`` has another value on the left of zero than on the right: slopes grow as the step falls."""
+    """Whether ``f`` jumps at zero: slopes grow as the step falls."""
     wide, narrow = ((f(h) - f(-h)) / (2.0 * h) for h in (1e-4, 1e-6))
     return abs(narrow) > 50.0 * abs(wide)
 
 
 def taylor_slope(f: Along, found: float, size: float) -> float | None:
-    """By what power of the step ``h`` the remainder ``f(h) - f(0) - h * found`` falls: 2 or more for a derivative.
+    """The power of the step ``h`` with which the remainder ``f(h) - f(0) - h * found`` falls: 2 or more for a
+    derivative.
 
-    None if it is at rounding, where ``size`` is that of what ``f`` adds up. Fitted to the four smallest steps above it.
+    None if the remainder is at rounding level; ``size`` is the size of the terms in ``f``. The power is fitted to the
+    four smallest steps above that level.
     """
     middle = f(0.0)
     points: list[tuple[float, float]] = []

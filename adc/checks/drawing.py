@@ -1,4 +1,4 @@
-"""Arguments drawn at random for the types of a function's parameters: numbers, arrays of several shapes and strides,
+"""Draws random arguments for the types of a function's parameters: numbers, arrays of several shapes and strides,
 arrays that share memory."""
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Wanted = Abstract | Fields
 
 @dataclass(frozen=True)
 class Style:
-    """How arguments are drawn. ``extents``: "unequal", "one", "zero" or "large"; ``layout`` of arrays; ``sharing``: the
-    memory that two of them have in common."""
+    """How arguments are drawn. ``extents``: "unequal", "one", "zero" or "large"; ``layout``: that of arrays;
+    ``sharing``: how two arrays share memory."""
 
     extents: str = "unequal"
     layout: str = "contiguous"
@@ -64,9 +64,9 @@ _SHARED = (Style(sharing="the same array twice"), Style(sharing="overlapping vie
 
 
 def wanted_types(subject: Subject, signature: str | None) -> tuple[Wanted, ...]:
-    """What is to be drawn for each parameter: of a signature, else of annotations, which may be dataclasses.
+    """What to draw for each parameter, according to a signature, or else to annotations, which may be dataclasses.
 
-    Parameters with a default and no annotation are left to it. Raises ``kinds.UNKNOWN_TYPES``.
+    Parameters with a default and no annotation keep the default. Raises ``kinds.UNKNOWN_TYPES``.
     """
     if signature is not None:
         return resolve(subject, signature)
@@ -120,7 +120,7 @@ def _parts(wanted: Wanted) -> Iterator[Wanted]:
 
 
 def _pair(wanted: Sequence[Wanted], style: Style) -> tuple[int, int] | None:
-    """The first two parameters that may share memory so: arrays of one type, views of any strides."""
+    """The first two parameters that may share memory in this style: arrays of one type, views of any strides."""
     arrays = [(k, w) for k, w in enumerate(wanted) if isinstance(w, Array)]
     for n, (k, first) in enumerate(arrays):
         for other, second in arrays[n + 1 :]:
@@ -143,7 +143,7 @@ RANGES = ("any sign", "positive", "below one")
 def draw(
     wanted: Sequence[Wanted], style: Style, constraint: str, values: str, integer: int, rng: np.random.Generator
 ) -> tuple[Any, ...]:
-    """Arguments; ``integer`` is what integers are about, ``values`` the range of floats."""
+    """Draw arguments; ``integer`` is the approximate size of integers, ``values`` the range of floats."""
     drawer = _Drawer(style, constraint, values, integer, rng)
     found = [drawer.one(w) for w in wanted]
     pair = _pair(wanted, style) if style.sharing else None

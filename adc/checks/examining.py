@@ -1,4 +1,5 @@
-"""What ``adc check`` does: a function with drawn arguments against plain Python, and the culprit if one is wrong."""
+"""The command ``adc check``: compares a function with plain Python at random arguments, and finds the culprit of an
+error."""
 
 from __future__ import annotations
 
@@ -21,12 +22,13 @@ from adc.errors import AdcError, DifferentiationError
 from adc.ir import kinds
 
 THREADS = (1, 2)
-_THOROUGH = 3  # draws in which operations and functions are tested alone, not just rules
+_THOROUGH = 3  # draws in which operations and functions, not only rules, are tested alone
 
 
 @dataclass
 class Examination:
-    """What came out: ``right`` draws, those at a ``kink`` or without arguments (``skipped``), and what is ``wrong``."""
+    """The result: numbers of draws that are ``right``, at a ``kink``, or without arguments (``skipped``), and what is
+    ``wrong``."""
 
     native: bool = True
     right: int = 0
@@ -60,12 +62,13 @@ def examine(
     native: bool,
     say: Callable[[str], object],
 ) -> Examination:
-    """Check ``function`` with ``draws`` of arguments, until something is wrong; ``say`` is told a line for each.
+    """Check ``function`` with ``draws`` draws of arguments, until something is wrong; ``say`` gets a line for each
+    draw.
 
-    Without ``native`` no machine code is made: values, and all that derivatives are made of, in the interpreter.
+    Without ``native`` no machine code is made: values, and the parts of derivatives, are checked in the interpreter.
 
-    Raises ``AdcError`` for types that are not known, for a function that does not compile or has no derivative, and
-    if no arguments can be found with which plain Python runs.
+    Raises ``AdcError`` for types that are not known, for a function that does not compile or has no derivative, and if
+    plain Python runs with none of the arguments tried.
     """
     if draws < 1:
         raise kinds.INVALID_OPTION(f"--draws is at least 1, not {draws}")
@@ -112,9 +115,10 @@ def _judged(
     thorough: bool,
     found: Examination,
 ) -> str:
-    """The verdict on one draw in a word or two, noted in ``found`` too.
+    """The verdict on one draw in a word or two; it is also noted in ``found``.
 
-    First what the function is made of, which takes no compiling, and sees what hardly matters to the result; then all.
+    First the parts of the function are checked, which needs no compilation and finds errors that hardly affect the
+    result; then the whole function.
     """
     name = function._subject.name
     thorough &= style.extents != "large"
@@ -148,7 +152,7 @@ def _judged(
 
 
 def _all_checks(check: Check, style: Style, found: Examination) -> None:
-    """Everything on one thread, then what compiled code gives on more, which is the same to the bit."""
+    """Check everything on one thread; then compiled code on more threads must give the same bits."""
     large = style.extents == "large"
     bits: list[list[bytes]] = []
     for count in THREADS:
@@ -184,15 +188,15 @@ def _culprit(
     try:
         return find_culprit(function, *args, tolerance=rtol, _rules_only=rules_only)
     except AdcError:
-        return None  # what cannot be run so is judged by the whole
+        return None  # if this fails, the whole check decides
 
 
 def _drawn(
     python: Callable[..., Any], wanted: Sequence[Wanted], style: Style, number: int, seed: int
 ) -> tuple[tuple[Any, ...] | None, str]:
-    """Arguments with which plain Python runs and gives finite numbers; or None, and why not.
+    """Arguments with which plain Python runs and gives finite numbers; or None, and the reason.
 
-    What extents have to do with each other is not known: unequal ones are tried first, equal ones last.
+    The relations between extents are not known: unequal ones are tried first, equal ones last.
     """
     ranges = drawing.RANGES[number % 3 :] + drawing.RANGES[: number % 3]
     first = (2, 3, 1, 4)[number % 4] if style.extents != "zero" else 0

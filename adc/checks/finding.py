@@ -1,4 +1,4 @@
-"""``adc.find_culprit``: from a call to the search for the derivative that is wrong in it."""
+"""``adc.find_culprit``: searches a call for the derivative that is wrong."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def find_culprit(
 ) -> Culprit | None:
     """The rule, operation or function whose derivative is wrong in a call of ``fn``; None if all are right.
 
-    Each is tested alone, in both modes, with the values that occur in the call, in ``fn`` and in what it calls. A
-    derivative is wrong if it differs from finite differences by more than ``tolerance``, relative to the larger of the
-    two. It runs in the interpreter, so use small inputs. The result prints with the source line, that of the rule, and
-    the calls that lead there.
+    Each is tested alone, in both modes, with values that occur in the call, in ``fn`` and its callees. A derivative is
+    wrong if it differs from finite differences by more than ``tolerance``, relative to the larger of the two. It runs
+    in the interpreter, so use small inputs. The printed result shows the source line, the line of the rule, and the
+    calls that lead there.
     """
     staged, traced, values = traced_call(fn, args, kwargs)
     if of_several_ranks(traced):

@@ -1,6 +1,6 @@
 """Containers of numbers and arrays as lists of leaves: taken apart, moved along a direction, multiplied.
 
-Arrays that share memory stay so in copies, in directions, and in sums: what is shared counts once.
+Arrays that share memory also share it in copies and in directions; in sums, shared memory counts once.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class _Node:
 
 
 def flat(value: Any, like: Any = None) -> tuple[list[Any], Rebuild]:
-    """The leaves of containers, and what builds them of others. ``like``: of something made of the same containers,
-    with None in place of some."""
+    """The leaves of containers, and a function that rebuilds the containers from other leaves. ``like``: a value with
+    the same containers, in which some may be None."""
     leaves: list[Any] = []
     return leaves, functools.partial(_rebuilt, _apart(value, like, leaves))
 
 
 def _apart(value: Any, like: Any, leaves: list[Any]) -> _Node | int:
-    """The containers, with the positions of leaves; these are added to ``leaves``."""
+    """The containers, with positions in place of leaves; the leaves are appended to ``leaves``."""
     form = form_of(value if like is None else like)
     if form is None:
         leaves.append(value)
@@ -56,22 +56,22 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def is_array(a: Any) -> bool:
-    """Whether it is an array of floats."""
+    """Whether a leaf is an array of floats."""
     return isinstance(a, np.ndarray) and a.dtype.kind == "f"
 
 
 def is_float(a: Any) -> bool:
-    """Whether it is a float or an array of floats: what has derivatives."""
+    """Whether a leaf is a float or an array of floats, and so has derivatives."""
     return isinstance(a, float | np.floating) or is_array(a)
 
 
 def is_single(leaves: Sequence[Any]) -> bool:
-    """Whether single precision is among them."""
+    """Whether any leaf has single precision."""
     return any(np.asarray(a).dtype == np.float32 for a in leaves if is_float(a))
 
 
 def moved(leaves: Sequence[Any], direction: Sequence[Any], h: float) -> list[Any]:
-    """The leaves, copied, a step along the direction; arrays share memory as they did."""
+    """Copies of the leaves, moved by a step along the direction; arrays share memory as before."""
     made: dict[int, Any] = {}
     for members in groups(leaves):
         names = {k: f"number {k}" for k in members}
@@ -95,7 +95,7 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 
 def groups(leaves: Sequence[Any]) -> list[list[int]]:
-    """The positions of arrays that share memory: elements, and not only the range that they lie in."""
+    """Groups of positions of arrays that share elements (overlapping address ranges are not enough)."""
     numbers: Mapping[int, int] = aliasing.groups({k: a for k, a in enumerate(leaves) if isinstance(a, np.ndarray)})
     found: list[list[int]] = []
     for number in dict.fromkeys(numbers.values()):
@@ -107,7 +107,7 @@ def groups(leaves: Sequence[Any]) -> list[list[int]]:
 def freed(leaves: Sequence[Any], sharing: Sequence[Sequence[int]]) -> list[Any]:
     """The leaves, with copies of the arrays that overlap others without sharing a shadow with them (``sharing``).
 
-    These are only read, so derivatives are as of arrays that do not overlap.
+    Such arrays are only read, so derivatives are those for arrays that do not overlap.
     """
     together = {k for members in sharing if len(members) > 1 for k in members}
     alone = {k for members in groups(leaves) for k in members} - together
@@ -115,7 +115,7 @@ def freed(leaves: Sequence[Any], sharing: Sequence[Sequence[int]]) -> list[Any]:
 
 
 def direction_of(leaves: Sequence[Any], random: Callable[[Any], Any]) -> list[Any]:
-    """A random direction, leaf by leaf; for arrays that share memory, windows on one."""
+    """A random direction, leaf by leaf; arrays that share memory get windows on one direction."""
     found = [random(a) for a in leaves]
     for members in groups(leaves):
         arrays = {k: leaves[k] for k in members}
@@ -128,7 +128,7 @@ def direction_of(leaves: Sequence[Any], random: Callable[[Any], Any]) -> list[An
 
 
 def along(leaves: Sequence[Any], cotangents: Sequence[Any], direction: Sequence[Any]) -> float:
-    """The inner product of cotangents of the leaves and a direction. What shares memory counts once."""
+    """The inner product of cotangents of the leaves and a direction. Shared memory counts once."""
     total = 0.0
     grouped: set[int] = set()
     for members in groups(leaves):
@@ -150,7 +150,7 @@ def along(leaves: Sequence[Any], cotangents: Sequence[Any], direction: Sequence[
 
 
 def inner(weight: Any, value: Any, *, absolute: bool = False) -> float:
-    """The inner product of weights and something in the same containers, or None; ``absolute``: of magnitudes."""
+    """The inner product of weights (or None) and a value in the same containers; ``absolute``: of magnitudes."""
     weights = flat(weight)[0]
     values = flat(value, weight)[0]
     total = 0.0
@@ -162,7 +162,7 @@ def inner(weight: Any, value: Any, *, absolute: bool = False) -> float:
 
 
 def equal(a: Any, b: Any, rtol: float) -> bool:
-    """Whether two leaves are of one type and shape and alike, within ``rtol`` of the largest element."""
+    """Whether two leaves have the same type and shape, and are equal within ``rtol`` of the largest element."""
     numeric = int | float | np.generic | np.ndarray
     if not isinstance(a, numeric) or not isinstance(b, numeric):
         return a is b or bool(a == b)

@@ -1,7 +1,8 @@
-"""Checks of functions that several ranks run together (``adc.mpi``): of the one number that is their value.
+"""Checks of functions that several ranks run together (``adc.mpi``) and whose value is one number.
 
-It has the same bits on all ranks, and so have its differences, along a direction in what all hold together; only what
-cotangents say along it is a sum over the ranks. What has one value on all ranks is moved alike, and counts once.
+The value has the same bits on all ranks, and so have its differences along a direction in the arguments of all ranks;
+only the inner product of cotangents and direction is a sum over the ranks. Arguments that are the same on all ranks
+move in the same way on all, and count once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from adc.passes.differentiation import ranks
 
 
 class RankCheck(Check):
-    """One rank's part of it; all ranks check at once. What arrays hold after the call counts for nothing."""
+    """One rank's part of the check; all ranks check at once. The contents of arrays after the call are not checked."""
 
     has_finals = False
 
@@ -44,7 +45,7 @@ class RankCheck(Check):
         return float(found[0])
 
     def _counted_weights(self, found: Sequence[Any]) -> Any:
-        """Those of a gradient."""
+        """Random weights of a gradient, which count once in the sum over the ranks."""
         once = self._same_args() if communicator().rank else []
         weights = super()._counted_weights(found)
         return tuple(None if k in once else w for k, w in zip(self._numbers, weights, strict=True))
@@ -55,13 +56,14 @@ class RankCheck(Check):
         return [k for k, name in enumerate(self.names[: len(self.args)]) if name in names]
 
     def _same_leaves(self) -> list[int]:
-        """Each is an argument by itself: ``mpi.Same`` is for numbers and arrays."""
+        """The leaves that are the same on all ranks. Each is an argument by itself: ``mpi.Same`` is for numbers and
+        arrays."""
         counts = [len(flat(a)[0]) for a in self.args]
         return [sum(counts[:k]) for k in self._same_args()]
 
 
 def check_of(fn: Callable[..., Any], args: Sequence[Any], rtol: float, seed: int) -> Check:
-    """The check for a function at some arguments. Raises for what several ranks run together and is no one number."""
+    """The check for a function at some arguments. Raises if several ranks run it and its value is not one number."""
     if communicator().size > 1:
         _, traced, _ = traced_call(fn, tuple(args), {})
         if of_several_ranks(traced):

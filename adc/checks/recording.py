@@ -1,7 +1,7 @@
-"""What a run of the interpreter passes to the functions that it calls, and to the operations that have derivatives.
+"""Records the inputs of function calls, and of operations with derivatives, in a run of the interpreter.
 
-Of inputs that look alike (signs and rough sizes of the numbers) a few are kept, so that a rule which is wrong for some
-numbers only meets such numbers if the run did.
+Of similar inputs (by signs and rough sizes of the numbers) only a few are kept, so that the recording contains the
+inputs for which a rule is wrong if they occur in the run at all.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from adc.ir.attached import attached
 from adc.ir.core import Func, Module, Op
 from adc.passes.differentiation.rules import RULES
 
-_ALIKE = 2  # inputs that look alike, of one call
+_ALIKE = 2  # similar inputs of one call
 _MOST = 400  # inputs of one call
 
 
 @dataclass
 class Recording:
-    """Inputs in the order in which they came, by the operation that was done with them; calls are such operations.
+    """Inputs in the order of execution, by operation; calls are operations.
 
-    ``owners`` is the function that each operation stands in; only what is differentiated is in it: not what functions
-    with rules do.
+    ``owners`` maps each operation to its function. It has only operations that are differentiated, not those inside
+    functions with rules.
     """
 
     owners: dict[Op, str]
     inputs: dict[Op, list[list[Any]]] = field(default_factory=dict)
 
     def callers(self) -> dict[str, list[Op]]:
-        """The calls of each function that was called, in the order of their first."""
+        """The calls of each function that was called; functions are in the order of their first call."""
         found: dict[str, list[Op]] = {}
         for op in self.inputs:
             if op.opdef is ops.call:
@@ -63,7 +63,7 @@ def record(module: Module, entry: str, args: Sequence[Any]) -> Recording:
 
 
 def _differentiated(module: Module, entry: str) -> list[Func]:
-    """The functions that calls lead to, but not through functions with rules."""
+    """The functions that are reachable by calls, but not through functions with rules."""
     found: dict[str, Func] = {}
     work = [entry]
     while work:
@@ -76,13 +76,13 @@ def _differentiated(module: Module, entry: str) -> list[Func]:
 
 
 def _look(value: Any, steps: int = 16) -> Any:
-    """Sign and rough size of a number; those of the extremes of an array."""
+    """Sign and rough size of a number, or of the extremes of an array."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "fi" or not value.size:
             return value.shape
         return _look(float(value.min()), 1), _look(float(value.max()), 1)
     if isinstance(value, float | np.floating) and math.isfinite(value):
         mantissa, exponent = math.frexp(value)
-        # From an eighth to sixteen, in steps of about an eighth of the number.
+        # Sizes from an eighth to sixteen are distinguished in steps of about an eighth of the number.
         return value == 0.0, min(max(exponent, -3), 5), int(mantissa * steps)
     return value

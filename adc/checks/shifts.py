@@ -1,8 +1,9 @@
-"""Which value inside a function has a wrong derivative, where every operation by itself has a right one?
+"""Which value inside a function has a wrong derivative, although each operation alone has a right one?
 
-Each float that the function computes is shifted by a parameter of its own. One gradient then gives the derivative by
-every one of them, and differences of the function give the same again. The last operation is named that is right by
-what it returns and wrong by something that it was given; else what makes the last wrong value.
+A separate parameter is added to each float that the function computes. One gradient then gives the derivatives with
+respect to all these parameters, and differences of the function check them. The result is the last operation whose
+result has a right derivative and one of whose operands has a wrong one; else the operation that computes the last value
+with a wrong derivative.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from adc.ir import ops
 from adc.ir.core import Func, Loc, Module, Op, Value
 from adc.ir.types import f32
 
-_MOST = 500  # values that are shifted
+_MOST = 500  # most values that are shifted
 
 
 def last_wrong(
     module: Module, name: str, args: Sequence[Any], tolerance: float, mode: str
 ) -> tuple[Op | None, Loc, float, float] | None:
-    """The operation, or None and where the value is made; what ``mode`` gives and what differences do.
+    """The operation, or None, with the place of the value; then the derivative by ``mode`` and the one by differences.
 
     None if no value is wrong, or there are too many values.
     """
@@ -79,5 +80,5 @@ def _blame(
 
 
 def _computed(func: Func) -> list[Value]:
-    """The floats that operations return, constants left out."""
+    """The floats that operations return, except constants."""
     return [r for op in func.walk() if op.opdef is not ops.constant for r in op.results if r.type.is_float]

@@ -1,7 +1,7 @@
-"""One function of the IR, or one operation, alone: are its derivatives right for some inputs?
+"""Checks the derivatives of one function or operation of the IR, alone, for given inputs.
 
-What it returns, and leaves in arrays, is weighted and summed to one number by a function around it, which is
-differentiated in both modes and run in the interpreter, against finite differences of itself.
+A wrapper sums the results, and the final contents of arrays, with weights to one number. The wrapper is differentiated
+in both modes, run in the interpreter, and compared with its finite differences.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ FORWARD, REVERSE = "forward mode", "reverse mode"
 
 @dataclass(frozen=True)
 class Wrong:
-    """What is wrong: in which mode, by which argument (None: by all together), what adc gives and what differences do.
+    """A wrong derivative: its mode, its argument (None: all together), adc's derivative and the one by differences.
 
-    ``value``: it is not a derivative but the value, which the derivative code computes too.
+    ``value``: not a derivative is wrong but the value, which the derivative code also computes.
     """
 
     mode: str
@@ -47,7 +47,7 @@ class Wrong:
 
 
 class Suspect:
-    """``name`` of ``module`` alone. ``inlined``: its code stands in the function around it, as operations."""
+    """The function ``name`` of ``module``, alone. ``inlined``: its operations are inlined into the wrapper."""
 
     def __init__(self, module: Module, name: str, *, seed: int = 0, inlined: bool = False) -> None:
         self.module = module
@@ -59,17 +59,18 @@ class Suspect:
         self.single = _computes_in_single_precision(module, name)
         self.testable = bool(self.wrt) and all(map(_plain, (*self.target.args,)))
         self.weighted = _weighted(module, self.target, inlined) if self.testable else self.target
-        self._gradient: Func | bool | None = False  # False until it is asked for; None if there is none
+        self._gradient: Func | bool | None = False  # False until it is needed; None if there is none
         self._tangent: Tangent | bool | None = False
 
     def wrong(self, args: Sequence[Any], tolerance: float, *, each: bool) -> Wrong | None:
-        """What is wrong for these arguments, if anything; ``each``: argument by argument, unless they share memory."""
+        """What is wrong for these arguments, if anything; ``each``: test the arguments one by one, unless they share
+        memory."""
         if not self.testable:
             return None
         try:
             return self._wrong(list(args), tolerance, each)
         except (ArithmeticError, ValueError, IndexError, InterpreterError):
-            return None  # a step away the function is not defined
+            return None  # the function is not defined at a distance of one step
 
     def _wrong(self, args: list[Any], tolerance: float, each: bool) -> Wrong | None:
         given = args + self.weights(args)
@@ -109,11 +110,11 @@ class Suspect:
         return None
 
     def loose(self, tolerance: float) -> float:
-        """The tolerance, or what single precision allows."""
+        """The tolerance, relaxed for single precision."""
         return max(tolerance, 2e-3 if self.single else 0.0)
 
     def freed(self, args: Sequence[Any]) -> list[Any]:
-        """The arguments, with copies of those that are only read and may be taken not to overlap others."""
+        """The arguments, with copies of those that are only read and can be treated as not overlapping others."""
         arrays = {k: a for k, a in enumerate(args[: len(self.target.args)]) if isinstance(a, np.ndarray)}
         shared = {k for k in arrays if "adc.alias" in self.target.arg_attrs[k]}
         shared |= {v.index for v in _written(self.target)}
@@ -122,7 +123,7 @@ class Suspect:
     # Running it ------------------------------------------------------------------------------------------------------
 
     def weights(self, args: Sequence[Any]) -> list[Any]:
-        """Weights of the results, and of what arrays hold afterwards, as the function around it takes them."""
+        """Weights of the results and of the final contents of arrays, as the wrapper takes them."""
         results = self._run(self.target.name, copied(args))
         kept = [r for r, t in zip(results, self.target.result_types, strict=True) if is_float(t)]
         kept += [args[v.index] for v in _written(self.target)]
@@ -174,7 +175,7 @@ class Suspect:
         return float(value), float(tangent)
 
     def run(self, given: Sequence[Any]) -> Any:
-        """The weighted sum of all that the function gives."""
+        """The weighted sum of all results of the function."""
         return self._run(self.weighted.name, given)[0]
 
     def _run(self, name: str, args: Sequence[Any]) -> list[Any]:
@@ -182,7 +183,7 @@ class Suspect:
             return interpreter.run(self.module, name, args)
 
     def _random(self, leaf: Any) -> Any:
-        """A direction, of the size of what it is a direction of."""
+        """A random direction, with elements of the size of those of ``leaf``."""
         if is_float_array(leaf):
             size = float(np.max(np.abs(leaf), initial=0.0))
             return (self.rng.uniform(0.5, 1.5, leaf.shape) * _scale(size)).astype(leaf.dtype)
@@ -190,7 +191,7 @@ class Suspect:
 
 
 def alone(module: Module, op: Op) -> Func:
-    """A new function of ``module`` that does ``op`` alone, to operands that are its arguments; constants stay."""
+    """A new function of ``module`` that performs only ``op``; its operands become arguments, except constants."""
     free = [v for v in dict.fromkeys(op.operands) if v.op is None or v.op.opdef is not ops.constant]
     func = Func(module.unique_name("alone"), [v.type for v in free], (), [v.hint for v in free], op.loc)
     mapping = dict(zip(free, func.args, strict=True))
@@ -206,7 +207,7 @@ def alone(module: Module, op: Op) -> Func:
 
 
 def _weighted(module: Module, target: Func, inlined: bool) -> Func:
-    """A new function: the arguments, then the weights of all that the function gives, to one float."""
+    """A new function, the wrapper: it takes the arguments, then weights for all results, and returns one float."""
     written = _written(target)
     outputs = [t for t in target.result_types if is_float(t)] + [a.type for a in written]
     types = [a.type for a in target.args]
@@ -254,7 +255,7 @@ def _computes_in_single_precision(module: Module, name: str) -> bool:
 
 
 def _written(func: Func) -> list[Value]:
-    """The arrays of floats among the arguments that the function may write to."""
+    """The arguments that are arrays of floats and that the function may write to."""
     if attached(func) is not None:
         return []
     return [
@@ -283,7 +284,7 @@ def _size(a: Any) -> float:
 
 
 def _apart(mine: float, truth: float, tolerance: float, floor: float) -> bool:
-    """Whether two numbers disagree. What is not finite says nothing."""
+    """Whether two numbers disagree; False if one is not finite."""
     if not (np.isfinite(mine) and np.isfinite(truth)):
         return False
     return abs(mine - truth) > tolerance * max(abs(mine), abs(truth), floor)

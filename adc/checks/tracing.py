@@ -1,4 +1,4 @@
-"""A call as it is traced, to find out what the function is."""
+"""Traces a call, for the checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from adc.signature import abstracts_of, normalise
 def traced_call(
     fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[Staged, Traced, tuple[Any, ...]]:
-    """What a call compiles, and the arguments as compiled code takes them."""
+    """The stages of compilation for a call, and its arguments as compiled code takes them."""
     if (part := taken_apart(fn)) is not None:
         fn, args, kwargs = part.func, (*part.args, *args), {**part.keywords, **kwargs}
     subject = function_of(fn)._subject
@@ -35,5 +35,5 @@ def traced_call(
 
 
 def of_several_ranks(traced: Traced) -> bool:
-    """Whether this is a function that several ranks run together, and there are several."""
+    """Whether the function communicates between ranks, and there is more than one rank."""
     return communicator().size > 1 and ranks.speaks(traced.module, traced.entry)

@@ -1,7 +1,7 @@
-"""A function at some arguments, compiled and in plain Python: values, derivatives in both modes, what stays as it was.
+"""Compares a compiled function with plain Python at some arguments: values, derivatives in both modes, unchanged data.
 
-The truth are differences of the plain Python function along a random direction, of a random sum of all that it
-returns and leaves in arrays.
+The reference for derivatives are finite differences of the plain Python function along a random direction. The function
+is reduced to one number: a sum, with random weights, of its results and of the final contents of arrays.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from adc.checks.leaves import (
 from adc.decorator import compiled, grad
 from adc.dispatch import sharing
 
-VALUE = 1e-9  # how far values may be apart, relative to the largest
-TWO_MODES = 1e-8  # how far the two modes may be apart: only by rounding
+VALUE = 1e-9  # tolerance of values, relative to the largest
+TWO_MODES = 1e-8  # tolerance between the two modes, which differ by rounding only
 LEAST_SLOPE = 1.8
 
 
 class Disagreement(Exception):
-    """What compiled code gives and what is right differ. ``kink``: one-sided differences have it between them.
+    """The result of compiled code differs from the reference. ``kink``: it lies between the one-sided differences.
 
-    ``sides``: they do not, but are these, however small the step. Where several kinks meet and the derivative takes a
-    side at each, it may lie outside, and be right or wrong.
+    ``sides``: it does not, but these are the slopes on both sides, however small the step. Where several kinks meet and
+    the derivative takes one side at each, it may lie outside of the slopes, and may be right or wrong.
     """
 
     def __init__(self, message: str, kink: bool = False) -> None:
@@ -52,22 +52,22 @@ class Disagreement(Exception):
 
 
 def _with_defaults(fn: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments, and the defaults of those that are left out, as far as these can be given by position."""
+    """The arguments, followed by the defaults of omitted ones, as far as these can be passed by position."""
     try:
         bound = inspect.signature(fn).bind(*args)
-    except TypeError:  # the call will say it
+    except TypeError:  # the call will raise it
         return tuple(args)
     bound.apply_defaults()
     return bound.args
 
 
 class Check:
-    """The arguments, a direction, and weights of what the function returns; then one method for each thing to check.
+    """Arguments, a direction, and weights for the results, with one method for each thing to check.
 
-    These raise ``Disagreement``; an error of adc's, where it cannot differentiate, passes through.
+    The methods raise ``Disagreement``; errors of adc, where it cannot differentiate, are passed on.
     """
 
-    has_finals = True  # what arrays hold after the call has derivatives too
+    has_finals = True  # the final contents of arrays have derivatives, too
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], rtol: float, seed: int) -> None:
         self.compiled = compiled(fn)
@@ -84,19 +84,20 @@ class Check:
         self.finals = {name: k for k, (name, a) in named if self.has_finals and is_array(a)}
         shared = sharing(function, (*part.args, *self.args), part.keywords)
         groups = [[k for k, a in enumerate(self.leaves) if any(a is b for b in group)] for group in shared]
-        self.free = freed(self.leaves, groups)  # without overlap that derivatives do not see
+        self.free = freed(self.leaves, groups)  # without overlap that does not matter for derivatives
         self.direction = self._directions(seed)
         self.expected, self.after = self._plain(self.leaves)
         self.single = is_single([*self.leaves, *flat(self.expected)[0]])
         self.weight = mapped(self.expected, self._random)
         self.final_weights = {name: self._random(self.args[k]) for name, k in self.finals.items()}
         self._truth: differences.Difference | None = None
-        self._smooth = False  # that it is not at a kink was seen
+        self._smooth = False  # known not to be at a kink
 
     # What is checked -------------------------------------------------------------------------------------------------
 
     def value(self) -> list[Any]:
-        """The value, and what the call leaves in the arguments. Returns the leaves of both, as the others do."""
+        """Check the value, and the contents of the arguments after the call. Returns the leaves of both, like the other
+        methods."""
         given = self._given()
         found = self.compiled(*given)
         self._same(found, self.expected, "the value", VALUE)
@@ -104,7 +105,7 @@ class Check:
         return [*flat(found)[0], *flat(given)[0]]
 
     def forward(self, *, truth: bool = True) -> tuple[float, list[Any]]:
-        """The derivative along the direction, weighted; ``truth``: compared with differences."""
+        """The weighted derivative along the direction by forward mode; ``truth``: compare it with differences."""
         given = self._given()
         found = self.compiled.jvp(given, self._tangents(), final=tuple(self.finals))
         self._same(given, self.args, "what the arguments hold after forward mode", 0.0)
@@ -117,7 +118,7 @@ class Check:
         return mine, flat(found)[0]
 
     def reverse(self, forward: float | None, *, truth: bool = True) -> tuple[float, list[Any]]:
-        """The same by the pullback: ``<J' w, v>``, which is ``<w, J v>``, that of forward mode."""
+        """The same by the pullback: ``<J' w, v>`` must equal ``<w, J v>`` of forward mode."""
         given = self._given()
         value, back = self.compiled.pullback(*given)
         self._same(value, self.expected, "the value in reverse mode", VALUE)
@@ -147,7 +148,8 @@ class Check:
         return mine, cotangents
 
     def slope(self, mine: float) -> float | None:
-        """Raises unless the Taylor remainder falls with the square of the step, or is at rounding; the slope."""
+        """The order of the Taylor remainder. Raises unless it falls with the square of the step, or is at rounding
+        level."""
         if self.single:
             return None
         size = inner(self.weight, self.expected, absolute=True)
@@ -161,7 +163,7 @@ class Check:
         return slope
 
     def second(self) -> None:
-        """The gradient along the direction, against differences of gradients."""
+        """Compare the derivative of the gradient along the direction with differences of gradients."""
         first = grad(self.compiled, argnums=self._numbers)
         given = self._given()
         found = first.jvp(given, self._tangents())[1]
@@ -187,20 +189,20 @@ class Check:
     # Directions and differences --------------------------------------------------------------------------------------
 
     def _directions(self, seed: int) -> list[Any]:
-        """A random direction, leaf by leaf. What is random afterwards follows from the seed too."""
+        """A random direction, leaf by leaf. Later random numbers are determined by the seed, too."""
         self.rng = np.random.default_rng(seed)
         return direction_of(self.free, self._random)
 
     def _counted(self) -> list[Any]:
-        """The direction as far as it counts here: each part once in the sum over all that run the function."""
+        """The direction, zero where another rank counts it: in the sum over all ranks each part counts once."""
         return self.direction
 
     def _over_all(self, x: float) -> float:
-        """The sum over all that run the function."""
+        """The sum over all ranks that run the function."""
         return x
 
     def _counted_weights(self, found: Sequence[Any]) -> Any:
-        """Random weights of a gradient, as far as it counts here."""
+        """Random weights of a gradient, zero where another rank counts it."""
         return mapped(found, self._random)
 
     @property
@@ -220,7 +222,7 @@ class Check:
             return self.python(*given), given
 
     def _along(self, h: float) -> float:
-        """The weighted sum of all results, a step along the direction."""
+        """The weighted sum of all results after a step ``h`` along the direction."""
         args = self.rebuild(moved(self.free, self.direction, h))
         with np.errstate(all="ignore"):
             result = self.python(*args)
@@ -236,7 +238,8 @@ class Check:
     # Verdicts --------------------------------------------------------------------------------------------------------
 
     def _right(self, mine: float, what: str, size: float) -> None:
-        """Raise unless differences agree, those to both sides among them: a kink is told whatever is right there."""
+        """Raise unless central and one-sided differences agree with ``mine``: a kink is reported whatever the
+        derivative is there."""
         if self._truth is None:
             self._truth = differences.derivative(self._along, single=self.single)
         try:
