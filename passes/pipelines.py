@@ -58,6 +58,7 @@ from adc.passes.simplify.forward_elements import ForwardElements
 from adc.passes.simplify.hoist_common import HoistCommon
 from adc.passes.simplify.if_convert import IfConvert
 from adc.passes.simplify.inline import Inline
+from adc.passes.simplify.inline_base_cases import InlineBaseCases
 from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.renew_overwritten import RenewOverwritten
@@ -108,6 +109,7 @@ PREPARE: Pipeline = (
     Inline(most=_SHORT, anywhere=True),  # so that it is seen in their callers which memory it is
     *SIMPLIFY,
     IfChanged(Inline(), (*SIMPLIFY, Canonicalize(), DCE())),  # of parts that functions took, extents are one by now
+    IfChanged(InlineBaseCases(), SIMPLIFY),
     IfChanged(UpliftWhiles(), SIMPLIFY),
     IfChanged(DelinearizeLoops(), SIMPLIFY),
     *SMALL_ARRAYS,

@@ -1,0 +1,132 @@
+"""The case in which a recursive function does not call itself becomes part of the functions that call it so.
+
+    def total(node, depth):
+        if depth == 0:                 # asked by the caller, before it calls
+            return value[node]
+        return total(2 * node, depth - 1) + total(2 * node + 1, depth - 1)
+
+Half of the calls of a tree, or more, are of its leaves, which do little: the call, its checks and the record that it
+leaves for a reverse sweep take most of their time. What stands before the branch is computed twice where it comes to a
+call; so it is short, and changes nothing.
+
+This is partial inlining, as LLVM has it for functions that return early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.builder import build, insert_at
+from adc.ir.callgraph import recursive
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.opdef import Trait
+from adc.ir.rewrite import clone_op, inline_block
+from adc.ir.types import MemRefType, RecordType
+from adc.passes.analysis.kinds import WRITES
+from adc.passes.rewrite import put_instead, replace_op
+from adc.passes.simplify.inline import may_be_inlined
+
+
+@dataclass(frozen=True)
+class InlineBaseCases:
+    """For cases of at most ``most`` operations, after at most as many before the branch; constants are not counted."""
+
+    most: int = 24
+    name: ClassVar[str] = "inline-base-cases"
+
+    def run(self, module: Module) -> Module:
+        circular = recursive(module)
+        cases = [_case_of(module.funcs[name], self.most) for name in module.funcs if name in circular]
+        by_name = {case.func.name: case for case in cases if case is not None}
+        calls = [
+            op
+            for name in module.funcs
+            if name in circular
+            for op in module.funcs[name].walk()
+            if op.opdef is ops.call and op.attrs["callee"] in by_name
+        ]
+        for call in calls:
+            _put_in_place(by_name[call.attrs["callee"]], call)
+        return module
+
+
+@dataclass(frozen=True)
+class _Case:
+    """``before`` a branch of ``func``, whose region number ``side`` is the case."""
+
+    func: Func
+    before: Sequence[Op]
+    branch: Op
+    side: int
+
+
+def _case_of(func: Func, most: int) -> _Case | None:
+    """That of a function which ends with the branch, if it is short."""
+    if not may_be_inlined(func) or any(isinstance(t, MemRefType | RecordType) for t in func.result_types):
+        return None
+    *others, end = func.body.ops
+    branch = others[-1] if others else None
+    if branch is None or branch.opdef is not ops.if_ or not set(branch.results).issuperset(end.operands):
+        return None
+    before = others[:-1]
+    if not _is_short(_all_of(before), most, _changes_nothing):
+        return None
+    for side, region in enumerate(branch.regions):
+        if _is_short(region.walk(), most, _is_simple):
+            return _Case(func, before, branch, side)
+    return None
+
+
+def _all_of(operations: Iterable[Op]) -> Iterator[Op]:
+    """These operations, and those in their regions."""
+    for op in operations:
+        yield op
+        for region in op.regions:
+            yield from region.walk()
+
+
+def _is_short(operations: Iterable[Op], most: int, allowed: Callable[[Op], bool]) -> bool:
+    """Whether there are at most ``most`` operations, constants excepted, all of them ``allowed``."""
+    count = 0
+    for op in operations:
+        count += op.opdef is not ops.constant
+        if count > most or not allowed(op):
+            return False
+    return True
+
+
+def _changes_nothing(op: Op) -> bool:
+    return op.opdef not in WRITES and _is_simple(op)
+
+
+def _is_simple(op: Op) -> bool:
+    """Whether it is no call, no loop, and makes no memory."""
+    kind = op.opdef
+    if kind is ops.call or "callee" in op.attrs or Trait.ALLOCATES in kind.traits or Trait.LOOP in kind.traits:
+        return False
+    return kind.pure or kind in (ops.if_, ops.yield_, ops.load, ops.store, ops.bound, ops.assert_)
+
+
+def _put_in_place(case: _Case, call: Op) -> None:
+    """Ask for the case in front of ``call``, and call where it is another one."""
+    mapping: dict[Value, Value] = dict(zip(case.func.args, call.operands, strict=True))
+    types = [r.type for r in call.results]
+    region = case.branch.regions[case.side]
+    own, other = Block(), Block()
+    with insert_at(Block(), call.loc) as made:
+        for op in case.before:
+            clone_op(op, mapping)
+    with insert_at(own, call.loc):
+        results = inline_block(region, (), mapping)
+        build(ops.yield_, [results[v.index] for v in case.func.body.terminator.operands])
+    with insert_at(other, call.loc):
+        build(ops.yield_, build(ops.call, call.operands, dict(call.attrs)).results)
+    condition = case.branch.operands[0]
+    sides = [own, other] if case.side == 0 else [other, own]
+    choice = Op(ops.if_, [mapping.get(condition, condition)], types, {}, sides, call.loc)
+    made.append(choice)
+    put_instead(call, made.ops)
+    replace_op(call, choice.results)
