@@ -29,7 +29,7 @@ class Pass(Protocol):
 
 @dataclass(frozen=True)
 class IfChanged:
-    """``step``, and ``then`` if that changed anything: what cleans up behind a pass."""
+    """``step``, and if it changed anything ``then``: what cleans up after a pass."""
 
     step: Pass
     then: Pipeline
@@ -37,14 +37,14 @@ class IfChanged:
 
 @dataclass(frozen=True)
 class Repeat:
-    """``steps`` again and again, until they change nothing."""
+    """``steps``, repeated until they change nothing."""
 
     steps: Pipeline
 
 
 @dataclass(frozen=True)
 class OnPart:
-    """``steps`` on some functions, and those that they mention, as if there were no others; ``roots`` names them."""
+    """``steps`` on the functions that ``roots`` names and those that they mention, as if there were no others."""
 
     roots: Callable[[Module], Sequence[str]]
     steps: Pipeline
@@ -56,7 +56,7 @@ Pipeline = tuple[Step, ...]
 
 
 def passes_of(steps: Sequence[Step]) -> Iterator[Pass]:
-    """All passes of a pipeline, whether or not they come to be run."""
+    """All passes of a pipeline, including those that may not be run."""
     for step in steps:
         if isinstance(step, IfChanged):
             yield step.step
@@ -85,7 +85,7 @@ class Verify(Enum):
 
 
 def asked_verification() -> Verify:
-    """What ``ADC_VERIFY`` asks for; whatever is not known asks for all."""
+    """The value of ``ADC_VERIFY``; one that is not known asks for all."""
     asked = os.environ.get("ADC_VERIFY", "")
     return Verify(asked) if asked in ("", "pipelines") else Verify.PASSES
 
@@ -96,7 +96,7 @@ def run_pipeline(
     """Run ``steps`` in order.
 
     A pass that changed nothing is not run again before something has changed. ``PassError`` names the pass that broke
-    the module, or the pipeline's passes, by how often ``verify`` looks. ``after(pass, changed, module, seconds)`` is
+    the module, or all passes of the pipeline, depending on ``verify``. ``after(pass, changed, module, seconds)`` is
     called after each pass: to dump, to measure.
     """
     verifies = _verifier() if verify is not Verify.NEVER else None
@@ -117,10 +117,10 @@ class _Run:
         self.module = module
         self._verifies = verifies
         self._after = after
-        self._settled: list[Pass] = []  # what changed nothing, since the last change
+        self._settled: list[Pass] = []  # passes that changed nothing, since the last change
 
     def steps(self, steps: Sequence[Step]) -> bool:
-        """Run them all; whether anything was changed."""
+        """Run all steps. Returns whether anything was changed."""
         changed = False
         for step in steps:
             changed |= self._step(step)
@@ -173,7 +173,7 @@ Versions = dict[str, tuple[Func, Version]]
 
 
 def versions(module: Module) -> Versions:
-    """The functions of a module as they are now, to be told from what they are later."""
+    """The functions of a module as they are now, to be compared with a later state."""
     return {name: (func, version(func)) for name, func in module.funcs.items()}
 
 

@@ -42,12 +42,12 @@ def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, 
 
 
 def strip(number: Value, size: Value, upper: Value, lower: Value | None = None) -> tuple[Value, Value]:
-    """Append where strip ``number`` begins, of those of ``size`` into which what lies between ``lower`` (None: zero)
-    and ``upper`` is cut, and how long it is: the last one may be shorter."""
+    """Append where strip ``number`` begins and how long it is. The numbers from ``lower`` (None: zero) to ``upper`` are
+    cut into strips of ``size``; the last one may be shorter."""
     start = ops.muli(number, size)
     if lower is not None:
         start = ops.addi(lower, start)
-    # What is left is compared, not where the strip ends: that could wrap around.
+    # The length that is left is compared, not the end of the strip: that could wrap around.
     return start, ops.minsi(ops.subi(upper, start), size)
 
 
@@ -75,7 +75,7 @@ def choose(condition: Value, then: Callable[[], object], otherwise: Callable[[],
 def chosen(
     condition: Value, then: Callable[[], Sequence[Value]], otherwise: Callable[[], Sequence[Value]], **attrs: str
 ) -> Sequence[Value]:
-    """Append a branch that gives what its parts give."""
+    """Append a branch that returns what its parts return."""
     blocks = []
     for part in (then, otherwise):
         block = Block()
@@ -87,7 +87,7 @@ def chosen(
 
 
 def window(memref: Value, offsets: Sequence[Value], sizes: Sequence[Value], dropped: tuple[int, ...] = ()) -> Value:
-    """Append a view of a part of an array, without the dimensions ``dropped``, of which it has one element."""
+    """Append a view of a part of an array, without the dimensions ``dropped``, in which the part has one element."""
     steps = [1] * len(sizes)
     operands = [memref, *offsets, *sizes, *map(const_index, steps)]
     return build(ops.subview, operands, {"static_steps": tuple(steps), "dropped": dropped}).result
@@ -119,7 +119,8 @@ def copy(
     target_at: tuple[Value, ...] = (),
     extents: Sequence[Value] | None = None,
 ) -> None:
-    """Append a copy of an array to another one; of either the first subscripts may be given, and how long it is."""
+    """Append a copy of an array to another one. First subscripts of either may be given, and the extents to be
+    copied."""
     t = source.type
     assert isinstance(t, MemRefType)
     rank = t.rank - len(source_at)

@@ -1,4 +1,4 @@
-"""What users can choose of passes: for options, which are read before any pass is needed."""
+"""What users can choose about passes: for options, which are read before any pass is needed."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _convert(text: str, wanted: Any) -> Any:
     """``text`` as a value of the type ``wanted``."""
     origin, parts = get_origin(wanted), get_args(wanted)
     if origin in (Union, types.UnionType):
-        for part in sorted(parts, key=lambda part: part is str):  # anything is a name
+        for part in sorted(parts, key=lambda part: part is str):  # any text is a string
             try:
                 return _convert(text, part)
             except ValueError:
@@ -126,7 +126,7 @@ def _refused() -> Any:
 
 
 def spelled(wanted: Any) -> str:
-    """What values of a type look like."""
+    """How values of a type are written."""
     origin, parts = get_origin(wanted), get_args(wanted)
     if origin in (Union, types.UnionType):
         return " or ".join(map(spelled, parts))
@@ -141,13 +141,13 @@ _SPELLED = {bool: "true or false", types.NoneType: "none", OpDef: "an operation"
 
 
 def summary(kind: type[Pass]) -> str:
-    """The first sentence of what a pass says of itself."""
+    """The first sentence of a pass's docstring."""
     paragraph = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
     return re.split(r"(?<=\.)\s", " ".join(paragraph.split()), maxsplit=1)[0].replace("``", "`")
 
 
 def listing() -> str:
-    """All passes and pipelines, for people."""
+    """The list of all passes and pipelines, for people."""
     lines = ["Passes:"]
     for name, kind in PASSES.items():
         lines.append(f"  {name}: {summary(kind)}")

@@ -102,11 +102,11 @@ SMALL_ARRAYS: Pipeline = (
 CONTRACT: Pipeline = (ReplaceSmallArrays(), *TIDY, DeadStores(), DCE())
 """After loops over elements have become the outermost: arrays of one element are numbers."""
 
-_SHORT = 16  # operations of a function that returns a view of an array: its call would be as long
+_SHORT = 16  # operations of a function that returns a view of an array: the call would be as long
 
 PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
-    Inline(most=_SHORT, anywhere=True),  # so that it is seen in their callers which memory it is
+    Inline(most=_SHORT, anywhere=True),  # so that callers see which memory the results are
     *SIMPLIFY,
     IfChanged(Inline(), (*SIMPLIFY, Canonicalize(), DCE())),  # of parts that functions took, extents are one by now
     IfChanged(InlineBaseCases(), SIMPLIFY),
@@ -125,7 +125,7 @@ PREPARE: Pipeline = (
     Parallelise(),
     IfChanged(JoinVersions(), TIDY),
     IfChanged(UnswitchLoops(), TIDY),
-    # In steps, where it decides what is stored. What is joined elsewhere is joined when it is known who adds to what.
+    # In steps, where it decides what is stored. Other loops are joined later, when it is known who adds to what.
     IfChanged(FuseLoops(alone=is_product, in_steps=True), (*TIDY, DeadStores(), DCE())),
     IfChanged(ForwardElements(is_product), TIDY),
     IfChanged(ContractArrays(is_product), (*CONTRACT, ForwardElements(is_product), *TIDY)),
@@ -144,15 +144,15 @@ _across = (
 
 
 def without_rows(pipeline: Pipeline) -> Pipeline:
-    """Without what lets a loop read what others of its iterations, or of its inner loops, have computed: where arrays
-    are shared out among ranks that is fetched between loops. The few iterations at the ends of loops are split, too, so
-    that it is known of each loop which elements it computes."""
+    """The pipeline without passes that let a loop read what other iterations of it, or of its inner loops, have
+    computed: where arrays are shared out among ranks, such values are fetched between loops. The few iterations at the
+    ends of loops are split off, too, so that it is known for each loop which elements it computes."""
     once, rims = IfChanged(SplitIndexSets(), TIDY), IfChanged(SplitIndexSets(rims=True), TIDY)
     return tuple(rims if step == once else step for step in _without(pipeline, _across))
 
 
 def in_steps(pipeline: Pipeline) -> Pipeline:
-    """Without what takes a loop over steps apart: where these are what is run again."""
+    """The pipeline without passes that take a loop over steps apart, for loops whose steps are run again."""
     return _without(pipeline, (InterchangeLoops.name,))
 
 
@@ -209,8 +209,8 @@ LOWER: Pipeline = (
 
 
 def lower(*choices: Pass) -> Pipeline:
-    """``LOWER`` with choices of how some of its passes do what they do: how terms are added to shadows, how nests are
-    cut for the cache, how many time steps are run at once, which arrays are shared out among ranks."""
+    """``LOWER`` with choices for some of its passes: how terms are added to shadows, how nests are tiled for the cache,
+    how many time steps are run at once, which arrays are shared out among ranks."""
     chosen: dict[str, Pass] = {choice.name: choice for choice in choices}
 
     def as_chosen(step: Step) -> Step:

@@ -11,7 +11,7 @@ from adc.ir.core import UNKNOWN, Loc, Op
 
 @dataclass(frozen=True)
 class LoopPlan:
-    """What became of one loop: "threads" (iterations are shared out), "parallel" (in any order) or "sequential"."""
+    """The plan for one loop: "threads" (iterations are shared out), "parallel" (in any order) or "sequential"."""
 
     loc: Loc
     counter: str
@@ -44,8 +44,8 @@ class ShadowPlan:
 
 @dataclass(frozen=True)
 class NestPlan:
-    """How a nest is cut so that what it reads again is in cache: "blocks of" loops inside, or "whole"; of a time loop,
-    how many steps are run at once: "one", "several" or a number. And why."""
+    """How a nest is cut so that what it reads again is in cache: "blocks of" loops inside, or "whole". For a time loop:
+    how many steps are run at once, "one", "several" or a number. And why."""
 
     loc: Loc
     counter: str
@@ -58,8 +58,8 @@ class NestPlan:
 
 @dataclass
 class ParallelPlan:
-    """Of each function: its loops, outer before inner, the shadows that they accumulate into, how nests are cut for the
-    cache, and how many steps of time loops are run at once."""
+    """For each function: its loops, outer before inner, the shadows that they accumulate into, how nests are cut for
+    the cache, and how many steps of time loops are run at once."""
 
     loops: dict[str, list[LoopPlan]] = field(default_factory=dict)
     shadows: dict[str, list[ShadowPlan]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class ParallelPlan:
 
 
 def _nests(loops: Iterable[LoopPlan]) -> Iterator[list[str]]:
-    """The lines of each outermost loop with those inside."""
+    """The lines of each outermost loop and the loops inside it."""
     found: list[str] = []
     for plan in loops:
         if plan.depth == 0 and found:
@@ -97,8 +97,8 @@ def _nests(loops: Iterable[LoopPlan]) -> Iterator[list[str]]:
 
 
 def _each_once(items: Iterable[list[str]]) -> list[str]:
-    """The lines of all items. Of equal ones in a row, which one statement on whole arrays may be, there is one, with
-    their number."""
+    """The lines of all items. Equal items in a row, as one statement on whole arrays may give, appear once, with their
+    number."""
     lines: list[str] = []
     for item, equal in groupby(items):
         count = sum(1 for _ in equal)

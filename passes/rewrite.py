@@ -1,4 +1,4 @@
-"""Shared steps of passes that rebuild code: take an operation out, move a region's code, change what a loop carries.
+"""Shared steps of passes that rebuild code: remove an operation, move a region's code, change what a loop carries.
 
 Passes go through a block once, in order, and build its new list of operations; nothing is inserted in the middle of
 a list, so a pass takes time linear in the size of the program.
@@ -32,7 +32,7 @@ def put_before(op: Op, made: Sequence[Op]) -> None:
 
 
 def put_instead(op: Op, made: Sequence[Op]) -> None:
-    """Put operations where ``op`` is in its block; nothing is done to ``op``."""
+    """Replace ``op`` by operations in its block; ``op`` itself is not changed."""
     block = op.parent
     assert block is not None
     at = block.ops.index(op)

@@ -1,15 +1,15 @@
-"""Time loops that make a new array in each step have two buffers, which take turns.
+"""Time loops that make a new array in each step get two buffers, which take turns.
 
-``for ...: new = np.empty_like(u); ...; u = new`` makes an array where the one before the last has just died. The loop
-then carries that one too, as the loop of somebody who swaps two buffers does, and is differentiated, lowered and given
-a schedule as such: there is no array for each step, nor a shadow. Of several arrays that follow each other, as
-``old, now = now, new`` has it, the last one is what the new one is made in.
+``for ...: new = np.empty_like(u); ...; u = new`` makes an array when the last but one has just died. The loop then
+carries that one too, like a loop written with two buffers that are swapped, and is differentiated, lowered and given a
+schedule like that: there is no array for each step, nor a shadow. If several arrays follow each other, as in
+``old, now = now, new``, the new one is made in the last of them.
 
-What a step leaves as it was, by a copy of the rim, both buffers have from the start if no step changes it otherwise:
-it is copied once, in front of the loop.
+What a step leaves as it was, by a copy of the rim, is copied once, before the loop, so that both buffers have it from
+the start. This is done if no step changes it otherwise.
 
-That may be if every array that the loop hands on so has one shape, and nobody else sees it: what the loop begins with
-is an array of the function that is not used any more, or else a copy of it.
+The loop qualifies if every array that it hands on so has one shape, and nobody else sees these arrays: it begins with
+an array of the function that is not used any more, or else with a copy of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adc.passes.simplify.handed_on import like, made_in_steps, own_starts
 
 @dataclass(frozen=True)
 class AlternateBuffers:
-    """Have new arrays of a sequential loop take the place of those that died in the step before."""
+    """Let new arrays of a sequential loop take the place of those that died in the step before."""
 
     name: ClassVar[str] = "alternate-buffers"
 
@@ -66,7 +66,7 @@ def _take_turns(loop: Op, alloc: Op, chain: list[int]) -> None:
 
 
 def _rim(loop: Op, old: Value, new: Value) -> list[Op]:
-    """The copies of what each step leaves of the old array in the new one, if no step changes that."""
+    """The copies, from the old array to the new one, of what each step leaves as it was, if no step changes that."""
     end = loop.regions[0].terminator
     writers = [op for op in writers_of(new) if op is not end]
     copies = [op for op in writers if op.attrs.get(RIM) and op.parent is end.parent]
@@ -77,7 +77,8 @@ def _rim(loop: Op, old: Value, new: Value) -> list[Op]:
 
 
 def _is_of(loop: Op, views: Sequence[Value], arrays: tuple[Value, Value]) -> bool:
-    """Whether ``views``, two in the body of ``loop``, are of one part of two arrays, the same in all steps."""
+    """Whether ``views``, two in the body of ``loop``, show the same part of two arrays, which is the same in all
+    steps."""
     makers = [view.op for view in views]
     if loop.parent is None or any(op is None or op.opdef is not ops.subview for op in makers):
         return False

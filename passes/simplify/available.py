@@ -1,4 +1,4 @@
-"""What is known of memory at each point of a walk through a function: the values last loaded or stored."""
+"""What is known about memory at each point of a walk through a function: the values last loaded or stored."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class AvailableMemory:
         self._memory = memory
         self._integers = Integers()
         self._known: dict[Value, Known] = {}
-        self._of_root: dict[Value, dict[Value, None]] = {}  # memrefs that may be memory of it, in order of appearance
+        self._of_root: dict[Value, dict[Value, None]] = {}  # memrefs that may refer to it, in order of appearance
         self._log: list[tuple[Any, Any]] = []  # (memref, its table before) or (table, subscripts added to it)
 
     def load(self, op: Op) -> Value | None:
-        """The value that the load gives, if it is known; else it is known from now on."""
+        """The value that the load gives, if it is known. If not, it is known from now on."""
         memref, *rest = op.operands
         subscripts = tuple(rest)
         value = self.known(memref, subscripts)
@@ -136,7 +136,7 @@ class AvailableMemory:
                 self._replace(memref, None)
 
     def _candidates(self, roots: Iterable[Value]) -> list[Value]:
-        """Memrefs of which something is known and that may be memory of ``roots``."""
+        """Memrefs about which something is known and that may refer to ``roots``."""
         tables = [table for root in roots if (table := self._of_root.get(root)) is not None]
         found = tables[0] if len(tables) == 1 else dict.fromkeys(chain.from_iterable(tables))
         return [memref for memref in found if memref in self._known]

@@ -10,8 +10,9 @@ from adc.passes.analysis.lifetimes import users_of
 
 
 def users_of_state(loop: Op, state: Value) -> list[Op] | None:
-    """What reads or changes an array that the function made in front of ``loop``; None unless it may be carried: nobody
-    reaches it in another way, and between the loop and where it was made there are but branches."""
+    """The operations that read or change an array that the function made before ``loop``. None if it may not be
+    carried: it may be if nobody reaches it in another way, and there are only branches between the loop and where it
+    was made."""
     alloc = state.op
     if alloc is None or alloc.opdef is not ops.alloc:
         return None
@@ -26,14 +27,14 @@ def users_of_state(loop: Op, state: Value) -> list[Op] | None:
 
 
 def place_of(block: Block, op: Op) -> int:
-    """Where in ``block`` an operation is, or what it is inside of; -1 if it is elsewhere."""
+    """The position in ``block`` of an operation, or of the one that contains it; -1 if it is elsewhere."""
     place = place_in(block, op)
     return -1 if place is None else block.ops.index(place)
 
 
 def carry(loop: Op, state: Value, new: Value, at: int) -> Value:
-    """Have ``loop`` carry ``state``, of which ``users_of_state`` are known, from one step to the next. In a step the
-    array that it was stands for it up to place ``at`` of the body, and ``new`` behind. Returns the former."""
+    """Let ``loop`` carry ``state``, which ``users_of_state`` allows. In the body, uses before position ``at`` then
+    refer to the array that the step begins with, and uses after it to ``new``. Returns the former."""
     body = loop.regions[0]
     before = body.add_arg(state.type, state.hint)
     result = loop.add_result(state.type, state.hint)
@@ -48,7 +49,7 @@ def carry(loop: Op, state: Value, new: Value, at: int) -> Value:
 
 
 def _rename_behind(op: Op, state: Value, value: Value) -> None:
-    """Have what comes behind ``op``, also behind the branches around it, use ``value`` in place of ``state``."""
+    """Let what comes after ``op``, also after the branches around it, use ``value`` in place of ``state``."""
     block = op.parent
     assert block is not None
     at = block.ops.index(op)

@@ -1,4 +1,4 @@
-"""What makes a NaN or an infinity is found where it happens: for debugging (``debug="nan"``)."""
+"""Finding the operation that makes a NaN or an infinity, where it happens: for debugging (``debug="nan"``)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from adc.passes.simplify.mark_forward import FORWARD, makes_float
 
 _MADE_OF = {ops.divf: "a division", ops.mulf: "a product", ops.addf: "a sum", ops.subf: "a difference"}
 _MADE_OF |= {ops.strong_mulf: "a product", ops.strong_divf: "a division", ops.powf: "a power", ops.fpowi: "a power"}
-# What gives one operand or another, and what is nothing where the other operand is: a NaN that goes there alone may be
-# one that nobody ever sees.
+# Operations that return one operand or another, or that are nothing where the other operand is: a NaN that goes only
+# there may be one that nobody ever sees.
 _CHOOSES = {ops.select: (1, 2), ops.strong_mulf: (0, 1), ops.strong_divf: (0, 1)}
 _ASSIGNMENT = re.compile(r"\s*([^\W\d]\w*)(?:\[[^=]*\])?\s*(?:[-+*/%@]|//|\*\*)?=(?!=)")
-_FAR = 40  # values that are looked at for a name
+_FAR = 40  # values that are looked at to find a name
 _TERMS = frozenset({ops.addf, ops.select})
 _KEEP = frozenset({ops.constant, ops.select, ops.negf, ops.twin, ops.stop_gradient, ops.bitcast})
 
 
 @dataclass(frozen=True)
 class CheckFinite:
-    """After each operation that makes a float: raise FloatingPointError if that is NaN or infinite, and no float that
-    it was made of is. The message names the variable, and says whether it is a value or a derivative."""
+    """After each operation that makes a float: raise FloatingPointError if the result is NaN or infinite and the floats
+    that it was made of are not. The message names the variable, and says whether it is a value or a derivative."""
 
     name: ClassVar[str] = "check-finite"
 
@@ -51,7 +51,7 @@ class CheckFinite:
 
 
 def _shown(op: Op) -> Iterator[Value]:
-    """The floats by which to see what an operation made."""
+    """The floats that show what an operation made."""
     if makes_float(op) and op.opdef not in _KEEP:
         yield from _places(op.results[0])
     elif op.opdef is ops.parallel:
@@ -70,7 +70,7 @@ def _put(block: Block, after: dict[Op, list[Op]]) -> None:
 
 
 def _places(value: Value) -> Iterator[Value]:
-    """Where it shows whether a float matters: itself; or, if it goes to choices alone, what these give."""
+    """Where it shows whether a float matters: in itself or, if only choices use it, in their results."""
     uses = list(value.uses)
     if uses and all(position in _CHOOSES.get(user.opdef, ()) for user, position in uses):
         yield from dict.fromkeys(user.results[0] for user, _ in uses)
@@ -79,7 +79,7 @@ def _places(value: Value) -> Iterator[Value]:
 
 
 def _checks(op: Op, place: Value, own: dict[Loc, list[Op]]) -> Sequence[Op]:
-    """The assertion that ``op`` made nothing that is not finite, for when ``place`` is there."""
+    """The assertion that ``op`` made only finite values, to be checked when ``place`` is computed."""
     with insert_at(Block(), op.loc) as new:
         fine = _is_finite(place)
         if place is not op.results[0] and op.opdef is not ops.parallel:
@@ -99,7 +99,7 @@ def _message(op: Op, own: dict[Loc, list[Op]]) -> str:
     value = op.results[0]
     if FORWARD in op.attrs or (op.opdef is ops.parallel and not _sums_alone(value).endswith("_bar")):
         name = _variable(value)
-        # What needs the value is a derivative or the tape; or a variable of the user's is called that.
+        # Only a derivative or the tape uses the value; or a variable of the user has such a name.
         if name.endswith(("_bar", "_dot")) or name.startswith("tape"):
             name = ""
         return f"{_assigned(op.loc) or name or 'a value'} is {{}}, made here by {what}"
@@ -109,14 +109,14 @@ def _message(op: Op, own: dict[Loc, list[Op]]) -> str:
 
 
 def _assigned(loc: Loc) -> str:
-    """The variable that the source assigns to in this line, if that is all it does: of array expressions, whose
-    elements are computed where they are used."""
+    """The variable that the source assigns to in this line, if that is all the line does. This is for array
+    expressions, whose elements are computed where they are used."""
     found = _ASSIGNMENT.match(source_line(loc.file, loc.line))
     return found[1] if found is not None else ""
 
 
 def _only_operand(forward: Sequence[Op]) -> str:
-    """The variable that the function's own operations of a place read, if it is one."""
+    """The variable that the function's own operations at a place read, if there is only one."""
     names = {_read(v) for op in forward for v in op.operands if v.type.is_float} - {""}
     return names.pop() if len(names) == 1 else ""
 
@@ -130,12 +130,12 @@ def _read(value: Value) -> str:
 
 
 def _sums_alone(value: Value) -> str:
-    """The variable that a derivative is of, or a term of. Multiplied, it is part of the derivative of another one."""
+    """The variable whose derivative, or a term of it, a value is. A value that is multiplied is part of another's."""
     return _variable(value, _TERMS)
 
 
 def _variable(value: Value, through: Collection[OpDef] | None = None) -> str:
-    """The variable that a value is, or the next one that it goes into: ``through`` these operations, or any."""
+    """The variable that a value is, or the next one that it flows into: ``through`` these operations, or any."""
     work, seen = [value], {value}
     for found in work:
         if found.hint:

@@ -1,4 +1,4 @@
-"""Simplifying loops and branches: known conditions and trip counts, and what they carry without need."""
+"""Simplifying loops and branches: known conditions and trip counts, and carried values that are not needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adc.passes.simplify.sink_stores import sink_stores
 
 
 def _inline(rw: Rewriter, op: Op, region: Block, args: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Have the code of ``region`` visited next, in place of ``op``; returns what its terminator gives."""
+    """Visit the code of ``region`` next, in place of ``op``. Returns the operands of the region's terminator."""
     for arg, value in zip(region.args, args, strict=True):
         rw.replace(arg, value)
     terminator = region.terminator
@@ -28,7 +28,8 @@ def _inline(rw: Rewriter, op: Op, region: Block, args: tuple[Value, ...]) -> tup
 
 
 def _errors(region: Block) -> list[Op]:
-    """The checks that ``region`` begins with, of what is known in front, up to one that always fails, if one does."""
+    """The checks that ``region`` begins with, of values from outside, up to one that always fails; empty if none
+    does."""
     for count, op in enumerate(region.ops, 1):
         if op.opdef is not ops.assert_ or any(v.owner is region for v in op.operands):
             break
@@ -38,7 +39,7 @@ def _errors(region: Block) -> list[Op]:
 
 
 def _check_first(rw: Rewriter, region: Block, checks: list[Op], otherwise: Value) -> None:
-    """Have ``checks``, taken out of ``region``, visited next: they fail only unless ``otherwise`` holds."""
+    """Visit ``checks`` next, taken out of ``region``: now they fail only if ``otherwise`` does not hold."""
     region.set_ops(region.ops[len(checks) :])
     for check in checks:
         check.set_operand(0, rw.emit(ops.ori, check.operands[0], otherwise))
@@ -51,7 +52,7 @@ Values = tuple[Value, ...]
 
 
 def _trips(rw: Rewriter, op: Op) -> int | None:
-    """0 or 1 if the loop surely runs that often."""
+    """0 or 1 if the loop certainly runs that often."""
     lower, upper, step = op.operands[:3]
     facts = rw.integers
     if facts.proves_ge(lower, upper):
@@ -84,7 +85,7 @@ def _for(rw: Rewriter, op: Op) -> Op | None:
 
 
 def _fails_first(rw: Rewriter, loop: Op) -> bool:
-    """Put checks whether ``loop`` has an iteration in its place, if each iteration begins with an error."""
+    """If each iteration of ``loop`` begins with an error, replace the loop by checks that it has no iteration."""
     (body,) = loop.regions
     checks = _errors(body)
     if checks:
@@ -94,7 +95,7 @@ def _fails_first(rw: Rewriter, loop: Op) -> bool:
 
 
 def _drop_invariants(rw: Rewriter, op: Op) -> Op:
-    """Carried values that never change, and those that two slots carry alike."""
+    """Remove carried values that never change, and those that another slot carries too."""
     body = op.regions[0]
     inits, args = op.operands[3:], body.args[1:]
     left = list(range(len(inits)))
@@ -147,7 +148,7 @@ def _narrow(rw: Rewriter, op: Op, left: list[int]) -> Op:
 
 
 def _drop_closed_forms(rw: Rewriter, op: Op) -> Op:
-    """In a loop of step one, what follows from the counter: it is not carried."""
+    """In a loop of step one, compute values that follow from the counter instead of carrying them."""
     lower, upper, step = op.operands[:3]
     if constant_of(step) != 1:
         return op
@@ -171,8 +172,8 @@ def _drop_closed_forms(rw: Rewriter, op: Op) -> Op:
 
 
 def _closed_form(rw: Rewriter, init: Value, arg: Value, value: Value) -> Callable[[Value], Value] | None:
-    """What a carried value is after a number of iterations, if each makes ``value`` of ``arg``: it grows by a constant,
-    or is its initial value and the opposite of that by turns."""
+    """A carried value after a number of iterations, each of which makes ``value`` of ``arg``. It is known if the value
+    grows by a constant, or alternates between its initial value and the opposite."""
     increment = _increment(arg, value) if arg.type == index else None
     if increment is not None:
         factor = rw.index(increment)
@@ -199,7 +200,7 @@ def _increment(arg: Value, value: Value) -> int | None:
 
 
 def _opposite_of(arg: Value, value: Value) -> Op | None:
-    """What makes ``value`` of ``arg``, and of that ``arg`` again: ``s = -s``, ``c - s``, ``not s``."""
+    """The operation that makes ``value`` of ``arg``, if it is its own inverse: ``s = -s``, ``c - s``, ``not s``."""
     op = value.op
     if op is None:
         return None
@@ -301,7 +302,7 @@ def _if(rw: Rewriter, op: Op) -> Op | None:
 
 
 def _is_read_by_nobody(value: Value, region: Block) -> bool:
-    """Whether nobody reads ``value``, which ``region`` gives, so that what the other region gives may stand for it."""
+    """Whether nobody reads ``value``, which ``region`` yields, so that the other region's value may take its place."""
     last = region.ops[-2] if len(region.ops) > 1 else region.terminator
     fails = last.opdef is ops.assert_ and constant_of(last.operands[0]) == 0
     return fails or (value.op is not None and value.op.opdef is ops.undef)
@@ -325,7 +326,7 @@ def _while(rw: Rewriter, op: Op) -> Op | None:
 
 
 def _narrow_while(rw: Rewriter, op: Op) -> Op:
-    """Take out values that never change, and those passed on that are known outside or passed on twice."""
+    """Remove carried values that never change, and values passed on that are known outside or passed on twice."""
     before, after = op.regions
     carried, passed = list(range(len(before.args))), list(range(len(after.args)))
     changed = True

@@ -2,8 +2,8 @@
 
 With structured control flow dominance is nesting: what was computed before in this block or in an enclosing one is
 available. Memory is followed on the same walk (``adc.passes.simplify.available``), so a load of what was just loaded or
-stored takes the value that is known. So are equalities: behind an assertion that two integers are equal there is one,
-and so in a branch that is taken if they are.
+stored takes the value that is known. Equalities are followed as well: after an assertion that two integers are equal,
+and in a branch that is taken if they are, one replaces the other.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Walk:
     def __init__(self, func: Func, summaries: Summaries | None) -> None:
         self._func = func
         self._seen: dict[Key, tuple[Value, ...]] = {}
-        self._equal: dict[Value, Value] = {}  # what takes the place of integers that were asserted to be another one
+        self._equal: dict[Value, Value] = {}  # from integers to those that they were asserted to equal
         self._bounds: set[Value] = set()  # of loops so far
         self._memory = AvailableMemory(Memory.asked(func, summaries)) if summaries is not None else None
 
@@ -52,7 +52,7 @@ class _Walk:
         self._block(self._func.body)
 
     def _block(self, block: Block, equal: Iterable[Value] = ()) -> None:
-        """``equal`` are comparisons that hold in the block, of integers that are equal."""
+        """Walk a block. ``equal``: comparisons that hold in it, of integers that are equal."""
         added: list[Key] = []
         asserted = [gone for condition in equal if (gone := self._assert_equality(condition)) is not None]
         kept: list[Op] = []
@@ -73,7 +73,7 @@ class _Walk:
                 if kind is ops.assert_ and (gone := self._assert_equality(op.operands[0])) is not None:
                     asserted.append(gone)
                 if kind is ops.bound and op.attrs["check"]:
-                    # What passed the check is also the answer where no check is asked for.
+                    # The checked value also serves where no check is asked for.
                     unchecked = (kind, False, *op.operands)
                     if unchecked not in self._seen:
                         self._seen[unchecked] = op.results
@@ -119,14 +119,15 @@ class _Walk:
         return value
 
     def _assert_equality(self, condition: Value) -> Value | None:
-        """What another integer takes the place of from now on, if ``condition`` says that two are equal."""
+        """If ``condition`` says that two integers are equal, let one replace the other from now on, and return the
+        other."""
         op = condition.op
         if op is None or op.opdef is not ops.cmpi or op.attrs["predicate"] != "eq":
             return None
         kept, gone = map(self._representative, op.operands)
         if kept is gone:
             return None
-        # Loops in front of the assertion and behind it are to have one range.
+        # Loops before the assertion and after it should have one range.
         if says_more(gone, kept) or (not says_more(kept, gone) and gone in self._bounds and kept not in self._bounds):
             kept, gone = gone, kept
         self._equal[gone] = kept
@@ -136,8 +137,8 @@ class _Walk:
     def _accumulated(op: Op, known: Value, kept: list[Op]) -> Op:
         """An accumulation into an element whose value is known, as a store of the sum in the place of ``op``.
 
-        Onto zero the value itself is stored. That keeps a minus zero, which is no other cotangent, and where the value
-        is what the element held before it was zeroed (``a[k] += x``) nothing is left to do.
+        Onto zero the value itself is stored. This may store -0.0, which is no different as a cotangent. If the value is
+        what the element held before it was zeroed (``a[k] += x``), nothing is left to do.
         """
         value, *place = op.operands
         if constant_of(known) != 0.0:
@@ -159,7 +160,7 @@ class _Walk:
             return (kind, op.attrs["check"], *operands)
         if kind in COMMUTATIVE and len(operands) == 2:
             a, b = operands
-            if id(a) > id(b):  # one order for the two, whichever: nothing that is kept depends on it
+            if id(a) > id(b):  # a fixed order of the two; nothing that is kept depends on which
                 operands = (b, a)
         if not op.attrs:
             return (kind, *operands)
@@ -167,5 +168,5 @@ class _Walk:
 
 
 def _element(op: Op, memory: AvailableMemory) -> Value | None:
-    """What is in the element that an accumulation adds to, if that is known."""
+    """The value of the element that an accumulation adds to, if it is known."""
     return None if op.attrs.get("atomic") else memory.known(op.operands[1], op.operands[2:])

@@ -25,7 +25,7 @@ _SEEDS = _ALWAYS | TARGET | WRITES | {ops.return_, ops.bound, ops.dealloc}
 
 @dataclass(frozen=True)
 class DCE:
-    """Remove what nobody can tell is missing."""
+    """Remove code whose absence cannot be observed."""
 
     name: ClassVar[str] = "dce"
 
@@ -64,7 +64,7 @@ class _Marks:
                 self._mark(op)
 
     def _when_live(self, op: Op, memref: Value, table: dict[Value, list[Op]]) -> None:
-        """Let ``op`` wait for what ``memref`` belongs to, unless that is visible from outside."""
+        """Let ``op`` wait until the memory of ``memref`` is read, unless that memory is visible from outside."""
         roots = self.alias.roots(memref)
         if not roots or any(root.op is None or root.op.opdef not in _LOCAL for root in roots):
             self._mark(op)
@@ -94,7 +94,7 @@ class _Marks:
                 self._mark(op)
 
     def _expose(self, memref: Value) -> None:
-        """All that can be reached from ``memref`` may be read by somebody else."""
+        """Mark everything that can be reached from ``memref`` as read, since others may read it."""
         roots = self.alias.roots(memref)
         while roots - self.memory:
             new = roots - self.memory
@@ -139,7 +139,7 @@ class _Marks:
                 self._mark(free)
 
     def _visit_value(self, value: Value) -> None:
-        """A block argument, or a result of an operation that carries values: mark what flows into it."""
+        """Mark what flows into a block argument, or into a result of an operation that carries values."""
         if isinstance(value.owner, Op):
             op, position = value.owner, value.index
             self._mark(op)

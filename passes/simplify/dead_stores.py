@@ -135,7 +135,7 @@ class _Backwards:
             self._pass(op, self._memory.effects(op), state)
 
     def _pass(self, op: Op, effects: Effects, state: _State) -> None:
-        """Take out of ``state`` what ``op`` may read, or let be seen by ending the run."""
+        """Take out of ``state`` what ``op`` may read, or may make visible by ending the run."""
         if effects.reads or effects.everything:
             state.keep([e for e in state.elements if not self._memory.may_read(op, e[0])])
             state.roots -= effects.reads
@@ -158,9 +158,10 @@ class _Backwards:
             self._block(region, state.copy())
 
     def _find_private(self, loop: Op, roots: set[Value]) -> None:
-        """Memory that is not read after ``loop``, and of which each iteration of the nest reads one element of its own.
+        """Find memory that is not read after ``loop``, and of which each iteration of the nest reads one element of its
+        own.
 
-        That element is then not read any more at the end of the iteration.
+        That element is not read any more at the end of the iteration.
         """
         reads: dict[Value, Op | None] = dict.fromkeys(roots)
         for op in loop.regions[0].walk() if roots else ():

@@ -4,12 +4,12 @@
         i, j = q // m, q % m            for j in range(m):
         u[i, j] = ...                       u[i, j] = ...
 
-Subscripts are linear in the counters then, so that they are checked once, dependences are found, rows are SIMD, and
-the adjoint is that of the nest. The iterations are the same, in the same order, where ``m`` is at least one and there
-are as many as whole rows have. That is tested in front of the loop; where it does not hold the loop is what it was.
+Then the subscripts are linear in the counters: they are checked once, dependences are found, rows are SIMD, and the
+adjoint is that of the nest. The iterations are the same, in the same order, if ``m`` is at least one and the trip count
+makes whole rows. That is tested before the loop; if it does not hold, the loop runs as it was.
 More than two loops are found one after the other: ``q // (m * k)`` is ``(q // k) // m``.
 
-Where the number of iterations is no product of the divisor, both the quotient and the remainder must be used.
+Where the trip count is no product of the divisor, both the quotient and the remainder must be used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DIVISIONS = _QUOTIENTS | {ops.remsi}
 
 @dataclass(frozen=True)
 class DelinearizeLoops:
-    """Make nests of loops whose counter is divided by what does not change in them."""
+    """Make nests of loops whose counter is divided by a loop-invariant value."""
 
     name: ClassVar[str] = "delinearize-loops"
 
@@ -78,13 +78,14 @@ class _Product:
         return _Product(a.constant * b.constant, a.values + b.values)
 
     def over(self, other: _Product) -> _Product | None:
-        """The quotient of two, where it is a product again."""
+        """The quotient of two products, if it is a product again."""
         if not other.constant or self.constant % other.constant or other.values - self.values:
             return None
         return _Product(self.constant // other.constant, self.values - other.values)
 
     def value(self, conditions: list[Value]) -> Value:
-        """As code at the insertion point; it means what it says where the ``conditions`` hold that are appended."""
+        """The product as code at the insertion point, which is right under further ``conditions``; these are
+        appended."""
         factors = [*self.values.elements()]
         if self.constant != 1 or not factors:
             factors.append(const_index(self.constant))
@@ -96,7 +97,7 @@ class _Product:
 
 
 def _divisor(loop: Op) -> Value | None:
-    """By what the counter of ``loop`` is divided, so that a nest can take the place of it; the smallest of several."""
+    """The value that the counter of ``loop`` is divided by, if a nest can replace the loop; the smallest of several."""
     if constant_of(loop.operands[0]) != 0 or constant_of(loop.operands[2]) != 1:
         return None
     kinds = [*loop.regions[0].terminator.attrs["kinds"]] if loop.opdef is ops.parallel else []
@@ -116,7 +117,7 @@ def _divisor(loop: Op) -> Value | None:
 
 
 def _versions(loop: Op, block: Block) -> None:
-    """Append a choice between the nest and the loop as it is to ``block``."""
+    """Append to ``block`` a choice between the nest and the loop as it is."""
     fast, slow = Block(), Block()
     with insert_at(fast, loop.loc):
         nest = clone_op(loop, {})
@@ -138,9 +139,9 @@ def _versions(loop: Op, block: Block) -> None:
 
 @dataclass
 class _Splitting:
-    """Makes nests. What they need is appended to ``before``; they do what the loops did under the ``conditions``.
+    """Makes nests. The code they need is appended to ``before``; under the ``conditions`` they do what the loops did.
 
-    ``whole``: the numbers of iterations are products, so that there are whole rows whenever the divisors are positive.
+    ``whole``: the trip counts are products, so that there are only whole rows if the divisors are positive.
     """
 
     before: Block
@@ -148,7 +149,7 @@ class _Splitting:
     whole: bool = True
 
     def split(self, loop: Op) -> None:
-        """Make ``loop`` a nest, and its loops in turn."""
+        """Turn ``loop`` into a nest, and then the loops of the nest."""
         divisor = _divisor(loop)
         if divisor is None:
             for region in loop.regions:
@@ -171,12 +172,13 @@ class _Splitting:
         return ops.floordivsi(total, size)
 
     def _positive(self, divisor: Value, product: _Product | None = None) -> Value:
-        """``divisor``, which must be positive; or ``product`` beside it, which must be an integer."""
+        """Require that ``divisor`` is positive. Returns it, or ``product`` if given, which is required not to
+        overflow."""
         self.conditions.append(ops.cmpi(divisor, const_index(1), predicate="sge"))
         return divisor if product is None else product.value(self.conditions)
 
     def _nest(self, loop: Op, rows: Value, divisor: Value) -> tuple[Op, Op]:
-        """The outer and the inner one of two loops in the place of ``loop``."""
+        """Replace ``loop`` by two nested loops: the outer and the inner one."""
         body, carried, attrs = loop.regions[0], loop.operands[3:], dict(loop.attrs)
         counter, types = body.args[0], [r.type for r in loop.results]
         divisions = [op for op, k in counter.uses if _divides(op, k, loop)]
@@ -200,7 +202,7 @@ class _Splitting:
         return whole, inner
 
     def _in_pairs(self, body: Block, row: Value, divisor: Value, divisions: list[Op]) -> None:
-        """Make the counter of ``body`` the column, and what was computed of the number of an iteration what it is."""
+        """Let the counter of ``body`` be the column, and compute its former uses from the row and the column."""
         column, start = body.args[0], Block()
         others = [(user, k) for user, k in column.uses if user not in divisions or k]
         for op in divisions:
@@ -220,7 +222,7 @@ class _Splitting:
         body.set_ops([*start.ops, *body.ops])
 
     def _divided(self, op: Op, row: Value, column: Value, divisor: Value) -> Value | None:
-        """``row * divisor + column``, divided as ``op`` says; None if that has to be computed."""
+        """``op`` applied to ``row * divisor + column``, without a division of it; None if that cannot be done."""
         by, quotient = op.operands[1], op.opdef in _QUOTIENTS
         if by is divisor:
             return row if quotient else column
@@ -238,11 +240,11 @@ class _Splitting:
 
 
 def _is_pythons(op: Op, rest: Op) -> bool:
-    """Whether ``op`` makes of C's remainder that of Python, which is the same where nothing is negative."""
+    """Whether ``op`` turns the remainder of C into that of Python; the two are the same if nothing is negative."""
     found = remainder(op.result) if op.opdef is ops.select else None
     return found is not None and found[:2] == rest.operands
 
 
 def _divides(op: Op, position: int, loop: Op) -> bool:
-    """Whether ``op`` divides what it has at ``position`` by what ``loop`` does not change."""
+    """Whether ``op`` divides its operand at ``position`` by something that ``loop`` does not change."""
     return op.opdef in _DIVISIONS and position == 0 and not inside(op.operands[1], loop)

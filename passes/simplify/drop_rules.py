@@ -1,5 +1,5 @@
-"""What only differentiation asks for goes when all derivatives have been taken: functions with derivative rules, and
-those that would be run again, are functions like any other."""
+"""What only differentiation needs is removed when all derivatives have been taken. Functions with derivative rules, and
+those that would be run again, are then functions like any other."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from adc.passes.rewrite import replace_op
 
 @dataclass(frozen=True)
 class DropRules:
-    """Take out ``adc.ruled``, ``adc.stop_gradient`` and the marks of functions that are run again, and the rules of
-    functions with what only they use."""
+    """Remove ``adc.ruled``, ``adc.stop_gradient``, the marks of functions that are run again, and the rules of
+    functions with what only these use."""
 
     name: ClassVar[str] = "drop-rules"
 
@@ -40,7 +40,7 @@ class DropRules:
 
 
 def without_marks(module: Module) -> bool:
-    """Let no function be run again in a reverse sweep. Whether there was one."""
+    """Remove the marks of functions that reverse sweeps would run again. Returns whether there were any."""
     marked = [func for func in module.funcs.values() if REMATERIALISED in func.attrs]
     for func in marked:
         del func.attrs[REMATERIALISED]

@@ -1,10 +1,10 @@
-"""Checks that two extents are equal come as early as they can, so that what stands in front of them knows it too.
+"""Checks that two extents are equal are made as early as possible, so that the code before them can rely on them too.
 
-``a = np.exp(x); b = np.sin(y); return a * b`` checks the shapes of x and y where it multiplies. Done before, the three
-statements go over one range, and become one loop without arrays in between.
+``a = np.exp(x); b = np.sin(y); return a * b`` checks the shapes of x and y where it multiplies. If that is done first,
+the three statements go over one range, and become one loop without arrays in between.
 
-A check moves past what nobody sees if the check fails: past loops and stores that write to memory of this run of the
-function alone, raise nothing, and surely end.
+A check moves past code that nobody sees if the check fails: past loops and stores that write only to memory of this run
+of the function, raise nothing, and certainly end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adc.passes.analysis.speculation import Speculation
 
 @dataclass(frozen=True)
 class EarlyChecks:
-    """Move assertions that integers are equal in front of loops that do nothing visible."""
+    """Move assertions that integers are equal to before loops that do nothing visible."""
 
     name: ClassVar[str] = "early-checks"
 

@@ -15,7 +15,7 @@ from adc.passes.rewrite import replace_op
 
 @dataclass(frozen=True)
 class ExpandStrongProducts:
-    """Make strong products and quotients ordinary ones, and choices."""
+    """Replace strong products and quotients by ordinary ones and selects."""
 
     name: ClassVar[str] = "expand-strong-products"
 
@@ -27,7 +27,7 @@ class ExpandStrongProducts:
 
 
 def _weaken(block: Block) -> None:
-    """Say with ordinary operations what strong products and quotients are."""
+    """Replace strong products and quotients in a block by ordinary operations."""
     new = block.in_place_of()
     for op in block.ops:
         for region in op.regions:
@@ -41,7 +41,7 @@ def _weaken(block: Block) -> None:
 
 
 def _plain(op: Op, plain: OpDef) -> Value:
-    """What is marked is zero, so its partner is replaced: products can still be fused with sums."""
+    """A marked operand is zero, so it is enough to replace its partner: products can still be fused with sums."""
     a, b, *marks = op.operands
     zero, one = const(0.0, a.type), const(1.0, a.type)
     if op.opdef is ops.strong_mulf and constant_of(b) == 1.0 and constant_of(marks[1]) == 0:

@@ -1,9 +1,10 @@
-"""Initial values of arrays that a loop over all elements, or most, would overwrite, or could set itself.
+"""Initial values of arrays that a loop over all elements, or most, overwrites or could set itself.
 
-An adjoint makes an array of zeros and adds to each element in the loop that follows. The zero then is stored by that
-loop, element by element, where forwarding turns it into a store of the first term. So is the element of what an array
-is a copy of, as in ``new = u.copy(); new[1:-1] += f(u)``. ``copy`` or ``fill`` before a loop that stores every element
-go altogether. Where a loop leaves out the rim, that alone is filled or copied. Each saves a pass over the array.
+An adjoint makes an array of zeros and adds to each element in the loop that follows. That loop can store the zero
+itself, element by element, and forwarding turns the zero into a store of the first term. The same goes for an array
+that begins as a copy, as in ``new = u.copy(); new[1:-1] += f(u)``. A ``copy`` or ``fill`` before a loop that stores
+every element is removed. If a loop leaves out the rim, only the rim is filled or copied. Each saves a pass over the
+array.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _INITIAL = frozenset({ops.fill, ops.copy})
 
 @dataclass(frozen=True)
 class FirstWrites:
-    """Leave out the initial value of an array, or store it in the loop that goes through all elements first."""
+    """Remove the initial value of an array, or store it in the loop that goes through all elements first."""
 
     name: ClassVar[str] = "first-writes"
 
@@ -58,7 +59,7 @@ class _FirstWrites:
         self._integers = Integers()
         self._shadows = shadowed(func)
         self._extents = Extents(like=self._shadows)
-        self._before: dict[Op, list[Op]] = {}  # what is to stand in front of a loop
+        self._before: dict[Op, list[Op]] = {}  # operations to be put before a loop
 
     @cached_property
     def _handed_out(self) -> set[Value]:
@@ -71,7 +72,7 @@ class _FirstWrites:
         return found
 
     def block(self, block: Block) -> None:
-        waiting: dict[Value, Op] = {}  # memory that has its initial value and was not touched since
+        waiting: dict[Value, Op] = {}  # memory that has its initial value and has not been touched since
         dead: set[Op] = set()
         for op in block.ops:
             effects = self._memory.effects(op)
@@ -110,7 +111,7 @@ class _FirstWrites:
                 del waiting[memref]
 
     def _may_touch(self, op: Op, memref: Value) -> bool:
-        """Whether ``op`` may touch an array that others have been in the place of, in other steps of a loop."""
+        """Whether ``op`` may touch ``memref``, which may share its names with other arrays in other steps of a loop."""
         if op.regions:
             return any(self._may_touch(inner, memref) for region in op.regions for inner in region.ops)
         effects = self._memory.effects(op)
@@ -122,8 +123,8 @@ class _FirstWrites:
         return any(self._memory.may_overlap(array, memref) for array in arrays)
 
     def _is_whole(self, memref: Value) -> bool:
-        """Whether ``memref`` is an allocation itself, of which all uses can be seen; or a shadow, or an array that is
-        returned, which are seen by others when the function ends without an error."""
+        """Whether ``memref`` itself is an allocation all of whose uses are known; or a shadow, or an array that is
+        returned, which others see only when the function ends without an error."""
         if memref in self._shadows:
             return True
         if memref.op is None or memref.op.opdef is not ops.alloc:
@@ -131,7 +132,7 @@ class _FirstWrites:
         return self._memory.is_local(memref) or memref not in self._handed_out
 
     def _start_in(self, loop: Op, memref: Value, initial: Op) -> bool:
-        """Have ``loop`` begin with the initial value of each element; False if it cannot be seen to go through all."""
+        """Let ``loop`` begin with the initial value of each element; False if it may not go through all elements."""
         accesses = self._accesses(loop, memref)
         if not accesses:
             return False
@@ -143,7 +144,7 @@ class _FirstWrites:
         loops = loops_between(body, loop) if body is not None else None
         if body is None or loops is None or not all(is_visible(s, body) for s in subscripts):
             return False
-        # The loops of the nest are those that the subscripts need; what is inside the last of them may loop on.
+        # The loops of the nest are those that the subscripts need; the last of them may contain further loops.
         while len(loops) > len(subscripts):
             loops = loops[1:]
         body = loops[0].regions[0]
@@ -153,7 +154,7 @@ class _FirstWrites:
         if box is None:
             return False
         if any(box):
-            # That the subscripts are in range must follow from the loop's running.
+            # That the loop runs must imply that the subscripts are in range.
             surely = any(access.parent is body for access in accesses)
             if loops[-1] is not loop or not surely or not self._may_be_later(initial, loop):
                 return False
@@ -181,8 +182,8 @@ class _FirstWrites:
         return True
 
     def _may_be_later(self, initial: Op, loop: Op, *, within: bool = False) -> bool:
-        """Whether what the initial value is copied from is still there in front of ``loop``, which is in the same
-        block; or ``within`` the loop, too."""
+        """Whether the source of the initial value is still unchanged before ``loop``, which is in the same block; or
+        ``within`` the loop, too."""
         if initial.opdef is ops.fill:
             return True
         block, source = initial.parent, initial.operands[0]
@@ -192,7 +193,7 @@ class _FirstWrites:
         return not any(self._may_change(op, source) for op in between)
 
     def _may_change(self, op: Op, array: Value) -> bool:
-        """Whether ``op`` may change an array that it uses by other names at most at this moment."""
+        """Whether ``op`` may change ``array``, given the names by which it can be known at this moment."""
         if not self._memory.may_write(op, array):
             return False
         if op.regions:
@@ -200,7 +201,7 @@ class _FirstWrites:
         return op.opdef not in TARGET or self._memory.may_overlap(op.operands[1], array)
 
     def _fill_around(self, loop: Op, memref: Value, initial: Op, box: Box) -> None:
-        """Before ``loop``, set what is outside the box."""
+        """Set what is outside the box before ``loop``."""
         if not any(box):
             return
         slabs = Block()

@@ -44,7 +44,7 @@ def never_negative_zero(value: Value, depth: int = 4) -> bool:
 
 
 def _opposite(rw: Rewriter, value: Value) -> Value | None:
-    """``-value``, if ``value`` is itself the negative of something that is there or costs the same."""
+    """``-value``, if ``value`` is itself the negative of something that exists or costs the same."""
     op = value.op
     if op is None:
         return None
@@ -133,7 +133,7 @@ def _same_float(rw: Rewriter, op: Op) -> Result:
 
 @register(FLOATS, ops.twin)
 def _twin(rw: Rewriter, op: Op) -> Result:
-    return (op.operands[0],)  # has that derivative too, at more cost
+    return (op.operands[0],)  # it has the same derivative, at more cost
 
 
 @register(FLOATS, ops.powf)

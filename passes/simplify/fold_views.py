@@ -50,7 +50,7 @@ def _fold(block: Block) -> None:
 
 
 def _redirect(op: Op, position: int) -> Op:
-    """``op`` on the memref underneath all views, built without being put anywhere."""
+    """``op`` on the memref underneath all views, not put into a block yet."""
     memref, subscripts = op.operands[position], op.operands[position + 1 :]
     while (view := memref.op) is not None and (folder := _FOLDERS.get(view.opdef)) is not None and _folds(view):
         memref, subscripts = view.operands[0], folder(view, subscripts)
@@ -102,8 +102,8 @@ _FOLDERS = {
 
 
 def _folds(view: Op) -> bool:
-    """Whether subscripts of the view say as much of what is underneath. Where a reshape does more than to add and drop
-    dimensions of extent one they would be no linear forms."""
+    """Whether the view can be folded into subscripts. Those of a reshape that does more than add and drop dimensions of
+    extent one would not be linear forms."""
     return view.opdef is not ops.reshape or adds_ones(view)
 
 

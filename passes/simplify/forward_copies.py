@@ -1,7 +1,7 @@
-"""Copies that are only read, of arrays that stay as they are meanwhile: what reads the copy can read the array.
+"""Copies that are only read, of arrays that do not change meanwhile: what reads the copy can read the array.
 
-A pullback copies the cotangent that its caller passes, for the reverse sweep clears what it has read; where those
-stores turn out to be dead, so is the copy.
+A pullback copies the cotangent that its caller passes, since the reverse sweep clears what it has read; if those stores
+turn out to be dead, so is the copy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LOOKS = VIEWS | {ops.load, ops.dim}
 
 @dataclass(frozen=True)
 class ForwardCopies:
-    """Let what reads a copy read the array that was copied, where nothing tells one from the other."""
+    """Let what reads a copy read the array that was copied, where that makes no difference."""
 
     name: ClassVar[str] = "forward-copies"
 
@@ -43,11 +43,11 @@ def _forward(func: Func, copies: list[Op], summaries: Summaries) -> None:
             copy.parent.set_ops([op for op in copy.parent.ops if op is not copy])
             copy.drop()
             made.replace_uses(source)
-            memory = Memory.asked(func, summaries)  # what is read of the array now counts as its use
+            memory = Memory.asked(func, summaries)  # the new reads of the array count as its uses
 
 
 def _is_only_read(copy: Op) -> bool:
-    """Whether the copy goes to a new array of the same block, and all else that is done with that is to look at it."""
+    """Whether the copy goes to a new array of the same block, and all other uses of that array only look at it."""
     made = copy.operands[1].op
     if made is None or made.opdef is not ops.alloc or made.parent is not copy.parent:
         return False
@@ -69,7 +69,7 @@ def _uses(memref: Value) -> Iterator[tuple[Op, int]]:
 
 
 def _is_written_meanwhile(copy: Op, memory: Memory) -> bool:
-    """Whether the array may change, or go, before the last look at the copy; or a look comes before the copy."""
+    """Whether the array may change, or be freed, before the last look at the copy, or a look comes before the copy."""
     source, made = copy.operands
     block = copy.parent
     assert block is not None

@@ -1,13 +1,14 @@
 """Arrays that are filled once and read in one place: there the element is computed instead (array contraction).
 
-``values @ x[columns]`` takes an array of what it gathers, and ``(x - x.mean()) / x.std()`` one of differences. Neither
-is needed where each element is read but once: what reads it can gather, or subtract, by itself. Nor is it kept for a
-reverse sweep then, which can do so again. Nor is an array of sums that are read once each, as that of squared distances
-in ``np.min(np.sum((x[:, None] - y) ** 2, axis=2), axis=1)``: the sum moves into the loop that reads it.
+``values @ x[columns]`` needs an array of what it gathers, and ``(x - x.mean()) / x.std()`` one of differences. Neither
+is necessary if each element is read only once: what reads it can gather, or subtract, itself. It is not kept for a
+reverse sweep then either, which can do so again. Nor is an array necessary of sums that are read once each, such as the
+squared distances in ``np.min(np.sum((x[:, None] - y) ** 2, axis=2), axis=1)``: the sum moves into the loop that reads
+it.
 
-What fills the array is a nest of loops that goes through all of its elements, one by one; what is stored is made of
-loads, of memory that nobody writes before the last look at the array, and of a few operations on them, or of loops of
-such that go along rows. (Those along columns are SIMD over the elements, which they would be no more.)
+The array must be filled by a nest of loops that goes through all of its elements, one by one. What is stored must be
+made from loads, of memory that nobody writes before the last look at the array, by a few operations, or by loops of
+such operations that go along rows. (Loops along columns are SIMD over the elements, and would be no longer.)
 
 Reference: Gao, Olsen, Sarkar and Thekkath, Collective loop fusion for array contraction, Languages and Compilers for
 Parallel Computing 1992.
@@ -53,7 +54,7 @@ class ForwardElements:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
-            # The last one first: of differences of differences, each is cheap by itself.
+            # The last one first: in differences of differences, each is cheap by itself.
             for alloc in [op for op in func.walk() if op.opdef is ops.alloc][::-1]:
                 _forward(func, alloc, summaries, self.alone)
         return module
@@ -61,8 +62,8 @@ class ForwardElements:
 
 @dataclass(frozen=True)
 class _Filled:
-    """How an array is filled: ``nest`` stands in its block; ``counters`` are those of its loops, by dimension;
-    ``made`` are the operations whose last one makes what is stored."""
+    """How an array is filled. ``nest`` is in the array's block; ``counters``: those of its loops, by dimension;
+    ``made``: the operations that compute what is stored, ``value``."""
 
     nest: Op
     counters: Mapping[int, Value]
@@ -94,7 +95,7 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
     assert store.parent is not None and load.parent is not None
     around = next((op for op in enclosing(load.parent) if op.opdef in LOOPS), None)
     if around is None or around.opdef is not ops.parallel:
-        return  # a recurrence would wait for what was SIMD
+        return  # a recurrence would wait for code that was SIMD
     if filled.sums:
         moves = len(loads) == 1 and len(filled.value.uses) == 1  # else it would be summed twice
         pays = moves and _reads_once(load, alloc) and _are_rows(filled) and not _is_part(store, alone)
@@ -116,10 +117,10 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
 
 
 def _filled(alloc: Op, store: Op, cheap: float) -> _Filled | None:
-    """How the store fills the array, if it surely stores all elements, and if these cost at most ``cheap``."""
+    """How the store fills the array, if it certainly stores all elements, and these cost at most ``cheap``."""
     home = alloc.parent
     if len(alloc.operands) != len(store.operands) - 2:
-        return None  # an extent is a constant of the type
+        return None  # an extent is a constant in the type
     subscripts = list(store.operands[2:])
     counters: dict[int, Value] = {}
     block = store.parent
@@ -144,8 +145,8 @@ def _filled(alloc: Op, store: Op, cheap: float) -> _Filled | None:
 
 
 def _made(value: Value, nest: Op) -> list[Op] | None:
-    """The operations in ``nest`` that it takes to have ``value``, in order; None if they are more than loads and pure
-    operations, or take what the loops carry. Each is defined where it is done again, as it was there."""
+    """The operations in ``nest`` that compute ``value``, in order; None if some are not loads or pure operations, or
+    use what the loops carry. They are as well defined where they are repeated as they were here."""
     found: list[Op] = []
 
     def visit(value: Value) -> bool:
@@ -166,13 +167,13 @@ def _made(value: Value, nest: Op) -> list[Op] | None:
 
 
 def _only_reads(op: Op) -> bool:
-    """Whether all that is in it are loads, pure operations, and loops and branches of such."""
+    """Whether an operation contains only loads, pure operations, and loops and branches of such."""
     kinds = {inner.opdef for inner in (op, *(o for region in op.regions for o in region.walk()))}
     return kinds <= PURE | STRUCTURED | TERMINATORS | {ops.load}
 
 
 def _reads_once(load: Op, alloc: Op) -> bool:
-    """Whether it reads no element twice, and nothing waits for it that is SIMD without: a function that is called."""
+    """Whether a load reads no element twice, and no function call in its block would be SIMD without it."""
     subscripts = load.operands[1:]
     assert load.parent is not None and alloc.parent is not None
     home = alloc.parent.parent_op
@@ -205,19 +206,19 @@ def _are_rows(filled: _Filled) -> bool:
 
 
 def _is_part(access: Op, alone: Callable[[Op], bool] | None) -> bool:
-    """Whether it is in a nest that stays as it is."""
+    """Whether an access is in a nest that stays as it is."""
     around = [op for op in enclosing(access.parent) if op.opdef is ops.parallel]
     return alone is not None and any(map(alone, around))
 
 
 def _is_as_a_load(alloc: Op, filled: _Filled) -> bool:
-    """Whether to have an element is as cheap as to load it, in a loop that makes the array again and again."""
+    """Whether computing an element is as cheap as loading it, in a loop that makes the array again and again."""
     in_loop = any(around.opdef in LOOPS for around in enclosing(alloc.parent))
     return in_loop and sum(cost_of(op.opdef) for op in filled.made if op.opdef is not ops.load) <= AS_A_LOAD
 
 
 def _stays(func: Func, alloc: Op, filled: _Filled, load: Op, summaries: Summaries) -> bool:
-    """Whether the load comes after the nest, and finds all that this read as it was."""
+    """Whether the load comes after the nest, when everything that the nest read is still unchanged."""
     block = alloc.parent
     assert block is not None
     place = place_in(block, load)

@@ -18,8 +18,9 @@ from adc.passes.rewrite import put_before
 
 
 def made_in_steps(func: Func, module: Module) -> Iterator[tuple[Op, Op, list[int]]]:
-    """Sequential loops, an allocation in the body of one, and the positions that the array goes through in the steps
-    that follow; it dies in the last. Nobody else sees it, and all have one shape. What has gone meanwhile is left out.
+    """Sequential loops, an allocation in the body of each, and the positions at which the array is carried in the steps
+    that follow; it dies in the last. Nobody else sees these arrays, and all have one shape. Allocations that have been
+    removed meanwhile are left out.
     """
     for loop in [op for op in func.walk() if op.opdef is ops.for_]:
         carries = any(isinstance(r.type, MemRefType) for r in loop.results)
@@ -44,7 +45,7 @@ def _chain(loop: Op, body: Block, alloc: Op) -> list[int] | None:
         arg, start = body.args[1 + position], loop.operands[3 + position]
         if arg.type != made.type or start.type != made.type or users_of(arg, {end}) is None:
             return None
-        # The carried arrays keep their shapes, so that all of the chain have that of the first.
+        # The carried arrays keep their shapes, so all of the chain have that of the first.
         if extents.shape(arg) != extents.shape(start):
             return None
         if not chain and not extents.equal_at(extents.shape(made), extents.shape(start), alloc):
@@ -57,9 +58,9 @@ def _chain(loop: Op, body: Block, alloc: Op) -> list[int] | None:
 
 
 def _may_own_starts(func: Func, module: Module, loop: Op, chain: list[int]) -> bool:
-    """Whether the loop may begin with arrays of its own. Where what it begins with is used by others, a copy is in its
-    place, if nobody can tell the two apart: none of them is written to, and the result, which may be the array that it
-    began with, is only read. The copy is not to be made again and again."""
+    """Whether the loop may begin with arrays of its own. If others use the arrays that it begins with, it begins with
+    copies, provided nobody can tell the difference: neither is written to, and the result, which may be the initial
+    array, is only read. The copy must not be made again and again."""
     kept = [k for k in chain if not dies_at(loop.operands[3 + k], loop)]
     if not kept:
         return True
@@ -71,7 +72,7 @@ def _may_own_starts(func: Func, module: Module, loop: Op, chain: list[int]) -> b
 
 
 def own_starts(loop: Op, chain: list[int]) -> None:
-    """Have ``loop`` begin with arrays that nobody uses any more, copies where need be: they will be overwritten."""
+    """Let ``loop`` begin with arrays that nobody uses any more, or with copies, since they will be overwritten."""
     before = Block()
     with insert_at(before, loop.loc):
         for position in chain:

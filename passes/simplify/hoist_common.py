@@ -1,7 +1,7 @@
-"""Code hoisting: what both branches do, whichever is taken, is done once in front of them, or behind them.
+"""Code hoisting: what both branches do is done once before them, or after them.
 
 Both sides of a branch of the reverse sweep read and clear the cotangents of what the two sides of the primal stored.
-Without these loads and stores in them branches are shorter, and loops around them vectorise with fewer masks, or none.
+Without these loads and stores, branches are shorter, and loops around them vectorise with fewer masks, or none.
 Stores are only moved past computations here, not before differentiation: the reverse sweep would then clear cotangents
 before it reads the tape, with nothing in between to keep LLVM from moving those loads into the branch, under masks.
 
@@ -26,14 +26,14 @@ from adc.passes.simplify.sink_stores import sink_stores
 
 _MOVED = (ops.load, ops.store, ops.bound)
 
-# Reads and writes that stay in a branch and that others are moved across; enough for one point of a program.
+# Reads and writes that stay in a branch while others are moved past them; enough for one point of a program.
 MOST_CROSSED = 32
 
 
 @dataclass(frozen=True)
 class HoistCommon:
-    """Move operations that both regions of an ``scf.if`` have alike out of it, where nothing is in their way, and the
-    stores to one element that they end with behind it."""
+    """Move operations that both regions of an ``scf.if`` share out of it, where nothing is in their way, and move
+    their final stores to one element behind it."""
 
     name: ClassVar[str] = "hoist-common"
 
@@ -76,7 +76,7 @@ class _Hoisting:
                 same.replace_uses(result)
             other.set_ops([o for o in other.ops if o is not twin])
             twin.drop()
-            op.parent = branch.parent  # what uses it may follow
+            op.parent = branch.parent  # its users may follow
             shared.append(op)
         if shared:
             gone = set(shared)

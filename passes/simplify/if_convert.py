@@ -14,7 +14,7 @@ from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import LINEAR
 from adc.passes.analysis.speculation import Speculation
 
-SLOW = 4  # what a quotient or a root counts for
+SLOW = 4  # what a quotient or a root counts as
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class IfConvert:
 
     A load moves out of the branches only if both do it. With ``differentiable`` (for code that is yet to be
     differentiated) the float operations that move are linear: the adjoint of a branch not taken must contribute
-    nothing, and zero times an infinite partial is not nothing.
+    nothing, and zero times an infinite partial is not zero.
     """
 
     limit: int = 10
@@ -79,7 +79,7 @@ class _Conversion:
         return True
 
     def _price(self, op: Op) -> int | None:
-        """What it costs to execute ``op`` needlessly; None if that must not be."""
+        """The cost of executing ``op`` when it is not needed; None if that must not happen."""
         kind = op.opdef
         if not self._speculation.safe(op) or len(op.results) != 1:
             return None
@@ -89,12 +89,12 @@ class _Conversion:
 
 
 def is_choice(op: Op) -> bool:
-    """Whether ``op`` only chooses between values that are so cheap that it will be a select, as far as ``op`` says."""
+    """Whether ``op`` only chooses between values that are cheap enough for a select, as far as ``op`` alone tells."""
     return _is_cheap(op, _shared_loads(*op.regions), lambda inner: _cost(inner.opdef), IfConvert.limit)
 
 
 def _is_cheap(op: Op, shared: Container[Op], price: Callable[[Op], int | None], limit: int) -> bool:
-    """Whether both branches can be executed, at no more than ``limit``."""
+    """Whether both branches can be executed at a cost of no more than ``limit``."""
     if not op.results or any(isinstance(r.type, MemRefType | RecordType) for r in op.results):
         return False
     cost = 0
@@ -108,7 +108,8 @@ def _is_cheap(op: Op, shared: Container[Op], price: Callable[[Op], int | None], 
 
 
 def _shared_loads(then: Block, other: Block) -> dict[Op, Op | None]:
-    """Loads that both branches do alike, of memory that neither writes: the second's to the first's twin."""
+    """Loads that both branches do, of memory that neither writes: those of the second, with their twins in the
+    first."""
     loads: dict[tuple[Value, ...], Op] = {}
     shared: dict[Op, Op | None] = {}
     for op in then.ops:
@@ -122,7 +123,7 @@ def _shared_loads(then: Block, other: Block) -> dict[Op, Op | None]:
 
 
 def _cost(kind: OpDef) -> int | None:
-    """Of adc's own dialect is what has to stay as it is written."""
+    """The cost of an operation; None if it has to stay as it is written, as those of adc's own dialect have."""
     if kind.evaluate is None or kind.called or kind.dialect == "adc":
         return None
     return 0 if kind is ops.constant else SLOW if kind.slow else 1

@@ -1,10 +1,10 @@
-"""Small functions that are called in loops become part of them, and loops that are called from one place, or that are
-short, part of their callers. Functions that are hardly more than their call, as those that return a view of an array,
-become part of all.
+"""Small functions that are called in loops are inlined, and so are functions with loops that are called from one place,
+or that are short. Functions that are hardly longer than their call, such as those that return a view of an array, are
+inlined everywhere.
 
-What a callee does to an array is known as a whole only; inside the loop its subscripts are seen, so that the loop can
-be shown to be parallel, checks of subscripts can be made before it, and its adjoint needs no record of the call. And
-loops that stand beside those of the caller can be fused with them.
+From outside, it is only known what a callee does to an array as a whole. Inside the loop its subscripts are seen, so
+that the loop can be shown to be parallel, checks of subscripts can be made before it, and its adjoint needs no record
+of the call. And the callee's loops can be fused with those of the caller.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 
 @dataclass(frozen=True)
 class Inline:
-    """Put callees of at most ``most`` operations in the place of calls in loops, and callees with loops in the place of
-    their only call, or of all if that makes no more than ``most`` operations, until a function has grown by ``growth``.
-    ``anywhere``: callees without loops that are no longer than that in the place of all calls, and no others. Functions
-    that nobody calls any more go."""
+    """Inline callees of at most ``most`` operations that are called in loops, and callees with loops at their only
+    call, or at all calls if that makes no more than ``most`` operations, until a function has grown by ``growth``.
+    ``anywhere``: inline callees without loops that are no longer than ``most`` at all calls, and no others. Functions
+    that nobody calls any more are removed."""
 
     most: int = 120
     growth: int = 600
@@ -73,14 +73,14 @@ class Inline:
 
 
 def may_be_inlined(callee: Func) -> bool:
-    """Whether a function that does not call itself may become part of its callers."""
+    """Whether a function that does not call itself may be inlined."""
     if not _STAYS.isdisjoint(callee.attrs) or names_arguments(callee):
         return False
-    return attached(callee) is None  # else its rule is wanted where the call is differentiated
+    return attached(callee) is None  # else its rule is needed where the call is differentiated
 
 
 def inline_call(call: Op, callee: Func) -> list[Op]:
-    """Put what ``callee`` does in the place of ``call``; the operations that come in its place."""
+    """Inline ``callee`` in place of ``call``, and return the operations that were put there."""
     with insert_at(Block()) as made:
         results = inline_block(callee.body, call.operands)
     put_instead(call, made.ops)
@@ -102,7 +102,7 @@ def _calls(block: Block, beside: set[str], *, inside: bool) -> Iterator[Op]:
 
 
 def _inline(call: Op, callee: Func, beside: set[str]) -> list[Op]:
-    """Put what ``callee`` does in the place of ``call``; the calls in it that may be inlined, too."""
+    """Inline ``callee`` in place of ``call``, and return the calls in it that may be inlined, too."""
     with insert_at(Block()) as made:
         results = inline_block(callee.body, call.operands)
     assert call.parent is not None

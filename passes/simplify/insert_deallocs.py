@@ -1,16 +1,16 @@
 """Freeing memory: every allocation that does not outlive its block is freed after its last use in it.
 
-Each memref that owns its memory has a flag (i1): whether it does so in this run. Ownership moves with values out of
+Each memref that may own its memory has a flag (i1): whether it does so in this run. Ownership moves with values out of
 branches and around loops; loops and branches carry flags beside the memrefs that need them. In
 
     for t in range(nt):
         u = u + dt * f(u)
 
 ``u`` may start as the caller's array, which is not ours to free, and from the second iteration on is the buffer of the
-iteration before: the flag starts false, each iteration yields true, and frees what it was given if the flag says so.
+iteration before: the flag starts as false, each iteration yields true, and frees what it was given if the flag is true.
 Most flags are constant, which ``Canonicalize`` finds afterwards.
 
-Safe by construction: where one cannot tell who else refers to memory, nobody owns it and it stays until the end of the
+Safe by construction: if it cannot be told who else refers to memory, nobody owns it, and it stays until the end of the
 run, when the arena takes back what is left.
 """
 
@@ -41,8 +41,8 @@ class InsertDeallocs:
 
 
 class _Results:
-    """Processes each function before those that call it; knows which results of a function the caller owns, and of
-    records, whether they hold nothing of what the function was given."""
+    """Processes each function before its callers. It knows which results of a function the caller owns and, for
+    records, whether they hold nothing that the function was given."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -80,14 +80,14 @@ class _Ownership(Flags):
         return owned
 
     def _is_ours(self, returned: Value) -> bool:
-        """Whether the memory was surely allocated here, and the caller alone has it after the call."""
+        """Whether the memory was certainly allocated here, and only the caller has it after the call."""
         roots = self._alias.roots(returned)
         if not roots or not all(root in self._fresh for root in roots):
             return False
         return self._holds_nothing_given(uncast(returned))
 
     def _holds_nothing_given(self, value: Value) -> bool:
-        """Whether no argument may be the same memory, or be held."""
+        """Whether neither the value nor anything it holds may be memory of an argument."""
         members = self._classes.members(self._classes.reach(value))
         return all(m.op is not None or m.owner is not self._func.body for m in members)
 
@@ -123,7 +123,7 @@ class _Ownership(Flags):
                 self._flow(op)
 
     def _inside(self, scope: Scope, depth: int) -> list[Value | None]:
-        """Walk a region; flags of what its terminator gives away (None: borrowed)."""
+        """Walk a region. Returns the flags of what its terminator gives away (None: borrowed)."""
         self._walk(scope, depth)
         return self._give_away(scope, scope.block.terminator.operands)
 
@@ -160,7 +160,7 @@ class _Ownership(Flags):
                 continue
             for flags, values in zip(given, yields, strict=True):
                 base = uncast(values[k])
-                # What holds other memory is still known to hold it under its new name.
+                # What holds other memory must still be known to hold it under its new name.
                 owned = flags[k] is self._true.result and not holds_memrefs(result)
                 if owned or (flags[k] is not None and self._has_no_lender(base)):
                     self._classes.hold(result, base)
@@ -237,14 +237,15 @@ class _Ownership(Flags):
         self._free(second)
 
     def _unite_holders(self, *names: Sequence[Value]) -> None:
-        """What holds other memory is known by each of its ``names``, whoever owns it."""
+        """Note that what holds other memory is known by each of its ``names``, whoever owns it."""
         for values in zip(*names, strict=True):
             if holds_memrefs(values[0]):
                 self._unite(values)
 
     def _tie(self, ways: Sequence[tuple[Value, Sequence[Value]]]) -> None:
-        """What a loop keeps for after it, under the name of an argument of its region, may be any of the values that
-        come in there: for each argument, these. What the region keeps is known when it has been gone through."""
+        """Note that what a loop keeps for after it, under the name of an argument of its region, may be any of the
+        values that the argument may be: for each argument, these. What the region keeps is known only after it has been
+        walked."""
         waiting = [(arg, values) for arg, values in ways if refers(arg.type)]
         found = True
         while found:

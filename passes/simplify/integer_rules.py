@@ -118,7 +118,7 @@ def _divide(rw: Rewriter, op: Op) -> Result:
         return (a,)
     divisor = constant_of(b)
     if isinstance(divisor, int) and divisor < 0 and rw.integers.interval(a)[0] > -(1 << 63) and a.type == index:
-        opposite = _build(rw, rw.integers.linear(a, exact=True).times(-1), op)  # as trips of loops that count down
+        opposite = _build(rw, rw.integers.linear(a, exact=True).times(-1), op)  # as in trips of loops that count down
         return (opposite,) if divisor == -1 else (rw.emit(op.opdef, opposite, rw.constant(-divisor, b.type)),)
     if isinstance(divisor, int) and divisor > 1 and a.type == op.result.type:
         form = rw.integers.linear(a, exact=True)
@@ -164,7 +164,7 @@ def _extreme(rw: Rewriter, op: Op) -> Result:
 
 
 def _moved(rw: Rewriter, op: Op, extreme: Value, offset: Value, bound: Value) -> Value | None:
-    """``max(max(x, k) + c, b)`` as ``max(x + c, b)``, where ``k + c`` is not above ``b``: what is left of an array from
+    """``max(max(x, k) + c, b)`` as ``max(x + c, b)``, where ``k + c`` is not above ``b``: the rest of an array from
     which slices take one element after the other."""
     inner, added, limit = made_by(extreme, op.opdef), constant_of(offset), constant_of(bound)
     known = constant_of(inner.operands[1]) if inner is not None else None
@@ -231,7 +231,7 @@ def _index_cast(rw: Rewriter, op: Op) -> Result:
 
 
 def _keeps(source: Type, between: Type, target: Type) -> bool:
-    """Whether a cast to ``between`` changes nothing of what a cast to ``target`` gives."""
+    """Whether a cast by way of ``between`` gives the same as one directly to ``target``."""
     if width(between) < width(source):
         return False
     signs = (isinstance(t, IntType) and t.unsigned for t in (source, between))
@@ -274,7 +274,7 @@ def _cmpi(rw: Rewriter, op: Op) -> Result:
 
 
 def _of_choice(rw: Rewriter, op: Op) -> Result:
-    """A number compared with one of two numbers says which of these it is, or nothing."""
+    """A comparison of a number with one of two numbers: a choice between its two results."""
     a, b = op.operands
     choice, number = made_by(a, ops.select), constant_of(b)
     if choice is None or number is None or a.type == i1:
@@ -339,7 +339,8 @@ def _select(rw: Rewriter, op: Op) -> Result:
 
 
 def _floored(rw: Rewriter, op: Op) -> Result:
-    """``x % n`` where ``x`` is known to be less than ``n`` away from where the remainders are: no division then."""
+    """``x % n`` without a division, where ``x`` is known to be less than ``n`` away from the range of the
+    remainders."""
     found = remainder(op.result)
     if found is None:
         return None

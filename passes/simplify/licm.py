@@ -18,7 +18,7 @@ class LICM:
     """Compute before a loop what is the same in each iteration.
 
     Pure operations move whenever they are defined for all operands, also out of branches. Loads and checks move if
-    they surely happen first thing in the first iteration: the loop runs, nothing before them in the body writes or
+    they certainly happen first thing in the first iteration: the loop runs, nothing before them in the body writes or
     may end the run, and (loads) nothing in the loop writes what they read.
     """
 
@@ -57,7 +57,7 @@ class _Motion:
         block.set_ops(out)
 
     def _runs(self, loop: Op) -> bool:
-        """Whether the first region of ``loop`` surely runs at least once."""
+        """Whether the first region of ``loop`` certainly runs at least once."""
         return loop.opdef is ops.while_ or self._integers.proves_ge(loop.operands[1], loop.operands[0], 1)
 
     def _take_out(self, loop: Op, block: Block, depth: int, certain: bool, out: list[Op]) -> None:

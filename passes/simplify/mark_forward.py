@@ -1,4 +1,4 @@
-"""Which operations a function has of its own, before derivatives are beside them: for debugging (``debug="nan"``)."""
+"""Marking the operations that a function has before derivatives are added: for debugging (``debug="nan"``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FORWARD = "adc.forward"
 
 @dataclass(frozen=True)
 class MarkForward:
-    """Note which operations are the function's own, before derivatives are beside them."""
+    """Mark the operations that are the function's own, before derivatives are added."""
 
     name: ClassVar[str] = "mark-forward"
 

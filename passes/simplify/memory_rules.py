@@ -84,7 +84,7 @@ def _transpose(rw: Rewriter, op: Op) -> Result:
 
 
 def _subview(rw: Rewriter, op: Op) -> Result:
-    """The whole of a memref, as it is."""
+    """A subview of the whole of a memref is the memref."""
     source = op.operands[0]
     rank = len(op.attrs["static_steps"])
     offsets, sizes = op.operands[1 : 1 + rank], op.operands[1 + rank : 1 + 2 * rank]
@@ -99,10 +99,12 @@ def _subview(rw: Rewriter, op: Op) -> Result:
 
 
 def _reshape(rw: Rewriter, op: Op) -> Result:
-    """Of the same shape; of what was another array's shape before; merged and split of contiguous memory."""
+    """Reshapes to the same shape, back to the shape before another reshape, and of contiguous memory merged and
+    split."""
     source = op.operands[0]
     if all(m == n == 1 for m, n in op.attrs["groups"]):
-        # What is said to have other extents, and has, is to be known to have them (``adc.passes.ranks.same_extents``).
+        # A reshape to other extents that are in fact equal makes them known (``adc.passes.ranks.same_extents``), so it
+        # stays.
         return (source,) if rw.extents.shape(source) == rw.extents.shape(op.result) else None
     inner = source.op
     if inner is None or inner.opdef is not ops.reshape:

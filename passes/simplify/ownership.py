@@ -36,13 +36,13 @@ class Classes:
         return leader
 
     def _place(self, value: Value) -> int:
-        """Depth of the block that defines ``value``. Outside of all are arguments that may hold other memory."""
+        """Depth of the block that defines ``value``; -1, outside all, for arguments that may hold other memory."""
         block = value.block
         depth = self._depth.get(block, 0) if block is not None else 0
         return -1 if depth == 0 and value.op is None and holds_memory(value.type) else depth
 
     def union(self, a: Value, b: Value) -> None:
-        """``a`` and ``b`` may be the same memory."""
+        """Note that ``a`` and ``b`` may be the same memory."""
         a, b = self.find(a), self.find(b)
         if a is b:
             return
@@ -54,7 +54,7 @@ class Classes:
         self._outermost[a] = min(self._outermost[a], self._outermost.pop(b))
 
     def hold(self, holder: Value, held: Value) -> None:
-        """``holder`` may own what ``held`` owned before."""
+        """Note that ``holder`` may own what ``held`` owned before."""
         self._holds.setdefault(self.find(holder), []).append(held)
 
     def is_held(self, leader: Value) -> bool:

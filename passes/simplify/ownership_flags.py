@@ -1,4 +1,4 @@
-"""What owns its memory in a function, by flags that move with values; and what may be the same memory.
+"""What owns its memory in a function, by flags that move with values; and which values may be the same memory.
 
 See ``adc.passes.simplify.insert_deallocs``.
 """
@@ -45,7 +45,7 @@ class Flags:
         self._alias = Aliasing.asked(func, module)
         self._depth: dict[Block, int] = {}
         self._classes = Classes(self._depth)
-        self._fresh: set[Value] = set()  # memory that surely came to be in this function
+        self._fresh: set[Value] = set()  # memory that was certainly allocated in this function
         self._owners: set[Value] = set()  # memrefs that have, or had, a flag
         self._true, self._false = (
             Op(ops.constant, (), (i1,), {"value": value, "type": i1}, loc=func.loc) for value in (1, 0)
@@ -75,7 +75,8 @@ class Flags:
         self._unite([v for v in (*op.operands, *op.results) if refers(v.type)])
 
     def _hand_over(self, scope: Scope, record: Value, call: Op) -> None:
-        """What is in ``record`` is the callee's, which frees it: where it was packed here, that which it does free."""
+        """Hand the contents of ``record`` to the callee, which frees them; if it was packed here, those that it does
+        free."""
         held: Iterable[Value]
         if record.op is not None and record.op.opdef is ops.pack:
             freed, emptied = self._freed(call, record)
@@ -89,14 +90,14 @@ class Flags:
                 self._take(scope, value)
 
     def _freed_here(self, scope: Scope, memref: Value) -> None:
-        """``memref`` is freed. What was loaded may be any of what its holder has."""
+        """Note that ``memref`` is freed. If it was loaded, it may be anything that its holder has."""
         base = uncast(memref)
         self._take(scope, base)
         if base.op is not None and base.op.opdef is ops.load:
             self._take_contents(scope, base.op.operands[0])
 
     def _take_contents(self, scope: Scope, holder: Value) -> None:
-        """What a memref of memrefs may hold is freed by who has it."""
+        """Note that what ``holder``, a memref of memrefs, may hold is freed by whoever has the holder."""
         t = holder.type.element if isinstance(holder.type, MemRefType) else None
         if not isinstance(t, MemRefType):
             return
@@ -105,8 +106,8 @@ class Flags:
                 self._take(scope, value)
 
     def _freed(self, call: Op, record: Value) -> tuple[set[int], set[int]]:
-        """The positions in ``record`` of what the callee frees, and of that whose contents it frees; all of them where
-        that is not seen."""
+        """The positions in ``record`` of what the callee frees, and of what it frees the contents of; all positions if
+        that cannot be seen."""
         assert record.op is not None
         everything = set(range(len(record.op.operands)))
         callee = self._module.funcs.get(call.attrs["callee"])
@@ -128,7 +129,7 @@ class Flags:
         return flag
 
     def _give_away(self, scope: Scope, operands: Sequence[Value]) -> list[Value | None]:
-        """Move what the terminator hands on, where nothing else that it hands on may be the same memory."""
+        """Move the flags of what the terminator hands on, if nothing else that it hands on may be the same memory."""
         refs = [(k, v) for k, v in enumerate(operands) if refers(v.type)]
         leaders = [(k, self._classes.find(uncast(v))) for k, v in refs]
         depth = self._depth[scope.block]
@@ -151,13 +152,13 @@ class Flags:
         return any(root.op is not None and root.op.opdef in _SOURCES for root in self._alias.roots(value))
 
     def _has_no_lender(self, base: Value) -> bool:
-        """Whether no other value in sight owns the memory when the flag of ``base`` says that it does not."""
+        """Whether no other value in sight owns the memory if the flag of ``base`` is false."""
         own = self._classes.find(base)
         alike = self._classes.members([own])
         return not self._classes.is_held(own) and not any(m is not base and m in self._owners for m in alike)
 
     def _lend(self, results: Sequence[Value], borrowed: Sequence[Value]) -> None:
-        """Results of a loop may be what it borrowed: initial values that it does not own, what it yields likewise."""
+        """Note that results of a loop may be what it borrowed: initial and yielded values that it does not own."""
         for value in borrowed:
             for result in results:
                 if refers(value.type) and refers(result.type) and self._overlap(result, value):
@@ -170,7 +171,7 @@ class Flags:
 
 
 def uncast(memref: Value) -> Value:
-    """The memref of which ``memref`` is another type: same memory, same address."""
+    """The memref that ``memref`` is a cast of: same memory, same address."""
     while (op := memref.op) is not None and op.opdef is ops.cast:
         memref = op.operands[0]
     return memref
@@ -185,7 +186,7 @@ def _is_freed(value: Value) -> bool:
 
 
 def _is_emptied(holder: Value) -> bool:
-    """Whether something is freed that is loaded from a memref of memrefs."""
+    """Whether anything that is loaded from a memref of memrefs is freed."""
     loads = (user for user, _ in holder.uses if user.opdef is ops.load)
     return any(_is_freed(load.result) for load in loads)
 

@@ -1,12 +1,12 @@
 """A time loop that overwrites an array by way of a temporary one makes the next state of the array instead.
 
-``u[1:-1] += f(u[2:] - u[:-2])`` computes all of the right-hand side before it stores any of it, in an array that is
-copied then. Here the values are stored where they would be copied to, in a new array that begins as a copy of the old
-one: ``new = u.copy(); new[1:-1] = u[1:-1] + f(u[2:] - u[:-2]); u = new``. Of the copy there remains what the loop
-leaves out (``first-writes``), and the new array and the old one take turns (``alternate-buffers``).
+``u[1:-1] += f(u[2:] - u[:-2])`` computes the whole right-hand side before it stores any of it, in an array that is then
+copied. Here the values are stored where they would be copied to, in a new array that begins as a copy of the old one:
+``new = u.copy(); new[1:-1] = u[1:-1] + f(u[2:] - u[:-2]); u = new``. Of the copy only what the loop leaves out remains
+(``first-writes``), and the new array and the old one take turns (``alternate-buffers``).
 
-That is worth it where all but a rim of the array is overwritten. It is one that the function made in front of the time
-loop, which nobody reaches in another way.
+This pays if all but a rim of the array is overwritten. The array must be one that the function made before the time
+loop and that nobody reaches in another way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RIM = 8
 
 @dataclass(frozen=True)
 class RenewOverwritten:
-    """Store what a sequential loop puts into a temporary array, and then into its state, in the next state."""
+    """Store what a sequential loop puts into its state by way of a temporary array directly in the next state."""
 
     name: ClassVar[str] = "renew-overwritten"
 
@@ -56,8 +56,8 @@ def _in_function(func: Func) -> None:
 
 @dataclass(frozen=True)
 class _Passed:
-    """What goes through a temporary array: ``first`` stores it there, ``then`` stores it in the state. ``counters`` are
-    those of the loops around the second, by dimension of the temporary; ``nests`` stand in the body."""
+    """What passes through a temporary array: ``first`` stores it there, ``then`` stores it in the state. ``counters``:
+    those of the loops around the second store, by dimension of the temporary; ``nests`` are in the body."""
 
     temporary: Op
     first: Op
@@ -67,7 +67,7 @@ class _Passed:
 
 
 def _found(loop: Op, alloc: Op) -> _Passed | None:
-    """What goes through the array that ``alloc`` makes; None if that is more than stored, and copied to a state."""
+    """What passes through the array that ``alloc`` makes; None unless it is only stored there and copied to a state."""
     body = loop.regions[0]
     users = [user for user, _ in alloc.result.uses]
     stores = [op for op in users if op.opdef is ops.store and op.operands[1] is alloc.result]
@@ -88,7 +88,7 @@ def _found(loop: Op, alloc: Op) -> _Passed | None:
 
 
 def _only_user(load: Op) -> Op | None:
-    """The store of what is loaded, in the same block, which is all that is done with it."""
+    """The store of what is loaded, in the same block, if that is its only use."""
     uses = list(load.result.uses)
     if len(uses) != 1 or uses[0][0].opdef is not ops.store or uses[0][1] != 0:
         return None
@@ -97,13 +97,13 @@ def _only_user(load: Op) -> Op | None:
 
 
 def _inner(nest: Op) -> list[Op]:
-    """The operations in a nest, but for the loops."""
+    """The operations in a nest, except the loops."""
     return [op for region in nest.regions for op in region.walk() if op.opdef not in COUNTED]
 
 
 def _goes_through(load: Op, then: Op, nest: Op, alloc: Op) -> bool:
-    """Whether the loops of a nest have their counters for subscripts of ``load``, go through all of the array, and
-    store no two of its elements in one place."""
+    """Whether the loops of a nest have their counters as subscripts of ``load``, go through the whole array, and store
+    no two of its elements in one place."""
     block = loop_body_of(load)
     loops = loops_between(block, nest) if block is load.parent and block is not None else None
     subscripts = list(load.operands[1:])
@@ -122,7 +122,7 @@ def _goes_through(load: Op, then: Op, nest: Op, alloc: Op) -> bool:
 
 
 def _may_be_earlier(body: Block, found: _Passed) -> bool:
-    """Whether what the second nest computes subscripts of is there before the first one."""
+    """Whether what the second nest needs to compute subscripts is there before the first one."""
     start, end = found.nests
     before = body.ops[: body.ops.index(start)]
     outside = (v for op in (*_inner(end), end) for v in op.operands if not inside(v, end) and v.block is body)
@@ -130,7 +130,7 @@ def _may_be_earlier(body: Block, found: _Passed) -> bool:
 
 
 def _may_renew(loop: Op, found: _Passed) -> bool:
-    """Whether the state may be carried, is as it was until it is overwritten, and nearly all of it is."""
+    """Whether the state may be carried, is unchanged until it is overwritten, and is overwritten nearly everywhere."""
     state = found.then.operands[1]
     users = users_of_state(loop, state)
     if users is None or not _is_nearly_all(found.temporary, state):
@@ -142,14 +142,14 @@ def _may_renew(loop: Op, found: _Passed) -> bool:
     for op in users:
         place = place_of(body, op)
         if start <= place < end and op.opdef is not ops.load and op.opdef is not ops.dim:
-            return False  # written to before it is overwritten, which the copy would not have
+            return False  # written to before it is overwritten: the copy would not have that
         if place == end and op is not found.then and op.opdef is not ops.dim:
             return False
     return True
 
 
 def _is_nearly_all(temporary: Op, state: Value) -> bool:
-    """Whether a temporary array is as large as the state, but for a rim."""
+    """Whether a temporary array is as large as the state, except for a rim."""
     alloc = state.op
     if alloc is None or len(alloc.operands) != len(temporary.operands) or state.type != temporary.result.type:
         return False
@@ -177,7 +177,7 @@ def _renew(loop: Op, found: _Passed) -> None:
     with insert_at(made, found.then.loc):
         new = like(state)
         build(ops.copy, [state, new])
-    # Where what the second nest does with its counters is done with the subscripts of the first store.
+    # What the second nest does with its counters is done with the subscripts of the first store.
     mapping: Mapping = dict(zip(found.counters, found.first.operands[2:], strict=True))
     stored = Block()
     with insert_at(stored, found.then.loc):

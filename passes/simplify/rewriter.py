@@ -1,6 +1,6 @@
 """A walk over a function that rewrites it, operation by operation, by rules.
 
-A rule of an operation without regions gives values equal to its results, or None. A rule of one with regions may do
+A rule for an operation without regions gives values equal to its results, or None. A rule for one with regions may do
 more: it gives the operation to go on with, or None if it has put others in its place. Constants are made once, at the
 start of the function. What a check or a branch establishes (``x == y``, a condition) is used where it holds.
 """
@@ -28,7 +28,7 @@ Control = Callable[["Rewriter", Op], Op | None]
 
 
 class Rewriter:
-    """The state of one walk, which is what rules are handed.
+    """The state of one walk, which rules are given.
 
     ``again`` is set by rules that make a simplification possible in code that was passed already.
     """
@@ -99,7 +99,7 @@ class Rewriter:
         return self.integers.holds(form, (op for op in enclosing(self._block) if op.opdef in COUNTED))
 
     def resolve(self, value: Value) -> Value:
-        """What has taken the place of ``value``, if something has."""
+        """The value that has replaced ``value``, or else ``value``."""
         while (new := self._replaced.get(value)) is not None:
             value = new
         return value
@@ -117,12 +117,12 @@ class Rewriter:
         replace_op(op, values)
 
     def rebuilt(self, old: Sequence[Value], new: Sequence[Value]) -> None:
-        """Values that took the place of others, whose users have been changed already."""
+        """Note values that took the place of others, whose users have been changed already."""
         self._replaced.update((o, n) for o, n in zip(old, new, strict=True) if o is not n)
 
     @contextlib.contextmanager
     def collect(self, target: list[Op], block: Block) -> Iterator[None]:
-        """Have what is emitted inside appended to ``target``, which the caller makes part of ``block``."""
+        """Append what is emitted inside to ``target``, which the caller makes part of ``block``."""
         outer = self._block, self._out
         self._block, self._out = block, target
         try:
@@ -135,7 +135,7 @@ class Rewriter:
         self._pending.extend(reversed(ops_in_order))
 
     def assume(self, condition: Value, holds: bool) -> None:
-        """From here to the end of the block, ``condition`` is known, and what follows from it."""
+        """From here to the end of the block, use that ``condition`` is known, and what follows from it."""
         work = [(condition, holds)]
         while work:
             work.extend(self._assume(*work.pop()))
@@ -169,20 +169,20 @@ class Rewriter:
         return follows
 
     def _of_not_all(self, holds: Value) -> list[tuple[Value, bool]]:
-        """The last of conditions that do not all hold, if the others do now that one more does."""
+        """Conditions that are false: each is the last of several that do not all hold, now that one more holds."""
         left = tuple(tuple(c for c in parts if c is not holds) for parts in self._not_all)
         self._not_all = tuple(parts for parts in left if len(parts) > 1)
         return [(parts[0], False) for parts in left if len(parts) == 1]
 
     def _parts(self, condition: Value) -> list[Value]:
-        """The conditions that ``condition`` is the conjunction of, without those that are known to hold."""
+        """The conditions whose conjunction ``condition`` is, without those that are known to hold."""
         op = condition.op
         if op is not None and op.opdef is ops.andi:
             return list(dict.fromkeys(part for operand in op.operands for part in self._parts(operand)))
         return [] if (known := self._equal.get(condition)) is not None and _is_constant(known, 1) else [condition]
 
     def fails(self) -> None:
-        """Nothing after the present operation, which raises an error, is reached in the block that it is in."""
+        """Drop the rest of the block: the present operation raises an error, so nothing after it is reached."""
         if self._block is self.func.body or len(self._pending) <= 1:
             return
         end, *dead = self._pending

@@ -13,9 +13,9 @@ from adc.passes.analysis.kinds import SILENT
 
 
 def sink_stores(branch: Op, *, past: bool = False) -> list[Op]:
-    """Take the last stores of both regions out, where they go to one element; returns those to put behind it.
+    """Take the last stores out of both regions, if they go to one element, and return those to put behind the branch.
 
-    With ``past``, what is only computed after a store is not in its way.
+    With ``past``, operations after a store that only compute are not in its way.
     """
     sunk: list[Op] = []
     if COLD in branch.attrs:

@@ -1,8 +1,9 @@
-"""Loops of the reverse sweep whose terms all vanish together run only if they do not.
+"""Loops of the reverse sweep whose terms are all zero together run only if they are not.
 
-``if square < best: best = square`` picks one of many sums; the others have a cotangent of zero, a choice between theirs
-and zero, and the loop that reverses such a sum adds nothing but products with it. What does not matter contributes
-nothing (see ``adc.passes.differentiation.strong_zeros``), so a branch on the choice is put around the whole loop.
+``if square < best: best = square`` picks one of many sums. The cotangents of the others are a choice between a
+cotangent and zero, and zero here, and the loop that reverses such a sum adds only products with it. What does not
+matter contributes nothing (see ``adc.passes.differentiation.strong_zeros``), so a branch on the choice is put around
+the whole loop.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def _block(block: Block) -> None:
 
 
 def _choices(loop: Op) -> dict[tuple[Value, int], set[Value]]:
-    """The values from outside that are zero by a choice: which, by the condition and what it is then."""
+    """The values from outside that a choice makes zero: by the condition, and 0 if they are zero where it is false, or
+    1 where it is true."""
     found: dict[tuple[Value, int], set[Value]] = {}
     for value in used_from_outside([loop]):
         op = value.op
@@ -89,7 +91,7 @@ class _Vanishing:
         return True
 
     def _results(self, loop: Op) -> bool:
-        """Whether what the loop returns is then what it began with."""
+        """Whether the loop then returns its initial values."""
         (body,) = loop.regions
         ends = body.terminator.operands
         if loop.opdef is ops.parallel:

@@ -1,11 +1,11 @@
 """A time loop that copies an array in order to overwrite it makes the next state of the array instead.
 
-``un = u.copy(); u[1:-1] = f(un)`` in each step is ``new = u.copy(); new[1:-1] = f(u); u = new``: where the new values
-are stored is the copy's memory, and what is read is the array's. The loop carries the array from one step to the next,
-so that the copy is but what the step leaves as it was (``first-writes``), and the two take turns
+``un = u.copy(); u[1:-1] = f(un)`` in each step becomes ``new = u.copy(); new[1:-1] = f(u); u = new``: the new values
+are stored in the copy's memory, and what is read is the array's. The loop carries the array from one step to the next,
+so that only what the step leaves as it was is copied (``first-writes``), and the two take turns
 (``alternate-buffers``).
 
-The array is one that the function made in front of the loop, which nobody reaches in another way.
+The array must be one that the function made before the loop and that nobody reaches in another way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adc.passes.simplify.carried_states import carry, place_of, users_of_state
 
 @dataclass(frozen=True)
 class SwapCopied:
-    """Have arrays that a sequential loop copies and overwrites change places with their copies."""
+    """Let arrays that a sequential loop copies and overwrites change places with their copies."""
 
     name: ClassVar[str] = "swap-copied"
 
@@ -40,7 +40,8 @@ def _in_function(func: Func) -> None:
 
 
 def _may_swap(loop: Op, copy: Op) -> bool:
-    """Whether ``copy``, in the body of ``loop``, is of a whole array to a new one, and the array is written to then."""
+    """Whether ``copy``, in the body of ``loop``, is of a whole array to a new one, and the array is written to
+    later."""
     state, new = copy.operands
     body = loop.regions[0]
     if new.op is None or new.op.opdef is not ops.alloc or new.block is not body or state.type != new.type:

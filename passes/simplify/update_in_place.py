@@ -1,8 +1,8 @@
-"""A new array that a time loop makes of the one that dies, element by element, is that one, updated in place.
+"""A new array that a time loop makes, element by element, from one that dies is that one, updated in place.
 
 ``for ...: u = u + r * f(u)`` reads each element of u where it computes the same element of the new array, and nothing
-reads the old one after. So there is one array, as in ``u += r * f(u)``, and nothing is stored twice. What a copy of the
-array would begin with is there already: ``new = u.copy(); new[1:] -= h[1:] - h[:-1]; u = new``.
+the old array later. So one array is enough, as in ``u += r * f(u)``, and nothing is stored twice. If the new array
+begins as a copy, the copied values are there already: ``new = u.copy(); new[1:] -= h[1:] - h[:-1]; u = new``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adc.passes.simplify.handed_on import made_in_steps, own_starts
 
 @dataclass(frozen=True)
 class UpdateInPlace:
-    """Have new arrays of a sequential loop take the place of those that they are made of, and that die."""
+    """Let new arrays of a sequential loop take the place of the dying ones that they are made from."""
 
     name: ClassVar[str] = "update-in-place"
 
@@ -39,13 +39,13 @@ class UpdateInPlace:
 
 
 def _copies(body: Block, old: Value, new: Value) -> list[Op]:
-    """What copies all of the old array to the new one."""
+    """The operations that copy all of the old array to the new one."""
     return [op for op in body.ops if op.opdef is ops.copy and op.operands == (old, new)]
 
 
 def _may_be_one(body: Block, old: Value, new: Value, copies: list[Op]) -> bool:
-    """Whether no element of the old array is read once the new one has another value there; and what is copied is
-    what the old one holds as long as it is there."""
+    """Whether no element of the old array is read after the new one has another value there, and the copied values are
+    those that the old array holds as long as it exists."""
     passing = {body.terminator, *copies}
     of_old, of_new = users_of(old, passing), users_of(new, passing)
     if of_old is None or of_new is None or len(copies) > 1:
@@ -62,7 +62,7 @@ def _may_be_one(body: Block, old: Value, new: Value, copies: list[Op]) -> bool:
 
 
 def _place(body: Block, op: Op) -> int:
-    """Where in ``body`` an operation is, or what it is inside of."""
+    """The position in ``body`` of an operation, or of the one that contains it."""
     place = place_in(body, op)
     assert place is not None
     return body.ops.index(place)
@@ -70,7 +70,7 @@ def _place(body: Block, op: Op) -> int:
 
 def _by_element(nest: Op, of_old: list[Op], of_new: list[Op]) -> bool:
     """Whether each iteration of a nest of loops reads one element of the old array, the one that it writes to in the
-    new one, and before it does so; no other iteration has the same."""
+    new one, before it does so, and no other iteration has the same element."""
     accesses = [*of_old, *of_new]
     stores = [op for op in of_new if op.opdef is ops.store]
     if any(op.opdef is not ops.load for op in of_old) or any(op.opdef not in (ops.store, ops.load) for op in of_new):

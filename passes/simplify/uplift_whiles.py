@@ -1,7 +1,7 @@
 """While loops that count become counted loops.
 
-``while e < last: ...; e += 1`` is ``for e in range(e, last)``, and what is left in ``e`` is the greater of both. With
-the number of iterations known before, a loop can be SIMD or parallel, its subscripts are checked once, and its reverse
+``while e < last: ...; e += 1`` is ``for e in range(e, last)``, and afterwards ``e`` is the greater of both. If the
+number of iterations is known before, a loop can be SIMD or parallel, its subscripts are checked once, and its reverse
 needs no tape of its counter. MLIR calls this uplifting (``scf.while`` to ``scf.for``).
 """
 
@@ -19,13 +19,13 @@ from adc.ir.types import index
 from adc.passes.analysis.attributes import MIRRORED
 
 _ORDERED = frozenset({"slt", "sle", "sgt", "sge"})
-_ENDLESS = frozenset({("sle", 2**63 - 1), ("sge", -(2**63))})  # what holds of all integers: an error ends such a loop
+_ENDLESS = frozenset({("sle", 2**63 - 1), ("sge", -(2**63))})  # met by all integers: an error ends such a loop
 
 
 @dataclass(frozen=True)
 class UpliftWhiles:
-    """Make a ``scf.for`` of each ``scf.while`` whose condition compares a value that is carried, and changes by a
-    constant, with one that does not change."""
+    """Make a ``scf.for`` of each ``scf.while`` whose condition compares a carried value that changes by a constant with
+    one that does not change."""
 
     name: ClassVar[str] = "uplift-whiles"
 
@@ -79,7 +79,7 @@ class _Counted:
         return _Counted(op, counter.index, step, predicate, bound)
 
     def loop(self) -> list[Op]:
-        """The counted loop in its place, and what computes its bounds and the last value of the counter."""
+        """The counted loop in its place, with the code that computes its bounds and the final counter."""
         op, (before, after) = self.op, self.op.regions
         made = Block()
         with insert_at(made, op.loc):
@@ -117,7 +117,7 @@ class _Counted:
         return list(made.ops)
 
     def _end(self, first: Value, lower: Value, upper: Value, trips: Value) -> Value:
-        """What is left in the counter."""
+        """The final value of the counter."""
         if self.step == 1:
             return ops.maxsi(first, upper)
         if self.step == -1:
@@ -130,8 +130,8 @@ class _Counted:
 
 
 def _beyond(bound: Value, kind: str) -> Value:
-    """The first number that is no more counted, if ``bound`` is: in a loop up to the last of all integers it would
-    overflow when all is done, and does so at once here."""
+    """The number after ``bound``, which is the last that is counted. In a loop up to the last of all integers the
+    counter would overflow at the end; here the error is raised at once."""
     one = const_index(1)
     message = f"the integer {{}} {'+' if kind == 'add' else '-'} {{}} does not fit into 64 bits"
     build(ops.assert_, [ops.fits(bound, one, kind=kind), bound, one], {"error": "RangeError", "message": message})
@@ -139,7 +139,7 @@ def _beyond(bound: Value, kind: str) -> Value:
 
 
 def _step(following: Value, after: Block, given: tuple[Value, ...], counter: Value) -> int:
-    """By how much the counter changes in an iteration; 0 if that is not a constant, or nothing."""
+    """The change of the counter in an iteration; 0 if it does not change, or not by a constant."""
     op = following.op
     if op is None or op.opdef not in (ops.addi, ops.subi):
         return 0
