@@ -1,6 +1,6 @@
 """Abstract argument types: what a compiled function is specialised for.
 
-A specialisation key is a tuple of these. They are immutable and hashable, and say nothing of run-time values, except
+A specialisation key is a tuple of these. They are immutable and hashable, and do not depend on run-time values, except
 ``Static``, whose value is part of the key.
 """
 
@@ -39,9 +39,9 @@ class Scalar(Abstract):
 class Array(Abstract):
     """An array. ``layout``: ``"C"`` contiguous, ``"inner"`` innermost stride of one element, ``"any"``.
 
-    Arguments whose ``alias`` is the same number may overlap; those without one never do. ``ones`` says of each extent
-    whether it is 1, which is what decides how an array is stretched; None where that is not known, as is all of the
-    empty tuple. ``dims``, of what is being traced alone: what extents are (see ``adc.frontend.data.dims``).
+    Arguments whose ``alias`` is the same number may overlap; those without one never do. ``ones`` says for each extent
+    whether it is 1, which decides how an array is broadcast; None where that is not known, and an empty tuple if
+    nothing is. ``dims``, only while tracing: the extents (see ``adc.frontend.data.dims``).
     """
 
     element: Type
@@ -61,7 +61,7 @@ class Array(Abstract):
 
 @dataclass(frozen=True)
 class Tuple(Abstract):
-    """A tuple, item by item; or another container, which ``form`` says."""
+    """A tuple, item by item; or another container, as ``form`` says."""
 
     items: tuple[Abstract, ...]
     form: Form = TUPLE
@@ -83,25 +83,26 @@ class Tuple(Abstract):
 
 @dataclass(frozen=True)
 class Row:
-    """The name that the form of a list of run-time length has: what its items are.
+    """The single name in the form of a list of run-time length: the type of its items.
 
-    Such a list is taken apart into its length and one array for each number in an item, its columns.
+    Such a list is taken apart into its length and its columns: one array for each number in an item.
     """
 
     item: Abstract
 
     def listed(self, parts: Sequence[Any]) -> list[Any]:
-        """The list of the length and the columns, which the lists come after that handles are numbers in."""
+        """The list of the length and the columns. After the columns come the lists that the numbers in handles refer
+        to."""
         return _listed(self.item, int(parts[0]), iter(parts[1:]), iter(parts[1 + len(_handles(self.item)) :]))
 
     def columns(self, cotangents: Sequence[Any]) -> list[Any]:
-        """Cotangents of the length and the columns, from those of the items. Raises ``ValueError`` if they do not
-        look like the items."""
+        """Cotangents of the length and the columns, from those of the items. Raises ``ValueError`` if these do not have
+        the form of the items."""
         return [None, *_columns(self.item, cotangents)]
 
     def listed_tangents(self, parts: Sequence[Any], tangents: Sequence[Any]) -> list[Any] | None:
-        """The list of the tangents of items, given the length and the columns and the tangents of these; None if there
-        are no floats in items."""
+        """The list of the tangents of items, given the length, the columns and their tangents; None if there are no
+        floats in items."""
         if all(tangent is None for tangent in tangents):
             return None
         numbers = [False, *_handles(self.item)]
@@ -112,7 +113,7 @@ class Row:
 
     @property
     def of_objects(self) -> bool:
-        """Whether items are objects in pools, or have some in them."""
+        """Whether items are objects in pools, or contain some."""
         return any(_handles(self.item))
 
     def __str__(self) -> str:
@@ -120,7 +121,7 @@ class Row:
 
 
 def _handles(item: Abstract, inside: bool = False) -> list[bool]:
-    """Which columns of a list, for this part of its items, have the numbers of objects in pools."""
+    """Which columns of a list, for this part of its items, hold numbers of objects in pools."""
     if isinstance(item, Tuple):
         return [column for part in item.items for column in _handles(part, item.form.kind == "handle")]
     return [inside] if isinstance(item, Scalar | Array) else []
@@ -159,7 +160,7 @@ def _columns(item: Abstract, given: Sequence[Any]) -> list[Any]:
 
 
 def _stacked(given: Sequence[Any]) -> Any:
-    """The cotangents of arrays, of which some may be None, in one array; None if all are."""
+    """The cotangents of arrays, some of which may be None, in one array; None if all are."""
     some = next((one for one in given if one is not None), None)
     return None if some is None else np.array([np.zeros_like(some) if one is None else one for one in given])
 
@@ -256,9 +257,9 @@ def numpy_dtype(t: Type) -> np.dtype[Any]:
 def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
     """The abstract type of a run-time value.
 
-    Raises ``TypeError`` for arrays of a dtype that adc does not have, and for containers that cannot be taken apart.
-    Objects that are not numbers, arrays or containers are ``Static``. Mutable ones are numbered, in ``seen`` by their
-    ``id``, as they come.
+    Raises ``TypeError`` for arrays of a dtype that adc does not support, and for containers that cannot be taken apart.
+    Objects that are not numbers, arrays or containers are ``Static``. Mutable ones are numbered in order of appearance;
+    ``seen`` maps their ``id`` to the number.
     """
     if isinstance(value, bool):
         return Scalar(i1)
@@ -269,7 +270,7 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
             raise Unsuitable(f"a NumPy scalar of type {value.dtype} is not supported; {_SUPPORTED}", instead(value))
         return Scalar(DTYPES[value.dtype], weak=False)
     if isinstance(value, int | float):
-        if isinstance(value, enum.Enum):  # with a name, which decides more than its value
+        if isinstance(value, enum.Enum):  # it has a name, which matters more than its value
             return Static(value)
         return Scalar(i64 if isinstance(value, int) else f64)
     if isinstance(value, np.ndarray) and value.dtype.names is None:
@@ -287,7 +288,7 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
 
 
 def instead(value: np.ndarray[Any, Any] | np.generic) -> str:
-    """What to pass in place of an array, or a number of NumPy's, of a dtype that adc has not."""
+    """What to pass in place of a NumPy array or number of a dtype that adc does not support."""
     dtype, number = value.dtype, isinstance(value, np.generic)
     if dtype.kind not in "biufc":
         return "convert it: x.astype(np.float64)" if dtype.kind == "O" and not number else "pass arrays of numbers"
@@ -296,7 +297,7 @@ def instead(value: np.ndarray[Any, Any] | np.generic) -> str:
 
 
 def complex_number(cls: type) -> Tuple:
-    """The type of a complex number: of its two parts. ``cls``: Python's complex, or one of NumPy's."""
+    """The type of a complex number: a tuple of its two parts. ``cls``: Python's complex, or one of NumPy's."""
     part = Scalar(f32 if cls is np.complex64 else f64, weak=cls is complex)
     return Tuple((part, part), COMPLEX[cls])
 
@@ -353,7 +354,7 @@ def memref_type(a: Array) -> MemRefType:
 
 
 def layout_of(t: MemRefType, pairs: bool = False) -> Layout:
-    """What an abstract array says of the layout ``t``; ``pairs``: of complex numbers."""
+    """The layout of an abstract array whose IR type is ``t``; ``pairs``: of complex numbers."""
     if t.strides is None:
         return "C"
     if pairs:

@@ -21,7 +21,7 @@ _CLASSES: dict[type, Type] = {float: f64, int: i64, bool: i1} | {d.type: t for d
 
 
 def parse_signature(text: str) -> tuple[Abstract, ...]:
-    """The types of all parameters, separated by commas. Raises ``ValueError`` for what is not a type."""
+    """The types of all parameters, separated by commas. Raises ``ValueError`` if one is not a type."""
     if not text.strip():
         return ()
     try:
@@ -36,7 +36,7 @@ _EXAMPLE = '"f64[:, ::1], f64, i64"'
 
 
 def parse_type(text: str) -> Abstract:
-    """One type. Raises ``ValueError`` for what is not one."""
+    """One type. Raises ``ValueError`` if the text is not one type."""
     found = parse_signature(text)
     if len(found) != 1:
         raise ValueError(f"not one type: {text!r}")
@@ -85,8 +85,8 @@ def _array(element: Type, dims: ast.expr, text: str) -> Array:
 def annotated(fn: Callable[..., Any]) -> tuple[Abstract, ...] | None:
     """The types of ``fn``'s parameters from its annotations; None if a parameter without a default has none.
 
-    Parameters with a default and no annotation are left to it. Raises ``ValueError`` for an annotation that is not a
-    type of adc's.
+    The type of a parameter without an annotation is that of its default. Raises ``ValueError`` for an annotation that
+    is not a type of adc's.
     """
     found: list[Abstract] = []
     for name, parameter in inspect.signature(fn).parameters.items():
@@ -100,7 +100,8 @@ def annotated(fn: Callable[..., Any]) -> tuple[Abstract, ...] | None:
 
 
 def from_annotation(annotation: Any, name: str) -> Abstract:
-    """The type that an annotation of the parameter ``name`` says. Raises ``ValueError`` for what is none of adc's."""
+    """The type that an annotation of the parameter ``name`` stands for. Raises ``ValueError`` if it is not a type of
+    adc's."""
     if isinstance(annotation, Abstract):
         return annotation
     if isinstance(annotation, str):

@@ -1,4 +1,4 @@
-"""What is called: a Python function to trace."""
+"""The target of a call: a Python function to trace."""
 
 from __future__ import annotations
 
@@ -22,42 +22,43 @@ from adc.ir.core import Func, Loc
 
 
 class Chosen(Protocol):
-    """Rules; see ``adc.frontend.rules.selection``."""
+    """Derivative rules; see ``adc.frontend.rules.selection``."""
 
     @property
     def kernel(self) -> Any:
-        """The function, if it is compiled by itself, and the rules are those that it came with; None if not."""
+        """The function, if it is compiled by itself and the rules are the ones it came with; else None."""
 
 
 class Ruled(Protocol):
     """A function with derivative rules; see ``adc.frontend.rules.application``."""
 
-    suffix: ClassVar[str]  # of the name of the function in IR
+    suffix: ClassVar[str]  # suffix of the function's name in the IR
 
     @property
     def chosen(self) -> Chosen | None:
-        """The rules, if these are what is traced."""
+        """The chosen rules, if rules are what is traced."""
 
     @property
     def plain(self) -> Callee | None:
-        """The function without them, if it can be traced by itself."""
+        """The function without rules, if it can be traced by itself."""
 
     def elsewhere(self, call_function: Callable[..., AbstractValue], kept: str | None) -> Ruled:
-        """The same for another tracer. ``kept``: the name under which a library keeps the rules, if they are not to be
-        traced."""
+        """The same for another tracer. ``kept``: the name under which a library keeps the rules, if they are not traced
+        here."""
 
     def run(self, frame: Frame) -> AbstractValue:
         """Trace the function and its rules; its result."""
 
     def complete(self, frame: Frame, left: abstract.Abstract) -> list[Func]:
-        """Make the functions that the rules gave, once it is known what the function returns."""
+        """Make the functions that the rules consist of, once the type of the function's result is known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Callee:
-    """A Python function to trace. ``identity`` tells it from others; ``free`` are further arguments: of a function
-    defined in a traced one itself, with what it captured. ``rematerialised``: calls are run again in a reverse sweep;
-    it is another function than the same one without. ``function`` is None for one that was defined in a traced one."""
+    """A Python function to trace. ``identity`` distinguishes it from others. ``free``: further arguments; a function
+    defined in a traced function gets what it captured. ``rematerialised``: its calls are run again in the reverse
+    sweep; with and without this, it counts as two functions. ``function`` is None for one that was defined in a traced
+    function."""
 
     identity: object
     source: FunctionSource
@@ -65,15 +66,15 @@ class Callee:
     cells: dict[str, Any]
     defaults: Mapping[str, Any]
     free: Mapping[str, AbstractValue]
-    ruled: Ruled | None = None  # if it is one with derivative rules: what is traced instead of its body
+    ruled: Ruled | None = None  # if it has derivative rules: they are traced instead of its body
     rematerialised: bool = False
-    function: Any = None  # a Python function, that may be changed
-    catching: tuple[type[Exception], ...] | None = None  # exceptions that it hands to its caller beside the result
-    keeps: bool = False  # whether objects that it makes, of which the run chooses, leave it in pools
+    function: Any = None  # a Python function, which may be changed
+    catching: tuple[type[Exception], ...] | None = None  # exceptions that it returns to its caller beside the result
+    keeps: bool = False  # whether objects that it makes and then chooses between at run time leave it in pools
 
     @staticmethod
     def of(fn: types.FunctionType, loc: Loc) -> Callee:
-        """From a function object; refused at ``loc`` if its source cannot be had."""
+        """The callee for a function object; refused at ``loc`` if its source is not available."""
         refuse_dispatching(fn, loc)
         try:
             source = function_source(fn)
@@ -112,7 +113,7 @@ class Callee:
         return replace(self, identity=("handing on", classes, self.identity), catching=classes)
 
     def keeping(self) -> Callee:
-        """The same function, called where the objects that it makes go to pools: it has told apart which is which."""
+        """The same function, called where the objects that it makes go to pools: it knows which object is which."""
         return replace(self, identity=("keeping", self.identity), keeps=True)
 
     def default(self, frame: Frame, name: str) -> AbstractValue:
@@ -125,7 +126,7 @@ class Callee:
         return external(frame, value, ("default", id(self.identity), name), name, self._place(name))
 
     def _place(self, name: str) -> Callable[[], Any]:
-        """Where the default of a parameter is."""
+        """How to read the default of a parameter again."""
         fn = self.function
         if fn is None:
             return Object(self.defaults[name])
@@ -137,8 +138,8 @@ class Callee:
 
 
 def refuse_dispatching(obj: Any, loc: Loc) -> None:
-    """Refuse what ``functools.singledispatch`` and ``singledispatchmethod`` make: it chooses by a table that is
-    filled elsewhere."""
+    """Refuse functions made by ``functools.singledispatch`` and ``singledispatchmethod``: they choose by a table that
+    is filled elsewhere."""
     by_method = isinstance(obj, functools.singledispatchmethod)
     if by_method or (isinstance(obj, types.FunctionType) and hasattr(obj, "registry") and hasattr(obj, "dispatch")):
         name = getattr(obj.func if by_method else obj, "__name__", "")
@@ -149,7 +150,7 @@ def refuse_dispatching(obj: Any, loc: Loc) -> None:
 
 
 def python_function(obj: Any) -> Any:
-    """What a decorator wrapped, or ``obj`` itself."""
+    """The function that decorators wrapped, or ``obj`` itself."""
     while not isinstance(obj, types.FunctionType) and hasattr(obj, "__wrapped__"):
         obj = obj.__wrapped__
     return obj

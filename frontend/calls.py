@@ -134,7 +134,7 @@ def call_plain(
     kwargs: Mapping[str, AbstractValue],
     call_function: CallFunction,
 ) -> AbstractValue:
-    """Call what is no method, closure or partial, without regard to the rules that there may be for it."""
+    """Call something other than a method, closure or partial, ignoring any derivative rules it may have."""
     if not isinstance(callee, Static) or not callable(callee.value):
         refuse_dispatching(callee.value if isinstance(callee, Static) else None, current_loc())
         raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
@@ -199,7 +199,8 @@ def _snapshots(frame: Frame, kwargs: Mapping[str, AbstractValue]) -> dict[str, A
 
 
 def _of_items(function: Any, args: Sequence[AbstractValue]) -> types.FunctionType | None:
-    """What stands for a function of Python's that goes through an array; sums of numbers are loops already."""
+    """The stand-in for a built-in function that iterates over an array, if it has one; sums of numbers are loops
+    already."""
     if not isinstance(function, types.BuiltinFunctionType) or len(args) == 0 or not isinstance(args[0], Array | Lazy):
         return None
     if len(args) > 1 + (function is sum) or (function is sum and args[0].rank == 1):
@@ -215,7 +216,7 @@ def _call_program(
     kwargs: Mapping[str, AbstractValue],
     call_function: CallFunction,
 ) -> AbstractValue:
-    """Call what stands for a library's function."""
+    """Call the Python function that stands in for a library's function."""
     target = Callee.of_library(program, current_loc())
     given = [sequences.as_tuples(sequences.snapshot(frame, a)) for a in args]
     named = {name: sequences.as_tuples(sequences.snapshot(frame, a)) for name, a in kwargs.items()}
@@ -231,7 +232,8 @@ def _call_bound(
     call_function: CallFunction,
     inner: bool = False,
 ) -> AbstractValue:
-    """Bind the arguments, and call. ``shown`` is what messages call the function; ``inner``: it is one of the frame."""
+    """Bind the arguments, and call. ``shown`` is what messages call the function; ``inner``: it was defined in the
+    frame."""
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(frame, target.source.node, shown, args, kwargs, defaults)
     if is_generator(target.source.node):
@@ -268,7 +270,7 @@ _OF_ANY_OBJECT = (np.equal, np.not_equal, np.logical_and, np.logical_or, np.logi
 
 
 def _keeps(callee: AbstractValue) -> bool:
-    """Whether what is called may keep its arguments in an object, so that no array expression must be pending."""
+    """Whether the callee may keep its arguments in an object, so that array expressions must be evaluated first."""
     if isinstance(callee, Method):
         return not is_array(callee.owner)
     if not isinstance(callee, Static):
@@ -279,7 +281,7 @@ def _keeps(callee: AbstractValue) -> bool:
 
 
 def _goes_through(callee: AbstractValue) -> bool:
-    """Whether what is called takes the items of an iterator now, and does not keep it."""
+    """Whether the callee consumes the items of an iterator at once, and does not keep it."""
     if isinstance(callee, Method):
         return callee.name in ("extend", "update")
     return isinstance(callee, Static) and is_library(callee.value)
@@ -291,7 +293,7 @@ _OF_KNOWN = ("jacobian", "hessian")
 def _made_now(
     obj: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
 ) -> AbstractValue | None:
-    """``adc.jacobian(f)`` or ``adc.hessian(f)`` of a function that is known: made now, as if outside."""
+    """``adc.jacobian(f)`` or ``adc.hessian(f)`` of a known function: made while tracing, as if outside."""
     name = getattr(obj, "__name__", None)
     if name not in _OF_KNOWN or obj is not getattr(sys.modules.get("adc"), name, None):
         return None
@@ -303,13 +305,13 @@ def _made_now(
         return Static(_made(obj, tuple(v.value for v in given if v), options))
     except AdcError as error:
         raise error.placed(current_loc()) from None
-    except TypeError:  # what is given cannot be compared
+    except TypeError:  # an argument is not hashable
         return None
 
 
 @functools.lru_cache(maxsize=256)
 def _made(obj: Any, args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...]) -> Any:
-    """The same object for the same function: what calls it is compiled for that."""
+    """Cached, so that the same function gives the same object: code that calls it is compiled for that object."""
     return obj(*args, **dict(kwargs))
 
 
@@ -332,7 +334,7 @@ def _outside_only(shown: str, instead: str = "") -> Exception:
 def constant_call(
     frame: Frame, function: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
 ) -> AbstractValue | None:
-    """A method of a string, an enum class called, and the like, of what is known: computed now."""
+    """A method of a string, a call of an enum class, and the like, with known arguments: computed while tracing."""
     owner = getattr(function, "__self__", None)
     simple = isinstance(owner, str) and isinstance(function, types.BuiltinMethodType)
     if simple and function.__name__ == "join" and len(args) == 1:

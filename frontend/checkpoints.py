@@ -21,9 +21,9 @@ R = TypeVar("R")
 def revolve(snapshots: int, *, disk: int = 0, directory: str | os.PathLike[str] = "") -> Schedule:
     """At most ``snapshots`` copies of the state of a loop, placed so that as few steps as possible run again.
 
-    ``disk``: so many more are in files in ``directory`` (by default that for temporary files). These are the ones that
-    are read least often. The files have no names, so nothing is left however the process ends. A directory that cannot
-    be written, or a full disk, is a ``FileError`` (an ``OSError``) when the gradient begins.
+    ``disk``: this many more are in files in ``directory`` (by default that for temporary files). These are the ones
+    that are read least often. The files have no names, so nothing remains however the process ends. A directory that
+    cannot be written, or a full disk, is a ``FileError`` (an ``OSError``) when the gradient begins.
 
     References: Griewank and Walther, Algorithm 799: revolve, ACM Trans. Math. Softw. 26, 2000; Stumm and Walther,
     MultiStage approaches for optimal offline checkpointing, SIAM J. Sci. Comput. 31, 2009.
@@ -49,7 +49,7 @@ _UNITS = {"": 1, "b": 1} | {
 }
 
 
-_MOST = (1 << 63) - 1  # of what compiled code can count
+_MOST = (1 << 63) - 1  # the largest number that compiled code can count to
 
 
 def read_memory(given: int | str | None) -> int | None:
@@ -111,19 +111,19 @@ class Checkpointed(Generic[P, R]):
 
 
 def checkpointed_function(obj: Any) -> Any:
-    """The function that ``checkpoint`` made this of; None if it did not."""
+    """The function that ``checkpoint`` was applied to; None if ``obj`` is not of its making."""
     return obj.function if isinstance(obj, Checkpointed) else None
 
 
 def not_checkpointed(fn: Any) -> Any:
-    """A function that may be what ``checkpoint`` made of it: there is nothing to keep of an outermost call."""
+    """The function behind any number of ``checkpoint``: for an outermost call there is nothing to recompute."""
     while (inner := checkpointed_function(fn)) is not None:
         fn = inner
     return fn
 
 
 def combined(checkpoint: Checkpoint, memory: int | str | None) -> Schedule | None:
-    """What a user asked for, by a schedule or by a number of bytes."""
+    """The schedule that a user asked for, directly or by a number of bytes."""
     allowed = read_memory(memory)
     if allowed is None:
         return Schedule(0, 0, _half_of_all()) if checkpoint == "auto" else read(checkpoint)
@@ -140,8 +140,8 @@ def _half_of_all() -> int:
 
 
 def read(given: Checkpoint) -> Schedule | None:
-    """A schedule, or its text: ``"revolve:N"``, ``"every:K"``, ``"sqrt"`` (every so many steps as is the root of their
-    number), ``"recompute-all"`` (nothing but the first state), ``"store-all"`` (one tape). After ``revolve:N`` may
+    """A schedule, or its text: ``"revolve:N"``, ``"every:K"``, ``"sqrt"`` (``every`` with the square root of the number
+    of steps), ``"recompute-all"`` (only the first state is stored), ``"store-all"`` (one tape). After ``revolve:N`` may
     follow ``,disk:M``, after ``every:K`` ``,disk``; then, ``,directory:PATH``."""
     if given is None or isinstance(given, Schedule):
         return given
@@ -177,7 +177,7 @@ def _number(name: str, value: int, least: int = 0) -> int:
 
 
 def _directory(given: str | os.PathLike[str], used: bool) -> str:
-    """Its absolute path: compiled code may run elsewhere."""
+    """The absolute path: compiled code may run in another directory."""
     path = os.fspath(given)
     if path and not used:
         raise kinds.INVALID_OPTION("directory= says where snapshots on disk are, and there are none", help="give disk=")

@@ -15,13 +15,13 @@ from adc.frontend.objects.cells import cell_of
 from adc.frontend.syntax.bindings import free_names
 from adc.frontend.syntax.source import FunctionSource
 
-SELF = "<function>"  # the argument by which a function of a traced function gets what it captured
+SELF = "<function>"  # the argument by which a function defined in a traced function gets what it captured
 
 
 def make_closure(
     frame: Frame, node: ast.FunctionDef | ast.Lambda, evaluate: Callable[[Frame, ast.expr], AbstractValue]
 ) -> Closure:
-    """The value of a nested function: its code, its defaults now, and where its free variables will be read."""
+    """The value of a nested function: its code, its present defaults, and where its free variables will be read."""
     known = frame.nested.get(node)
     if known is None:
         name = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
@@ -47,8 +47,8 @@ def make_closure(
 
 
 def _is_member(v: AbstractValue | None, frame: Frame | None) -> bool:
-    """Whether ``v`` is a function whose variables live where those of the function that refers to it do: in ``frame``,
-    or, if that is None, among what the other one captured."""
+    """Whether ``v`` is a function whose variables live in the same place as those of the function that refers to it: in
+    ``frame``, or, if that is None, among what the other one captured."""
     if not isinstance(v, Closure) or v.code.frame is not frame:
         return False
     return frame is not None or bool(v.code.free and not v.code.captured)
@@ -57,7 +57,7 @@ def _is_member(v: AbstractValue | None, frame: Frame | None) -> bool:
 def _reached(
     free: Iterable[str], value: Callable[[str], AbstractValue | None], frame: Frame | None
 ) -> tuple[str, ...]:
-    """The variables that a function uses, and the functions beside it that it may call."""
+    """The variables that a function uses, and those of its sibling functions that it may call."""
     found: set[str] = set()
     work = list(free)
     while work:
@@ -101,7 +101,7 @@ def _with_captured(c: Closure, captured: Mapping[str, AbstractValue]) -> Closure
 
 
 def released(v: AbstractValue) -> AbstractValue:
-    """``v`` with the functions in it given what they capture: it may leave the frame that they were defined in."""
+    """``v`` with captured values in each function inside: it may leave the frame where they were defined."""
     if isinstance(v, Closure):
         return capture(v)
     if isinstance(v, Compound):
@@ -125,7 +125,8 @@ def bind_captured(frame: Frame) -> None:
 
 
 def brought_home(frame: Frame, v: AbstractValue) -> AbstractValue:
-    """What a call left, with the functions of this frame that it was given reading this frame's variables again."""
+    """The result of a call, in which functions of this frame that were passed to it read this frame's variables
+    again."""
     if isinstance(v, Closure) and v.code.frame is None and v.code.node in frame.lent:
         code = replace(v.code, frame=frame, captured=())
         return closure(code, v.items[: code.defaults + len(code.keywords)])
@@ -135,7 +136,7 @@ def brought_home(frame: Frame, v: AbstractValue) -> AbstractValue:
 
 
 def keep_variables(frame: Frame, v: AbstractValue) -> None:
-    """Let the variables stay that functions in ``v`` read, which may be anywhere from now on."""
+    """Keep the variables that functions in ``v`` read alive: from now on ``v`` may be called anywhere."""
     work, seen = [v], set()
     while work:
         value = work.pop()

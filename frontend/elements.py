@@ -1,4 +1,4 @@
-"""Elements of arrays as values to compute with: integers become indices."""
+"""Conversion between array elements and the values that are computed with: integers become indices."""
 
 from __future__ import annotations
 

@@ -42,12 +42,12 @@ def trace(
 ) -> Traced:
     """Trace ``fn`` for arguments of the given types.
 
-    ``capture_aliases`` gives captured arrays, by the name in their leaf's path, the alias group of arguments that they
-    may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
-    fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
-    ``constant_path``. ``lapack``: whether the code may call LAPACK, where it is, by its addresses in this process;
-    ``deterministic``: with one thread. ``library`` has the
-    functions that are not traced with the program, but compiled by themselves.
+    ``capture_aliases`` maps the name of a captured array, as in its leaf's path, to the alias group of the arguments
+    that it may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that
+    do not fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
+    ``constant_path``. ``lapack``: whether the code may call LAPACK, if there is one, by its addresses in this process;
+    ``deterministic``: with one thread. ``library`` has the functions that are not traced with the program but compiled
+    by themselves.
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
@@ -59,14 +59,14 @@ def trace(
         try:
             return _traced(callee, args, kwargs, tracer, pins, pools)
         except RecursiveEntry:
-            entry = None  # the entrance calls the function that calls itself
+            entry = None  # the entry function then calls the recursive one
         except NeedsPool as need:
             if need.frame.pools is not pools:
                 raise
 
 
 def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:
-    """The leaf of the arguments that has to be known, as in ``Leaf.path``."""
+    """The path of the argument leaf that must be known, as in ``Leaf.path``."""
     name, *positions = need.name.split(".")
     return (name, *map(int, positions))
 

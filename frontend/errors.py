@@ -1,4 +1,4 @@
-"""Refusals: what the frontend says of source that it cannot compile."""
+"""Refusals: errors of the frontend for source that it cannot compile."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from adc.ir.kinds import Kind
 
 
 def refuse(loc: Loc, message: str, help: str = "", notes: Sequence[str | Note] = (), *, kind: Kind) -> AdcError:
-    """The error to raise for the source range ``loc``; ``help`` says what to write in its place."""
+    """The error to raise for the source range ``loc``; ``help`` says what to write instead."""
     message, help = shown(message), shown(help)
-    told = [note for note in notes if not (isinstance(note, Note) and note.loc == loc)]  # the place itself is shown
+    told = [note for note in notes if not (isinstance(note, Note) and note.loc == loc)]  # the place is shown anyway
     return kind(message, loc, help=help, notes=told)
 
 
 def shown(text: str) -> str:
-    """``text`` with variables by the names that the source gives them: those of generators have others in a loop."""
+    """``text`` with variables named as in the source: those of generators are renamed in a loop."""
     return _APART.sub("", text) if "<" in text else text
 
 

@@ -1,11 +1,11 @@
-"""Arrays of other libraries, which are refused with what to pass in their place.
+"""Arrays of other libraries. They are refused, and the message says what to pass instead.
 
-They are known by module and class: none of these libraries is imported.
+They are recognised by module and class: none of these libraries is imported.
 """
 
 from __future__ import annotations
 
-# By the first part of the module and the class: what the user is to pass, ``x`` being the array.
+# By the first part of the module and the class: what to pass instead of the array ``x``.
 _INSTEAD = {
     ("pandas", "Series"): "x.to_numpy()",
     ("pandas", "DataFrame"): "x.to_numpy()",
@@ -27,7 +27,7 @@ _LIBRARIES = {"jaxlib": "JAX", "jax": "JAX", "torch": "PyTorch", "tensorflow": "
 
 
 def instead_of(cls: type) -> tuple[str, str] | None:
-    """What an array of another library is, and what to pass in its place; None for any other class."""
+    """What an array of another library is, and what to pass instead; None for any other class."""
     name = f"{'an' if cls.__name__[0] in 'AEIOU' else 'a'} {cls.__name__}"
     for base in cls.__mro__:
         root = (base.__module__ or "").split(".")[0]

@@ -1,4 +1,4 @@
-"""Calls of functions that are not the program's, which have effects, take arrays, or return nothing."""
+"""Calls of functions outside the program that have effects, take arrays, or return nothing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def call_foreign(
     by_address: bool = False,
     alone: bool = False,
 ) -> Value | None:
-    """A function of the IR that does nothing else, and its call: so it has the effects of a call. ``written``: the
-    positions of the arrays that it may write to; ``ordered``: it is called as often as the program says, in order;
-    ``by_address``: as Fortran's subroutines are called; ``alone``: with one thread of its library's."""
+    """Make an IR function that only calls a foreign function, and call it: so it has the effects of a call.
+    ``written``: the positions of the arrays that it may write to; ``ordered``: it is called as often as the program
+    says, in order; ``by_address``: called like a Fortran subroutine; ``alone``: its library uses one thread."""
     module = frame.tracer.module
     results = () if named.result is None else (named.result,)
     hints = [f"x{k}" for k in range(len(given))]

@@ -1,7 +1,7 @@
-"""Containers of Python: what kinds there are, how an object of each is taken apart and put together.
+"""Python's containers: their kinds, and how objects of each kind are taken apart and put together.
 
-Containers exist when a function is traced and at its borders only. A ``Form`` is what stays of one when its items are
-taken out: the class, and the names of the items.
+Containers exist only while a function is traced, and where it is called from Python. A ``Form`` is what remains of one
+without its items: the class, and the names of the items.
 """
 
 from __future__ import annotations
@@ -29,19 +29,18 @@ MUTABLE = frozenset({"object", "list", "dict"})
 
 @dataclass(frozen=True)
 class Form:
-    """A container without its items. ``names`` are fields or keys; tuples and lists have none, except lists whose
-    length is known at run time only: an ``abstract.Row``, and their items are the length and columns.
+    """A container without its items. ``names`` are fields or keys; tuples and lists have none, except lists of run-time
+    length: these have an ``abstract.Row``, and their items are the length and the columns.
 
     ``record`` is an instance of a frozen dataclass, ``object`` one of any other class. Where several values travel
-    together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items;
-    ``kin`` are the numbers of those before it that it may be. ``protected`` says why it must not be mutated, if so.
-    A ``function`` was defined in a traced function, or is a partial. A ``choice`` is one of several constants or
-    functions: ``names`` tell them apart; the items are the number of the chosen one, and all of them.
-    A ``text`` has a template for a name, and numbers for items. A ``complex`` number has its two parts, and a ``slice``
-    that traced code made its three; other slices are constants.
-    A ``structured`` array of NumPy's, or an element of one (then ``cls`` is a ``np.void``), has one item for each field
-    of its ``dtype``: the view of that field.
-    A ``handle`` is an object of a pool (``objects.pools``): the pool, and the number of the object in it.
+    together, mutable objects are numbered; ``again`` stands for an object that has occurred before, without items;
+    ``kin`` are the numbers of earlier objects that it may be. ``protected``, if not empty, says why it must not be
+    mutated. A ``function`` was defined in a traced function, or is a partial. A ``choice`` is one of several constants
+    or functions: ``names`` tell them apart; the items are the number of the chosen one, and all of them. A ``text`` has
+    a template as its name, and numbers as items. A ``complex`` number has two parts, and a ``slice`` made by traced
+    code has three; other slices are constants. A ``structured`` array of NumPy's, or an element of one (then ``cls`` is
+    a ``np.void``), has one item for each field of its ``dtype``: the view of that field. A ``handle`` is an object of a
+    pool (``objects.pools``): the pool, and the number of the object in it.
     """
 
     kind: Sort
@@ -75,8 +74,8 @@ class Form:
         return f"function {self.names[0]}" if self.kind == "function" else self.cls.__name__
 
 
-_VALUES = (np.ndarray, np.generic, enum.Enum, type, BaseException, int, float, str, bytes, complex)  # as they are
-SPECIAL = ("__getattr__", "__getattribute__", "__setattr__")  # what classes do not have whose attributes are followed
+_VALUES = (np.ndarray, np.generic, enum.Enum, type, BaseException, int, float, str, bytes, complex)  # taken as they are
+SPECIAL = ("__getattr__", "__getattribute__", "__setattr__")  # refused: adc follows attributes itself
 TUPLE = Form("tuple", tuple)
 LIST = Form("list", list)
 BOUND = Form("record", types.MethodType, ("__self__", "__func__"))
@@ -95,7 +94,7 @@ class Unsuitable(TypeError):
 
 
 def kind_of_class(cls: type) -> Sort | None:
-    """What kind of container instances of ``cls`` are; None for those that are none. Raises ``Unsuitable``."""
+    """The kind of container that instances of ``cls`` are, or None. Raises ``Unsuitable``."""
     kind = _kind_of_class(cls)
     if kind == "object" or kind == "record":
         _refuse_special(cls)  # each time: classes can be changed
@@ -103,10 +102,10 @@ def kind_of_class(cls: type) -> Sort | None:
 
 
 def _refuse_special(cls: type) -> None:
-    if cls is types.SimpleNamespace:  # its own are those of plain objects
+    if cls is types.SimpleNamespace:  # its attributes are those of a plain object
         return
     for c in cls.__mro__:
-        own = c.__dict__  # written out, as calls with objects come here
+        own = c.__dict__  # written inline, since each call with objects comes here
         if ("__setattr__" in own or "__getattribute__" in own or "__getattr__" in own) and c is not object:
             for special in SPECIAL:
                 if special in own and not (special == "__setattr__" and is_frozen(cls)):
@@ -140,9 +139,9 @@ def _kind_of_class(cls: Any) -> Sort | None:
 
 
 def _builtin(cls: type) -> bool:
-    """Whether a class is not the user's: then its instances are taken as they are."""
+    """Whether a class is not the user's: its instances are then not taken apart."""
     root = (cls.__module__ or "").split(".")[0]
-    if root.startswith("_cython_"):  # functions that Cython compiled
+    if root.startswith("_cython_"):  # functions compiled by Cython
         return True
     return (root in sys.stdlib_module_names and root not in ("__main__", "types")) or root in ("numpy", "adc", "scipy")
 
@@ -189,7 +188,7 @@ def form_of(value: Any) -> Form | None:
     if cls is types.MethodType:
         return BOUND
     if hasattr(value, "__wrapped__") and callable(value):
-        return None  # a function in disguise
+        return None  # a wrapped function
     kind = kind_of_class(cls)
     if kind is None:
         return None
@@ -205,7 +204,7 @@ def form_of(value: Any) -> Form | None:
 
 
 def shape_of(value: Any) -> tuple[Any, ...] | None:
-    """What ``form_of`` follows from for common containers, cheaply: equal ones have one form. None for others."""
+    """A cheap key for common containers: objects with equal keys have the same form. None for other objects."""
     cls: Any = type(value)
     if cls is list:
         return list, len(value)
@@ -216,7 +215,7 @@ def shape_of(value: Any) -> tuple[Any, ...] | None:
 
 
 def _set_names(value: Any, cls: type) -> Iterator[str]:
-    """The attributes that an instance has: fields that are not set are left out."""
+    """The attributes that an instance has; unset fields are left out."""
     own = getattr(value, "__dict__", {})
     declared = field_names(cls)
     slots = set(_slots(cls))
@@ -269,7 +268,7 @@ def build(form: Form, items: Sequence[Any]) -> Any:
     if form.kind == "structured":
         return _structured(form, items)
     if form == BOUND:
-        return items[0]  # of its gradient, that of the object
+        return items[0]  # for a gradient: that of the object
     made: Any = types.SimpleNamespace() if form.cls is types.SimpleNamespace else object.__new__(form.cls)
     for name, item in zip(form.names, items, strict=True):
         object.__setattr__(made, str(name), item)
@@ -288,7 +287,7 @@ def structured_form(cls: type, dtype: np.dtype[Any]) -> Form:
 
 
 def _structured(form: Form, items: Sequence[Any]) -> Any:
-    """An array of the dtype with these fields; those that are None are zero."""
+    """An array of the dtype with these fields; fields that are None are zero."""
     shape: tuple[int, ...] = ()
     for name, item in zip(form.names, items, strict=True):
         if item is not None:
@@ -309,7 +308,7 @@ def _listed(form: Form, items: Sequence[Any]) -> list[Any]:
 
 
 def fill(value: Any, form: Form, items: Sequence[Any]) -> None:
-    """Give an object that exists the contents of a form. What has not changed is not assigned again."""
+    """Give an existing object the contents of a form. Items that have not changed are not assigned again."""
     if form.kind == "list":
         value[:] = _listed(form, items)
     elif form.kind == "dict":

@@ -28,7 +28,7 @@ from adc.ir.types import ComplexType, Type
 class Capture:
     """A number or array read through a global or closure variable: an extra argument, fetched at each call.
 
-    ``key`` tells two variables of one name apart.
+    ``key`` distinguishes variables of the same name.
     """
 
     key: tuple[Any, ...]
@@ -39,7 +39,8 @@ class Capture:
 
 @dataclass(eq=False)
 class Heap:
-    """The mutable objects of a frame. What they hold is in ``Frame.env``; this is what does not depend on the path.
+    """The mutable objects of a frame. Their contents are in ``Frame.env``; this class has what does not depend on the
+    path.
 
     ``given`` are the caller's objects with what they held at first. ``kin``: objects that may be the same one.
     """
@@ -55,12 +56,12 @@ class Heap:
 
 
 Part = tuple[type, str, int]
-"""An array that each object of a class in a pool has: the class, the attribute, and its number in it."""
+"""An array attribute of pooled objects of a class: the class, the attribute, and the number of the array in it."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """An array that ``op`` copied into a list; ``moved``: within it, or from the list that it was."""
+    """An array that ``op`` copied into a list; ``moved``: within that list, or from its previous buffer."""
 
     op: Op
     moved: bool
@@ -69,27 +70,27 @@ class Held:
 
 @dataclass(eq=False)
 class ArraysOfObjects:
-    """What a frame does with arrays that objects in pools have; see ``objects.owned``."""
+    """What a frame does with arrays that belong to objects in pools; see ``objects.owned``."""
 
-    given: list[tuple[Held, Part, Array | None]] = field(default_factory=list)  # None: surely somebody else's
-    read: list[tuple[Op, Part, Array]] = field(default_factory=list)  # and the copy that was read
+    given: list[tuple[Held, Part, Array | None]] = field(default_factory=list)  # None: certainly not such an array
+    read: list[tuple[Op, Part, Array]] = field(default_factory=list)  # with the copy that was read
     changed: list[tuple[Op, Part, Loc]] = field(default_factory=list)  # in place; ``op``: the last of the change
 
 
 @dataclass(eq=False)
 class ArraysOfPrograms:
-    """The same of all functions that have been traced: where arrays are changed in place, where one may have another
-    name, and what is changed by which function."""
+    """The same for all functions that have been traced: where arrays are changed in place, where an array may have
+    another name, and which function changes which arrays."""
 
     changed: dict[Part, Loc] = field(default_factory=dict)
     shared: dict[Part, Loc] = field(default_factory=dict)
     by_function: dict[str, set[Part]] = field(default_factory=dict)
-    circular: Loc | None = None  # where functions call each other in a circle
+    circular: Loc | None = None  # where functions call each other in a cycle
 
 
 @dataclass(frozen=True)
 class Stand:
-    """``copy``, of what ``source`` held when ``op`` was done, stands for ``view`` of it."""
+    """``copy``, of what ``source`` held when ``op`` ran, stands for ``view`` of it."""
 
     op: Op
     source: Value
@@ -99,20 +100,20 @@ class Stand:
 
 @dataclass(eq=False)
 class Pools:
-    """Which objects of a function are kept in pools (``objects.pools``): those of a class that expressions at
-    ``sites`` make. ``rows``: what the objects of a class hold."""
+    """Which objects of a function are kept in pools (``objects.pools``): those of a class made by expressions at
+    ``sites``. ``rows``: the type of what the objects of a class hold."""
 
     sites: set[tuple[Loc, type]] = field(default_factory=set)
     rows: dict[type, abstract.Abstract] = field(default_factory=dict)
 
     def has_site(self, loc: Loc) -> bool:
-        """Whether objects that the expression there makes, by itself or by a call, are kept in pools."""
+        """Whether objects that the expression at ``loc`` makes, itself or by a call, are kept in pools."""
         return any(site == loc for site, _ in self.sites)
 
 
 class NeedsPool(Exception):
-    """The function of ``frame`` has to be traced again: more of its objects are kept in pools. ``given``: that of which
-    one it is, by its number among those that the function was given."""
+    """The function of ``frame`` must be traced again, with more of its objects in pools. ``given``: the number of the
+    object among those that the function was given, if it is one of these."""
 
     def __init__(self, frame: Frame, given: int | None = None) -> None:
         super().__init__()
@@ -121,11 +122,11 @@ class NeedsPool(Exception):
 
 
 class Undetermined(Exception):
-    """The path that is being traced depends on a result of which nothing is known yet."""
+    """The path that is being traced depends on a result about which nothing is known yet."""
 
 
 class NeedsConstant(Exception):
-    """Tracing a callee found that the parameter ``name``, passed at run time so far, has to be known."""
+    """Tracing a callee found that the parameter ``name``, so far passed at run time, must be known."""
 
     def __init__(self, frame: Frame, name: str) -> None:
         super().__init__(name)
@@ -134,14 +135,14 @@ class NeedsConstant(Exception):
 
 
 class Tracer(Protocol):
-    """What a frame needs of the whole."""
+    """What a frame needs from the whole trace."""
 
     module: Module
-    looks: Looks  # what compiled code depends on that is outside
-    called: tuple[Op, Roots] | None  # the last call of a function, and what of the caller's it writes to
+    looks: Looks  # the things outside that compiled code depends on
+    called: tuple[Op, Roots] | None  # the last call of a function, and the caller's memory that it writes to
     lapack: bool  # whether code may call LAPACK in this process
     owned: ArraysOfPrograms
-    deterministic: bool  # whether libraries are to have one thread
+    deterministic: bool  # whether libraries must use one thread
 
     def call(
         self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
@@ -149,10 +150,10 @@ class Tracer(Protocol):
         """Call ``callee`` at the insertion point."""
 
     def captured(self, closure: Closure) -> Closure:
-        """A function with the present values of its free variables."""
+        """``closure`` with the present values of its free variables."""
 
     def collected(self, frame: Frame, v: AbstractValue, node: ast.expr) -> AbstractValue:
-        """The list of what the generator ``v``, or the comprehension ``node`` that goes through it, gives."""
+        """The list of the items of the generator ``v``, or of the comprehension ``node`` over it."""
 
     def folded(
         self,
@@ -163,17 +164,17 @@ class Tracer(Protocol):
         at: int,
         node: ast.expr,
     ) -> AbstractValue | None:
-        """What ``callee`` makes of the generator ``args[at]`` by calling a function for each item before it asks for
-        the next one; None if it calls none."""
+        """The result of ``callee`` on the generator ``args[at]``, which calls a function for each item before it asks
+        for the next one; None if it calls none."""
 
     def first(self, frame: Frame, source: ast.GeneratorExp, default: AbstractValue | None) -> AbstractValue:
         """``next(source, default)``, as a loop."""
 
     def comprehended(self, frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
-        """The list of a comprehension that goes through a generator."""
+        """The list of a comprehension over a generator."""
 
     def consult(self, function: object) -> None:
-        """Have the compiled code depend on which rules ``function`` has."""
+        """Make the compiled code depend on which rules ``function`` has."""
 
     def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
         """Note that a mutable object from outside is read."""
@@ -183,7 +184,7 @@ class Tracer(Protocol):
 
 
 class PathEnds(Exception):
-    """The statement that is being traced surely raises: what follows on this path is not reached."""
+    """The statement that is being traced certainly raises: the rest of this path is not reached."""
 
 
 @dataclass(eq=False)
@@ -203,34 +204,34 @@ class Frame(Scope):
     assigned_at: dict[str, Loc] = field(default_factory=dict)
     order: int = 0
     parallel: list[ast.For] = field(default_factory=list)
-    in_place: set[ast.stmt] = field(default_factory=set)  # ``r = r + x`` that changes an array, as ``r += x`` does
+    in_place: set[ast.stmt] = field(default_factory=set)  # ``r = r + x`` that is in place, like ``r += x``
     hints: dict[ast.stmt, Any] = field(default_factory=dict)
     nested: dict[ast.AST, FunctionSource] = field(default_factory=dict)
-    lent: set[ast.AST] = field(default_factory=set)  # functions of this frame that calls were given
-    around: set[str] = field(default_factory=set)  # the variables that those read which came back from calls
+    lent: set[ast.AST] = field(default_factory=set)  # functions of this frame that were passed to calls
+    around: set[str] = field(default_factory=set)  # variables read by functions that came back from calls
     groups: dict[int, Root] = field(default_factory=dict)
     written: set[Root] = field(default_factory=set)
-    snapshots: list[tuple[Value, Roots, str]] = field(default_factory=list)  # copies in the place of views; see there
+    snapshots: list[tuple[Value, Roots, str]] = field(default_factory=list)  # copies for views: ``numeric.snapshots``
     held: list[Held] = field(default_factory=list)  # arrays that were copied into lists; see ``objects.held``
     owned: ArraysOfObjects = field(default_factory=ArraysOfObjects)
-    stands: list[Stand] = field(default_factory=list)  # copies in the place of views that may be; see the same
-    call_writes: dict[Op, list[Value]] = field(default_factory=dict)  # what of their operands calls write to
+    stands: list[Stand] = field(default_factory=list)  # copies that may stand for views; see there
+    call_writes: dict[Op, list[Value]] = field(default_factory=dict)  # the operands of each call that it writes to
     argument_roots: dict[int, Root] = field(default_factory=dict)
     heap: Heap = field(default_factory=Heap)
     pools: Pools = field(default_factory=Pools)
-    pins: bool = True  # whether parameters that have to be known raise ``NeedsConstant``
-    abandoned: bool = False  # whether code was left behind that nothing will contain
-    unrollable: set[ast.stmt] = field(default_factory=set)  # loops that may be unrolled if need be
+    pins: bool = True  # whether parameters that must be known raise ``NeedsConstant``
+    abandoned: bool = False  # whether some code was built that will be in no function
+    unrollable: set[ast.stmt] = field(default_factory=set)  # loops that may be unrolled if necessary
     generators: int = 0  # how many loops over generators have been written out
-    statement_block: Block | None = None  # where the statement that is being traced began
+    statement_block: Block | None = None  # the block in which the present statement began
     loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
-    catching: tuple[type[Exception], ...] = ()  # exceptions that handlers take, here or in the functions that call this
-    states: dict[Op, dict[str, AbstractValue]] = field(default_factory=dict)  # ``env`` where those may be raised
-    thrown: dict[Op, AbstractValue] = field(default_factory=dict)  # what calls hand on; see ``control.thrown``
+    catching: tuple[type[Exception], ...] = ()  # exceptions that handlers here or in callers take
+    states: dict[Op, dict[str, AbstractValue]] = field(default_factory=dict)  # ``env`` where these may be raised
+    thrown: dict[Op, AbstractValue] = field(default_factory=dict)  # what calls return of them; see ``control.thrown``
 
     @property
     def captured(self) -> frozenset[str]:
-        """The variables that functions read which get around: they are live everywhere."""
+        """The variables read by functions that may be called anywhere: they are live everywhere."""
         return self.liveness.captured | self.around
 
     def loc(self, node: ast.AST) -> Loc:
@@ -264,20 +265,20 @@ class Frame(Scope):
             root = self.argument_roots[arg.index] = self._root(a, name)
             if not a.writable and not protected:
                 protected = f"'{name}' is read-only"
-            # Another argument may be the same memory and be written: what is protected is this way to it.
+            # Another argument may be the same memory and be written to: only this access to it is protected.
             roots = {root, self.new_root(name, protected)} if protected else {root}
             pairs = isinstance(a.element, ComplexType)
             return array(arg, frozenset(roots), [1 if one else None for one in a.ones], pairs=pairs)
 
     @contextmanager
     def in_body(self) -> Iterator[None]:
-        """Append what is built inside to the body, behind the prologue, whose values are there."""
+        """Append what is built inside to the body, after the prologue, whose values are visible."""
         with insert_at(self.prologue, self.func.loc), insert_at(self.func.body):
             yield
 
     def want_pool(self, ref: Ref) -> None:
-        """Have an object, and all that it may be, kept in a pool from where they are made on, if that is in the
-        program. Of a list there is no pool."""
+        """Keep an object, and all objects that it may be, in pools from their creation on, if that is in the program.
+        There are no pools for lists."""
         if ref.kind != "object":
             return
         either = [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
@@ -306,7 +307,7 @@ class Frame(Scope):
         return self.order
 
     def capture(self, c: Capture) -> AbstractValue:
-        """The value of a captured variable: an argument added at its first use."""
+        """The value of a captured variable: an argument that is added at the first use."""
         known = self.captures.get(c.key)
         if known is None:
             a = c.abstract
@@ -325,7 +326,7 @@ def _named(value: Value, name: str) -> Value:
 
 
 def discard(*blocks: Block) -> None:
-    """Forget code that was built into ``blocks`` and will not be used."""
+    """Drop code that was built into ``blocks`` and will not be used."""
     for block in blocks:
         for op in block.ops:
             op.drop()

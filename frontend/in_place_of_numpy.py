@@ -1,6 +1,7 @@
-"""What to write in place of NumPy's functions that have no meaning in compiled code, which works on arrays of numbers.
+"""What to write instead of NumPy's functions that have no meaning in compiled code, which works on arrays of numbers.
 
-By reason, as docs/numpy.md has them: what to do with all of its names, and what with some. The tests run what is code.
+Grouped by reason, as in docs/numpy.md: a hint for the whole group, and hints for some of its names. The tests run the
+hints that are code.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ GROUPS: dict[str, tuple[str, str, dict[str, str]]] = {
         {},
     ),
 }
-"""By reason: the names, what to do, and what to do for some of them."""
+"""By reason: the names, the hint for all of them, and hints for some of them."""
 
 INSTEAD = {f"numpy.{name}": some.get(name, text) for names, text, some in GROUPS.values() for name in names.split()}
-INSTEAD["numpy.rec.recarray"] = INSTEAD["numpy.recarray"]  # its name in full
+INSTEAD["numpy.rec.recarray"] = INSTEAD["numpy.recarray"]  # its full name

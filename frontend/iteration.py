@@ -1,8 +1,8 @@
-"""What a ``for`` goes through: one protocol for tuples, arrays, ranges, ``enumerate``, ``zip`` and ``reversed``.
+"""Iterables of ``for``: one protocol for tuples, arrays, ranges, ``enumerate``, ``zip`` and ``reversed``.
 
-Things whose items differ, such as tuples, are *known*: the loop over them is unrolled. Things whose items are alike are
-*indexed*, and the loop over them is a loop in the code. ``sequence`` gives one of the two for a value, and is the place
-where a new kind of container comes in.
+Iterables whose items differ, such as tuples, are *known*: the loop over them is unrolled. Iterables whose items are
+alike are *indexed*, and the loop over them is a loop in the code. ``sequence`` gives one of the two for a value: a new
+kind of container is added there.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ from adc.ir.types import i64
 
 @dataclass(frozen=True)
 class Known:
-    """``count`` items, item ``k`` made at the insertion point by ``item(k)``; none from where ``k`` reaches one of the
-    run-time ``limits``."""
+    """``count`` items; ``item(k)`` builds item ``k`` at the insertion point. There are fewer items if ``k`` reaches one
+    of the run-time ``limits``."""
 
     count: int
     item: Callable[[int], AbstractValue]
     limits: tuple[Value, ...] = ()
-    now: Callable[[], int] | None = None  # how many there are at present, of a list, which may change its length
+    now: Callable[[], int] | None = None  # the present number of items, for a list, whose length may change
 
     def all(self) -> list[AbstractValue] | None:
-        """The items, where their number does not depend on the run."""
+        """The items, if their number does not depend on run-time values."""
         return None if self.limits else [self.item(k) for k in range(self.count)]
 
     def whole(self) -> list[AbstractValue]:
-        """All items, where each has to be there: what is made of them must be known. An array that ends before the
-        last of them is an error of the run."""
+        """All items, where each must be there, since the result must be known. An array that has fewer is a run-time
+        error."""
         for limit in self.limits:
             enough = ops.cmpi(limit, const_index(self.count), predicate="sge")
             text = f"an array of {{}} items goes with {self.count} known ones here, each of which must have one"
@@ -73,25 +73,25 @@ class Known:
         return [self.item(k) for k in range(self.count)]
 
     def has(self, k: int) -> Value:
-        """Whether there is an item ``k``, where that depends on the run."""
+        """Whether there is an item ``k``, where that depends on run-time values."""
         return reduce(ops.andi, [ops.cmpi(const_index(k), limit, predicate="slt") for limit in self.limits])
 
     def after_first(self) -> Known:
-        """All but the first item, which is there."""
+        """All but the first item, which must exist."""
         return Known(self.count - 1, lambda k: self.item(k + 1), tuple(limit - 1 for limit in self.limits))
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """``length`` items; ``item(k)`` makes one, at the insertion point. ``known``: how many there are at trace time, and
-    each of them, if they can be had so too."""
+    """``length`` items; ``item(k)`` builds one at the insertion point. ``known``: the same items as a ``Known``, if
+    their number is known while tracing."""
 
     length: Dim
     item: Callable[[Value], AbstractValue]
     known: Known | None = None
 
     def all(self) -> list[AbstractValue] | None:
-        """The items, where they are known."""
+        """The items, if they are known."""
         return None if self.known is None else self.known.all()
 
     def has(self, k: int) -> Value:
@@ -99,7 +99,7 @@ class Indexed:
         return ops.cmpi(dim_value(self.length), const_index(k), predicate="sgt")
 
     def after_first(self) -> Indexed:
-        """All but the first item, which is there."""
+        """All but the first item, which must exist."""
         left = ops.subi(dim_value(self.length), const_index(1))
         return Indexed(left, lambda k: self.item(ops.addi(k, const_index(1))))
 
@@ -107,20 +107,19 @@ class Indexed:
 Items = Known | Indexed
 
 def all_of(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
-    """The items of what has a known number of them; an error of the run where an array that goes with others in a
-    stream ends before."""
+    """The items of a value with a known number of them. In a stream, an array that has fewer is a run-time error."""
     if isinstance(v, Stream) and isinstance(v.items, Known):
         return v.items.whole()
     return sequences.known_items(frame, v)
 
 
 def known(items: Sequence[AbstractValue]) -> Known:
-    """Items that are all there."""
+    """A ``Known`` of items that all exist."""
     return Known(len(items), lambda k: items[k])
 
 
 def sequence(frame: Frame, v: AbstractValue) -> Items | None:
-    """The items of a value; None for what cannot be looped over."""
+    """The items of a value; None if it is not iterable."""
     v = sequences.inside(frame, v)
     if isinstance(v, Stream):
         found = v.items
@@ -144,7 +143,7 @@ def sequence(frame: Frame, v: AbstractValue) -> Items | None:
 
 
 def _list(frame: Frame, v: Ref) -> Items:
-    """A list, whose items may change while it is gone through, and their number as well."""
+    """A list. Its items and their number may change while it is iterated over."""
     held = heap.contents(frame, v)
     if rows.is_growing(held):
         count = rows.length(held)
@@ -167,7 +166,7 @@ def _list(frame: Frame, v: Ref) -> Items:
 
 
 def _view(v: View) -> Known:
-    """The values or items of a dict, which may change while they are gone through, but not their number."""
+    """The values or items of a dict. They may change during the iteration, but their number may not."""
     count = len(v.now())
 
     def items() -> tuple[AbstractValue, ...]:
@@ -212,7 +211,7 @@ def _range(r: Range) -> Items:
 
 
 def need(frame: Frame, v: AbstractValue, name: str) -> Items:
-    """The items of an argument of ``name``."""
+    """The items of an argument of the function ``name``, which must be iterable."""
     found = sequence(frame, v)
     if found is None:
         raise refuse(current_loc(), f"{name}() cannot go through {describe_type(v)}", kind=kinds.NOT_ITERABLE)
@@ -220,7 +219,7 @@ def need(frame: Frame, v: AbstractValue, name: str) -> Items:
 
 
 def unravelled(k: Value, dims: Sequence[Dim]) -> list[Value]:
-    """The subscripts of element ``k`` of an array, counted by rows."""
+    """The subscripts of element ``k`` of an array, in row-major order."""
     found: list[Value] = []
     for d in reversed(dims[1:]):
         found.insert(0, ops.remsi(k, dim_value(d)))
@@ -229,14 +228,14 @@ def unravelled(k: Value, dims: Sequence[Dim]) -> list[Value]:
 
 
 def count_of(dims: Sequence[Dim]) -> Dim:
-    """How many elements there are."""
+    """The number of elements."""
     sizes = [static_dim(d) for d in dims]
     known_ = [size for size in sizes if size is not None]
     return math.prod(known_) if len(known_) == len(sizes) else reduce(ops.muli, map(dim_value, dims))
 
 
 def flat(frame: Frame, x: Array | Lazy) -> Stream:
-    """``x.flat``, to be gone through."""
+    """``x.flat``, to be iterated over."""
     a = x if isinstance(x, Array) else materialise(frame, x)
 
     def item(k: Value) -> AbstractValue:
@@ -246,7 +245,7 @@ def flat(frame: Frame, x: Array | Lazy) -> Stream:
 
 
 def counts(v: AbstractValue) -> bool:
-    """Whether a stream has as many items as the run says."""
+    """Whether the number of items of a stream depends on run-time values."""
     return isinstance(v, Stream) and isinstance(v.items, Indexed | Known) and not _is_known(v.items)
 
 
@@ -259,7 +258,7 @@ def is_ahead(values: Sequence[AbstractValue]) -> bool:
 
 
 def unchanging(frame: Frame, item: Callable[[Value], AbstractValue]) -> Callable[[Value], AbstractValue]:
-    """``item``, which must leave all variables and objects as they are, for a loop that hands on none."""
+    """``item``, which must leave all variables and objects as they are, for a loop that carries none."""
 
     def checked(k: Value) -> AbstractValue:
         before = dict(frame.env)
@@ -327,7 +326,7 @@ def zipped(frame: Frame, values: Sequence[AbstractValue], strict: bool = False) 
 
 
 def _of_one_length(parts: list[Items]) -> list[Items]:
-    """The arguments of ``zip(..., strict=True)``, checked ahead. Where one has a known length, so have all."""
+    """The arguments of ``zip(..., strict=True)``, checked in advance. If one has a known length, all have."""
     lengths = [_length(p) for p in parts]
     for n, length in enumerate(lengths[1:], 2):
         before = "argument 1" if n == 2 else f"arguments 1-{n - 1}"
@@ -341,7 +340,7 @@ def _of_one_length(parts: list[Items]) -> list[Items]:
 
 
 def _first_of(p: Items, count: int) -> Items:
-    """``count`` items of ``p``, which are there."""
+    """The first ``count`` items of ``p``, which must exist."""
     if isinstance(p, Known):
         return Known(count, p.item, now=p.now)
     return Indexed(count, p.item, p.known)

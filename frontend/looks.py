@@ -1,8 +1,9 @@
-"""The looks of a trace: everything outside a function that tracing looked at, how to look again, and what was seen.
+"""The looks of a trace: everything outside a function that tracing read, how to read it again, and what was seen.
 
-Compiled code holds while each look still sees the same. Whatever in the frontend reads a thing of Python's that can be
-changed (a variable, an attribute, a function's code and defaults, a name that was not there) does so with a look, and
-all are in one ``Looks``. How a look reads says where that is, so that compiled code can look there without Python.
+Compiled code is valid while each look still sees the same. Whatever in the frontend reads a Python object that can be
+changed (a variable, an attribute, a function's code and defaults, a name that did not exist) does so by a look, and all
+looks are in one ``Looks``. The way a look reads says where its object is, so that compiled code can check it without
+Python.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 
 class Absent:
-    """What a look sees where there is nothing."""
+    """What a look sees if there is nothing."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -27,14 +28,14 @@ class Absent:
 ABSENT = Absent()
 
 
-# How a look reads: each says by its arguments where that is, so that it can be written down and found again.
+# How a look reads. The arguments of each class say where, so that a look can be written down and found again.
 
 
 class Variable:
     """An entry of a namespace: a module's variable."""
 
     __slots__ = ("name", "namespace")
-    has_version = True  # of its namespace, where dictionaries have any
+    has_version = True  # its namespace has a version, where dictionaries have one
 
     def __init__(self, namespace: dict[str, Any], name: str) -> None:
         self.namespace = namespace
@@ -90,8 +91,8 @@ class KeywordDefault(_Owned):
 
 
 class Field(_Owned):
-    """An entry of the dictionary of an object that is no module. Some interpreters (3.13) store to an attribute without
-    giving the dictionary another version."""
+    """An entry of the dictionary of an object other than a module. Some interpreters (3.13) store to an attribute
+    without giving the dictionary another version."""
 
     __slots__ = ()
     has_version = False
@@ -122,8 +123,8 @@ class CellVariable:
 
 
 class Part:
-    """What every function or class has: ``__code__``, ``__defaults__``, ``__mro__``; or, of any other object, an
-    attribute."""
+    """A part that every function or class has: ``__code__``, ``__defaults__``, ``__mro__``; or an attribute of any
+    other object."""
 
     __slots__ = ("attribute", "owner")
 
@@ -143,7 +144,7 @@ class Part:
 
 
 class Object:
-    """An object that is known itself."""
+    """A known object."""
 
     __slots__ = ("value",)
 
@@ -158,7 +159,7 @@ class Object:
 
 
 class Item:
-    """An item of what another look sees."""
+    """An item of the object that another look sees."""
 
     __slots__ = ("key", "of")
 
@@ -174,7 +175,7 @@ class Item:
 
 
 class Attribute(Item):
-    """An attribute of what another look sees."""
+    """An attribute of the object that another look sees."""
 
     __slots__ = ()
 
@@ -183,7 +184,7 @@ class Attribute(Item):
 
 
 class Found:
-    """What a function of adc's finds out of what another look sees."""
+    """The result of a function of adc's on the object that another look sees."""
 
     __slots__ = ("ask", "of")
 
@@ -199,7 +200,7 @@ class Found:
 
 
 class Answer:
-    """What Python says of an object and something else: ``hasattr(owner, name)``, ``issubclass(cls, others)``."""
+    """Python's answer about an object and something else: ``hasattr(owner, name)``, ``issubclass(cls, others)``."""
 
     __slots__ = ("ask", "owner", "place", "what")
 
@@ -217,7 +218,7 @@ class Answer:
 
 
 class Sameness:
-    """Whether two variables hold one object."""
+    """Whether two variables hold the same object."""
 
     __slots__ = ("one", "other", "place")
 
@@ -234,7 +235,7 @@ class Sameness:
 
 
 def look(fetch: Callable[[], Any]) -> Any:
-    """What is there, or ``ABSENT``."""
+    """The value there, or ``ABSENT``."""
     try:
         return fetch()
     except (LookupError, AttributeError, ValueError, TypeError):
@@ -252,7 +253,7 @@ class Look:
         self.seen = seen
 
     def holds(self) -> bool:
-        """Whether the same is there. Another object that is equal and cannot change takes the place of what was."""
+        """Whether the look sees the same. Another object that is equal and immutable replaces the one that was seen."""
         now = look(self.fetch)
         if now is not self.seen:
             if type(now) is not type(self.seen) or not isinstance(now, _INTERCHANGEABLE) or now != self.seen:
@@ -262,7 +263,7 @@ class Look:
 
 
 class Structure(tuple[Any, ...]):
-    """What code depends on of a container; see ``adc.frontend.names``."""
+    """What code depends on in a container; see ``adc.frontend.names``."""
 
     __slots__ = ()
 
@@ -272,7 +273,7 @@ _MUTABLE_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 class Looks:
-    """All looks of a trace, each place once. ``table`` is for whoever checks them in compiled code."""
+    """All looks of a trace, each place once. ``table`` is for the code that checks them without Python."""
 
     def __init__(self, looks: Iterable[Look] = ()) -> None:
         self._looks: dict[tuple[Any, ...], Look] = {("given", n): look for n, look in enumerate(looks)}
@@ -289,36 +290,37 @@ class Looks:
         return all(look.holds() for look in self._looks.values())
 
     def at(self, name: str, fetch: Any, seen: Any, place: tuple[Any, ...] | None = None) -> None:
-        """Note what was seen where ``fetch`` looks; ``place`` tells that from others if ``fetch`` does not say it."""
+        """Note what was seen where ``fetch`` looks; ``place`` identifies that place if ``fetch`` does not."""
         self._looks.setdefault(getattr(fetch, "place", place or ()), Look(name, fetch, seen))
 
     def absent(self, namespace: dict[str, Any], name: str) -> None:
-        """A name that is not in a namespace."""
+        """Note that a name is not in a namespace."""
         self.at(name, Variable(namespace, name), ABSENT)
 
     def builtin(self, module_globals: dict[str, Any], name: str) -> Any:
-        """One of Python's built-in names, which a module's variable would hide."""
+        """One of Python's built-in names, which a variable of the module would hide."""
         space = vars(builtins)
         self.absent(module_globals, name)
         self.at(name, Variable(space, name), space[name])
         return space[name]
 
     def function(self, fn: types.FunctionType) -> None:
-        """A function that is traced: its code and the defaults of its parameters."""
+        """Note a function that is traced: its code and the defaults of its parameters."""
         for attribute in ("__code__", "__defaults__", "__kwdefaults__"):
             self.at(f"{fn.__name__}.{attribute}", Part(fn, attribute), getattr(fn, attribute))
         for name, value in (fn.__kwdefaults__ or {}).items():
             self.at(f"{fn.__name__}.{name}", KeywordDefault(fn, name), value)
 
     def unwrapped(self, obj: Any) -> None:
-        """What decorators wrapped, down to the function that is traced."""
+        """Note what decorators wrapped, down to the function that is traced."""
         while not isinstance(obj, types.FunctionType) and hasattr(obj, "__wrapped__"):
             self.at(f"{type(obj).__name__}.__wrapped__", attribute_place(obj, "__wrapped__"), obj.__wrapped__)
             obj = obj.__wrapped__
 
     def member(self, cls: type, name: str, after: type | None = None) -> tuple[Any, type]:
-        """What instances of a class find under a name, and the class that defines it, of those after ``after``;
-        ``ABSENT`` if none does. That none before it defines the name is noted; what was found is for the caller."""
+        """What instances of a class find under a name, and the class that defines it, among those after ``after``;
+        ``ABSENT`` if none does. Notes that no class before it defines the name; noting what was found is left to the
+        caller."""
         self.order(cls)
         order = cls.__mro__
         for owner in order[order.index(after) + 1 :] if after is not None else order:
@@ -329,7 +331,7 @@ class Looks:
         return ABSENT, cls
 
     def order(self, cls: type) -> None:
-        """In which order ``cls`` inherits from what."""
+        """Note the method resolution order of ``cls``."""
         if cls.__flags__ & _MUTABLE_TYPE:
             self.at(f"{cls.__name__}.__mro__", Part(cls, "__mro__"), cls.__mro__)
 
@@ -354,7 +356,7 @@ class Looks:
 
 
 def attribute_place(owner: Any, name: str) -> Variable | Part:
-    """How to read an attribute: of modules, and of what adc makes, in their namespaces, where it is there."""
+    """How to read an attribute: of modules, and of what adc makes, in their namespaces, if it is there."""
     is_module = isinstance(owner, types.ModuleType)
     if is_module or type(owner).__module__.split(".")[0] == "adc":
         own = getattr(owner, "__dict__", {})

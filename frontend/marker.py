@@ -1,4 +1,4 @@
-"""What means something to the compiler: ``prange``, ``stop_gradient`` and ``Same``."""
+"""Names with a meaning to the compiler: ``prange``, ``stop_gradient`` and ``Same``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a name means: a local variable, a captured one, a global, a builtin."""
+"""The meaning of a name: a local variable, a captured one, a global, a builtin."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
                 kind=kinds.PRIVATE_VARIABLE,
             )
         if current_block() is frame.statement_block is not frame.func.body:
-            # On this path, which may not be taken, as in Python.
+            # A run-time error on this path, which may not be taken, as in Python.
             trap_unless(const(False, i1), "UnboundLocalError", _NO_VALUE.format(shown(name)))
             raise PathEnds
         raise refuse(
@@ -116,7 +116,7 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
     """A value from outside: numbers and arrays become arguments read at each call, all else is static and guarded."""
     own = frame.source.placed is not None or str(frame.module_globals.get("__name__")).startswith(_KERNELS)
     if own and not isinstance(value, np.ndarray | tuple | list | dict):
-        return Static(value)  # what adc's own functions read does not change
+        return Static(value)  # values that adc's own functions read do not change
     number = isinstance(value, int | float | np.generic) and type(value) not in forms.COMPLEX
     fields = getattr(getattr(value, "dtype", None), "names", None) is not None
     if (number or isinstance(value, np.ndarray)) and not fields and not isinstance(value, bool | enum.Enum):
@@ -153,9 +153,9 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
 def _external_container(
     frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any], form: Form
 ) -> AbstractValue:
-    """A container from outside, item by item; the code depends on its form, and on the integers in tuples.
+    """A container from outside, item by item. The code depends on its form, and on the integers in tuples.
 
-    A tuple is a table, of offsets or indices for instance: with its integers known, loops over it can be unrolled and
+    A tuple is a table, for instance of offsets or indices: with its integers known, loops over it can be unrolled and
     subscripts analysed.
     """
     known, place, first = frame.heap.outer.get(id(value), (None, key, fetch))
@@ -190,12 +190,12 @@ def _external_container(
 
 @functools.lru_cache(maxsize=4096)
 def _interned(value: Structure) -> Structure:
-    """One object for equal ones: looks compare by identity first."""
+    """One object for all equal ones: looks compare by identity first."""
     return value
 
 
 class _StructureOf:
-    """What the code depends on of a container: its form, how many items it has, the integers among those of a tuple."""
+    """What the code depends on in a container: its form, the number of its items, and in a tuple its integers."""
 
     __slots__ = ("fetch", "known", "of")
 
@@ -244,13 +244,13 @@ def _pin(frame: Frame, name: str, fetch: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class StandardStream:
-    """``sys.stdout`` or ``sys.stderr`` in compiled code: what that is when something is printed."""
+    """``sys.stdout`` or ``sys.stderr`` in compiled code: the stream that it is when something is printed."""
 
     name: str
 
 
 def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
-    """An attribute of a static object: of a module, mostly."""
+    """An attribute of a static object, usually a module."""
     if owner is sys and name in ("stdout", "stderr"):
         return Static(StandardStream(name))
     try:
@@ -276,14 +276,14 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
             return bound(Static(owner), Static(found))
         return Static(value)
     if isinstance(value, types.BuiltinMethodType) and value.__self__ is owner and not isinstance(owner, _MODULE):
-        return Static(value)  # a new object at each look, by a method that cannot be exchanged
+        return Static(value)  # a new object at each look, but its method cannot be replaced
     key = ("attribute", id(owner), name)
-    if owner in (np, math) and isinstance(value, float):  # pi and its kin: constants, which an axis or an order may be
+    if owner in (np, math) and isinstance(value, float):  # such as pi: a constant, which an axis or an order may be
         frame.tracer.looks.at(shown, place, value, key)
         return Static(value)
     return external(frame, value, key, shown, place)
 
 
 def symbol(name: str) -> str:
-    """A name for what becomes of a function of Python."""
+    """A name for the IR function of a Python function."""
     return "".join(c if c.isalnum() or c == "_" else "" for c in name) or "lambda"

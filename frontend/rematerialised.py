@@ -1,6 +1,6 @@
 """``adc.checkpoint(f)`` in compiled code: a function that is called as ``f``, and marked for differentiation.
 
-The mark is on the function in IR (``REMATERIALISED``), which is another one than that of plain calls.
+The mark is on the IR function (``REMATERIALISED``), which is separate from that of plain calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractVa
 
 
 class _Call:
-    """What ``adc.checkpoint(f)`` does when it is called, with ``f`` first."""
+    """The effect of calling ``adc.checkpoint(f)``, with ``f`` as first argument."""
 
     __name__ = "checkpoint"
 
@@ -42,5 +42,5 @@ def checkpoint(frame: Frame, function: AbstractValue) -> AbstractValue:
 
 
 def calling(call_function: CallFunction) -> CallFunction:
-    """How Python functions are called that run again in a reverse sweep."""
+    """How to call Python functions that are run again in the reverse sweep."""
     return lambda frame, callee, bound: call_function(frame, callee.run_again(), bound)

@@ -1,6 +1,6 @@
-"""The way out that a refusal names: what was probably meant, or what does the same.
+"""The way out that a refusal names: what was probably meant, or an equivalent.
 
-By meaning where the table below knows it, else by name, as Python's "did you mean" does.
+The table below has equivalents; otherwise names are compared, as in Python's "did you mean".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BITS = "take the number apart outside the compiled function, or with np.floor(n
 
 _RULE = "sum f at the points of a rule: np.sum(w * f(x)) with x, w = np.polynomial.legendre.leggauss(n)"
 
-# By module and name: what does the same. A name that ends with a dot stands for all of a module.
+# By module and name: an equivalent. A name that ends with a dot stands for a whole module.
 FUNCTIONS = INSTEAD | {
     "input": _INPUT,
     "open": _INPUT,
@@ -83,7 +83,7 @@ FUNCTIONS = INSTEAD | {
     "jax.": "use NumPy's functions: adc compiles NumPy",
 }
 
-# Methods of NumPy's functions (np.add.reduce) and of arrays.
+# Methods of NumPy's ufuncs (np.add.reduce) and of arrays.
 UFUNC_METHODS = {
     "reduce": "use a loop: s = function(s, x[i])",
     "accumulate": "fill an array in a loop: out[i] = function(out[i - 1], x[i])",
@@ -131,19 +131,19 @@ OPTIONS = {
     "mode": _LOOP,
     "axis": "go along the other axes in a loop, and call it for each row",
 }
-# The full names of all functions that have a rule, which the table of the library fills in.
+# The full names of all functions that have a rule, filled in by the library's table.
 SUPPORTED: set[str] = set()
 _IN_C = {"_operator": "operator", "_functools": "functools"}
 _MODULE_OF = {"np": "numpy", "plt": "matplotlib.pyplot", "sp": "scipy", "pd": "pandas"}
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that ``name`` is probably a slip for."""
+    """The candidate that ``name`` is probably a misspelling of."""
     known = sorted({c for c in candidates if c and c != name})
     lower = {c.lower(): c for c in known}
     if name.lower() in lower:
         return lower[name.lower()]
-    if len(name) <= 3:  # one letter more, or less, or another one
+    if len(name) <= 3:  # differs by one letter
         known = [c for c in known if abs(len(c) - len(name)) <= 1]
     close = difflib.get_close_matches(name, known, 1, 0.7 if len(name) > 3 else 0.65)
     return close[0] if close else None
@@ -164,7 +164,7 @@ def for_name(name: str, candidates: Iterable[str]) -> str:
 def for_function(obj: Any, shown: str) -> str:
     """The way out for a function, shown as ``shown``, that has no rule and is not written in Python.
 
-    It exists, so its name is no slip for that of another: only one of the same name in another module does the same.
+    It exists, so its name is not a misspelling: only a function of the same name in another module is equivalent.
     """
     owner, name = getattr(obj, "__self__", None), str(getattr(obj, "__name__", ""))
     if type(owner).__name__ == "ufunc" and name in UFUNC_METHODS:
@@ -217,7 +217,7 @@ def full_name(obj: Any) -> str:
 
 
 def for_attribute(owner: Any, name: str) -> str:
-    """The way out for an attribute that an object from outside, a module mostly, has not."""
+    """The way out for an attribute that an object from outside, usually a module, does not have."""
     there = [n for n in dir(owner) if not n.startswith("_")]
     module = str(getattr(owner, "__name__", ""))
     close = nearest(name, [n for n in there if f"{module}.{n}" in SUPPORTED]) or nearest(name, there)
@@ -231,7 +231,7 @@ def for_attribute(owner: Any, name: str) -> str:
 
 
 def for_array_attribute(name: str, supported: Iterable[str]) -> str:
-    """The way out for an attribute or method that arrays have not, or that is not supported."""
+    """The way out for an attribute or method that arrays do not have, or that is not supported."""
     if name in ARRAY_ATTRIBUTES:
         return ARRAY_ATTRIBUTES[name]
     if f"numpy.{name}" in SUPPORTED:
@@ -244,7 +244,7 @@ def for_array_attribute(name: str, supported: Iterable[str]) -> str:
 
 
 def for_option(key: str, supported: Iterable[str]) -> str:
-    """The way out for a keyword argument that a library function has not here."""
+    """The way out for a keyword argument that a library function does not take here."""
     known = sorted(supported)
     close = nearest(key, known)
     if close is not None:

@@ -1,4 +1,4 @@
-"""What tracing gives: a module, and how Python's arguments and results map to what its entry takes and returns."""
+"""The result of tracing: a module, and how Python's arguments and results map to those of its entry."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ Result = ResultLeaf | ResultTuple | ResultStatic
 class Traced:
     """A traced function: the module, the name of its entry, and how Python's arguments and results map to it.
 
-    ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
-    arrays are stored to; ``stored`` likewise, for a gradient those that its function stores to, which are copied first.
-    ``looks`` must hold before each call, or the code no longer is what Python would run.
-    ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
-    ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
-    ends with an error on all paths. ``aux`` is what a gradient hands on beside the value, of the results after it.
-    ``consulted`` are the functions on whose derivative rules, those of ``version``, the code depends.
+    ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of the arrays
+    that are stored to; ``stored``, for a gradient, those that its function stores to, which are copied first. ``looks``
+    must hold before each call, or the code is no longer what Python would run. ``changed`` says what mutable objects
+    among the arguments hold afterwards, by their numbers in the argument types. ``outer`` are mutable objects read from
+    outside the function: their names, and how to fetch them. ``never``: it ends with an error on all paths. ``aux`` is
+    what a gradient returns beside the value, from the results after it. ``consulted`` are the functions on whose
+    derivative rules, as of ``version``, the code depends.
     """
 
     module: Module
@@ -92,7 +92,8 @@ class Traced:
 
     @property
     def alias_groups(self) -> dict[int, list[int]]:
-        """The IR arguments of each alias group: those that may share memory in the calls that this is compiled for."""
+        """The IR arguments of each alias group: those that may share memory in the calls that the code is compiled
+        for."""
         found: dict[int, list[int]] = {}
         for k, leaf in enumerate(self.leaves):
             if isinstance(leaf.abstract, abstract.Array) and leaf.abstract.alias is not None:
@@ -101,7 +102,8 @@ class Traced:
 
 
 def gathered(a: Any, number: int) -> abstract.Abstract:
-    """The type of an argument; that of ``*args`` or ``**kwargs`` from those of its items. ``number``: of the dict."""
+    """The type of an argument; that of ``*args`` or ``**kwargs`` from those of its items. ``number``: that of the
+    dict."""
     if isinstance(a, abstract.Abstract):
         return a
     if isinstance(a, dict):

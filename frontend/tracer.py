@@ -55,11 +55,11 @@ from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import Type
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
-MAX_NESTED = 24  # calls of one function for different types, each in the tracing of the one before
+MAX_NESTED = 24  # calls of one function for different types, each while the one before is being traced
 
 
 class RecursiveEntry(Exception):
-    """The function that is the entrance calls itself."""
+    """The entry function calls itself."""
 
 
 @dataclass(frozen=True)
@@ -77,23 +77,23 @@ class Tracer:
 
     aliases: Mapping[str, int]
     lapack: bool = False  # whether code may call LAPACK in this process
-    deterministic: bool = True  # whether libraries are to have one thread
+    deterministic: bool = True  # whether libraries must use one thread
     module: Module = field(default_factory=Module)
     looks: Looks = field(default_factory=Looks)
     outer: dict[tuple[Any, ...], tuple[str, Callable[[], Any]]] = field(default_factory=dict)
     consulted: dict[int, object] = field(default_factory=dict)  # functions whose rules, or lack of them, matter
     version: int = field(default_factory=lambda: RULES.version)  # of the rules
-    library: Library | None = None  # of functions that are compiled by themselves; None: they are traced here
-    root: Key | None = None  # what is traced to be compiled by itself
-    entry: object = None  # identity of the callee that is the entrance
-    called: tuple[Op, Roots] | None = None  # the last call of a function, and what of the caller's it writes to
+    library: Library | None = None  # of functions compiled by themselves; None: they are traced here
+    root: Key | None = None  # the key of a function that is traced to be compiled by itself
+    entry: object = None  # identity of the callee that is the entry
+    called: tuple[Op, Roots] | None = None  # the last call of a function, and the caller's memory that it writes to
     known: dict[Key, Specialisation] = field(default_factory=dict)
     constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
     tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
-    pools: dict[Key, Pools] = field(default_factory=dict)  # the objects of a function that are kept in pools
+    pools: dict[Key, Pools] = field(default_factory=dict)  # the objects of each function that are kept in pools
     owned: ArraysOfPrograms = field(default_factory=ArraysOfPrograms)
     _attempts: dict[Key, _Attempt] = field(default_factory=dict)
-    _parts: dict[Key, list[str]] = field(default_factory=dict)  # the functions that rules gave
+    _parts: dict[Key, list[str]] = field(default_factory=dict)  # the functions made for rules
     sources: dict[str, FunctionSource] = field(default_factory=dict)  # of the functions in IR, by their names
     _solve: Builder[Key, Assumption] = field(init=False)
 
@@ -101,7 +101,7 @@ class Tracer:
         self._solve = Builder(self._first, self._specialise, self._forget)
 
     def _first(self, key: Key) -> Assumption:
-        """What is assumed of a signature to begin with. With rules: what it returns without them."""
+        """The first assumption about a signature. For a function with rules: what it returns without them."""
         callee, names = self.tasks[key]
         if callee.ruled is None or callee.ruled.plain is None:
             return Assumption()
@@ -131,7 +131,7 @@ class Tracer:
         return result
 
     def _call_function(self, frame: Frame, callee: Callee, bound: Mapping[str, AbstractValue]) -> AbstractValue:
-        """A call of a Python function: the callee is traced once per signature and called."""
+        """A call of a Python function, which is traced once per signature."""
         if callee.function is not None:
             self.looks.function(callee.function)
         arguments = {name: settled(frame, v) for name, v in bound.items()} | dict(callee.free)
@@ -145,7 +145,7 @@ class Tracer:
             numbers: dict[str, int] = {}
             prepared = [as_passed(name, v, constants) for name, v in arguments.items()]
             packed = dict(zip(arguments, heap.pack(frame, prepared, numbers), strict=True))
-            # Once more: what objects hold has come to light.
+            # Once more: ``packed`` has revealed what objects hold.
             values = [as_passed(name, v, constants) for name, v in packed.items()]
             refs = [frame.heap.refs[key] for key in numbers]
             signature = describe_arguments(values)
@@ -171,7 +171,7 @@ class Tracer:
                 frame.want_pool(refs[wanted.given])
                 raise growing.not_made_here(refs[wanted.given]) from None
             except NeedsConstant as need:
-                name = need.name.split(".")[0]  # of a tuple, all
+                name = need.name.split(".")[0]  # of a tuple, all items
                 if need.frame.source is not callee.source or name in constants:
                     raise
                 constants.add(name)
@@ -196,11 +196,13 @@ class Tracer:
             return thrown.received(frame, result) if hands_on else result
 
     def _comes_back(self, name: str, frame: Frame) -> bool:
-        """Whether a call may run the function of ``frame`` once more, whose functions have the same code."""
+        """Whether a call may run the function of ``frame`` again. All IR functions of one Python function have the same
+        source."""
         return any(self.sources.get(called) is frame.source for called in reachable(self.module, [name]))
 
     def _refuse_endless(self, callee: Callee, size: int) -> None:
-        """Refuse a function that calls itself with other types each time; ``size``: of its arguments, in numbers."""
+        """Refuse a function that calls itself with other types each time; ``size``: the number of values in its
+        arguments."""
         nested = sum(identity == callee.identity for identity, _ in self._solve.active)
         if nested > MAX_NESTED or (nested > 3 and size > 200):
             raise refuse(
@@ -211,7 +213,7 @@ class Tracer:
             )
 
     def _callable(self, key: Key, known: Assumption) -> Specialisation:
-        """What a call of ``key`` calls: itself by what is assumed, while it is being traced."""
+        """The target of a call of ``key``: the function itself, with its assumed result, while it is being traced."""
         attempt = self._attempts.get(key)
         if attempt is None:
             return self.known[key]
@@ -226,7 +228,7 @@ class Tracer:
                 del self.module.funcs[name]
 
     def _specialise(self, key: Key, before: Assumption) -> Assumption:
-        """Trace a callee for a signature, by what is assumed of it; what has come out."""
+        """Trace a callee for a signature under an assumption about it. Returns what follows."""
         kept = self.pools.setdefault(key, Pools())
         while True:
             try:
@@ -268,8 +270,8 @@ class Tracer:
             if before.result is None:
                 del self.module.funcs[name]
             else:
-                # What it returns is known, as of a function with rules that call it. Calls are of what stands in for
-                # it, until what it depends on is known too and it is traced again.
+                # The result is known, as for a function with rules that call it. Calls go to a stand-in, until what it
+                # depends on is known too and it is traced again.
                 discard(func.body)
                 types = tuple(ir_types(before.result))
                 self.known[key] = assumed(name, tuple(a.type for a in func.args), types, before, roots)
@@ -371,7 +373,7 @@ class Tracer:
                 for ground in in_order(grounded(frozenset({root}))):
                     known = passed.get(ground)
                     result |= known if known is not None else {_fresh(frame, fresh, ground)}
-                if isinstance(root, Phase):  # memory that an iteration made
+                if isinstance(root, Phase):  # memory made by an iteration
                     result |= {_fresh(frame, fresh, None)}
             return result | ({held.copied_root(frame)} if k in dict(s.stands) else NOWHERE)
 

@@ -1,4 +1,4 @@
-"""What is checked at run time, and who is told of it: handlers of exceptions around the code (``control.thrown``)."""
+"""Run-time checks, and the exception handlers around the code that are notified of them (``control.thrown``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adc.ir.core import Op, Value
 
 @dataclass(frozen=True)
 class Watch:
-    """The classes of exceptions that are handled, and who is told of each check."""
+    """The classes of exceptions that are handled, and the function that is notified of each check."""
 
     classes: tuple[type[Exception], ...]
     note: Callable[[Op], None]
@@ -34,14 +34,14 @@ def watched(watch: Watch | None) -> Iterator[None]:
 
 
 def handled(cls: type[Exception]) -> bool:
-    """Whether exceptions of a class are handled by the program, so that what Python raises has to be raised. Floats
-    that are divided by zero, and the like, are infinite or NaN elsewhere."""
+    """Whether exceptions of a class are handled by the program, so that Python's exceptions must be raised. Elsewhere,
+    floats divided by zero and the like are infinite or NaN."""
     watch = _watch.get()
     return watch is not None and issubclass(cls, watch.classes)
 
 
 def trap_unless(condition: Value, error: str, message: str | tuple[str, ...], *values: Value) -> None:
-    """Raise ``error`` at run time unless ``condition`` holds; says nothing if it is known to."""
+    """Raise ``error`` at run time unless ``condition`` holds; builds nothing if it is known to hold."""
     if not constant_of(condition):
         _noted(build(ops.assert_, [condition, *values], {"error": error, "message": message}))
 

@@ -13,7 +13,7 @@ from adc.ir.core import Value
 
 
 def as_condition(frame: Frame, value: AbstractValue) -> bool | Value:
-    """Truth of a value."""
+    """The truth of a value."""
     if rows.grows(frame, value):
         assert isinstance(value, Ref)
         return ops.cmpi(rows.length(heap.contents(frame, value)), const_index(0), predicate="sgt")

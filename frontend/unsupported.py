@@ -1,4 +1,4 @@
-"""What the language does not have yet: the message and the way out, for each kind of syntax."""
+"""Syntax that is not supported: the message and the way out, for each kind."""
 
 from __future__ import annotations
 
