@@ -156,7 +156,7 @@ class _Function:
                     except CompileTypeError:
                         if not op.regions or not self._may_be_steps(op):
                             raise
-                        del self._steps[op]
+                        self._steps.pop(op, None)
                         self._plan_regions(op, certain=certain)
             except CompileTypeError as error:
                 if certain:

@@ -219,3 +219,40 @@ def test_a_field_is_no_array_and_a_grid_takes_its_own() -> None:
         adc.distribute(heat, adc.Grid(SHAPE))(x, 0.1, x, 1)
     with pytest.raises(errors.AdcError, match="extents"):
         grid.scatter(np.ones(3))
+
+
+def versions_of_a_sum(c, u, v, x):
+    n, m = c.shape
+    total = 0.0
+    for i in range(n):
+        for j in reversed(range(m)):
+            u[i, j] = 0.6 * u[i, j] + c[min(i + 1, n - 1), j] * (c[min(i + 1, n - 1), j] - c[i, j])
+            a = c[i, max(0, min(m - 1, abs(j - 1)))] - c[i, j]
+            b = a / (1.5 + a * a)
+            v[i, j] = 0.5 * b * a + x * b
+            total += u[i, j] * u[i, j]
+    return total * total
+
+
+def test_a_nest_with_operations_on_whole_arrays_may_be_steps() -> None:
+    """What it computes then is right, or refused."""
+    compiled = jit_grad(versions_of_a_sum, argnums=(0, 1, 2, 3))
+
+    def arguments() -> list[Any]:
+        return [*(np.random.default_rng(k).random((4, 10)) for k in range(3)), 0.3]
+
+    def run() -> Any:
+        grid = adc.Grid((4, 10), (2, 1))
+        try:
+            value, gradient = adc.distribute(compiled, grid).value_and_grad(*arguments())
+        except ValueError as error:
+            return error
+        return value, *(grid.gather(each) if isinstance(each, adc.Field) else each for each in gradient)
+
+    value, gradient = compiled.value_and_grad(*arguments())
+    for found in mpi.simulate(2, run):
+        if isinstance(found, ValueError):
+            assert "rank" in str(found)
+            continue
+        for a, b in zip(found, (value, *gradient), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
