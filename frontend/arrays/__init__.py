@@ -1,1 +1,1 @@
-"""Operators and subscripts of arrays, and reductions that those are made of."""
+"""Operators and subscripts of arrays, and the reductions that they are built on."""

@@ -57,7 +57,7 @@ Element = Callable[..., AbstractValue]
 
 
 def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """``a symbol b`` of numbers and arrays."""
+    """``a symbol b`` for numbers and arrays."""
     if isinstance(a, OneOf) or isinstance(b, OneOf):
         return options.split_all(frame, (a, b), lambda one: settled(frame, operate(frame, symbol, *one)))
     own = records.operate(frame, symbol, a, b)
@@ -87,7 +87,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
 
 
 def _text(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """Texts with run-time numbers in them: put together, or made by %."""
+    """Texts with run-time numbers in them: concatenated, or formatted by %."""
     if symbol == "+":
         return texts.concatenated(a, b)
     if symbol == "%" and isinstance(a, Static) and isinstance(a.value, str):
@@ -146,7 +146,7 @@ def truth(v: AbstractValue) -> bool | Value:
 
 
 def _true_option(v: OneOf, k: int) -> Value:
-    """Whether a value is its alternative ``k``, and that is true."""
+    """Whether ``v`` is its alternative ``k``, and this one is true."""
     here, known = ops.cmpi(v.position, const_index(k), predicate="eq"), truth(v.options[k])
     return here if isinstance(known, bool) else ops.andi(here, known)
 
@@ -154,7 +154,7 @@ def _true_option(v: OneOf, k: int) -> Value:
 def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
     """``v`` with pending array expressions computed, so that later stores do not change it."""
     if isinstance(v, Lazy):
-        # What NumPy's functions make of arrays of rank zero are numbers.
+        # The results of NumPy's functions on arrays of rank zero are numbers.
         return materialise(frame, v) if v.dims else v.element([], False)
     if isinstance(v, Compound):
         return v.of(settled(frame, item) for item in v.items)
@@ -170,7 +170,7 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
 
 @dataclass(eq=False)
 class Extent:
-    """One dimension of a broadcast result: in general, and if nothing is stretched."""
+    """One dimension of a broadcast result: in general, and if no operand is stretched."""
 
     general: Dim
     plain: Dim
@@ -179,7 +179,7 @@ class Extent:
 def elementwise(function: Element, *operands: AbstractValue, deferred: bool = False) -> Lazy:
     """``function`` applied to the elements of arrays (and to numbers as they are).
 
-    ``deferred``: it gets functions that evaluate its operands where and when it calls them.
+    ``deferred``: ``function`` gets functions that evaluate the operands where and when it calls them.
     """
     selected = selections.wholes(operands)
     if selected is not None:
@@ -221,7 +221,7 @@ def _sample(p: AbstractValue) -> AbstractValue:
 
 
 def dtype_of(make: Callable[[], Number]) -> Type:
-    """The dtype that ``make`` would give, without leaving its code behind."""
+    """The dtype of what ``make`` returns, without keeping the code that it builds."""
     scratch = Block()
     with insert_at(scratch):
         dtype = make().dtype
@@ -255,7 +255,7 @@ _OPERANDS = SHAPE_ERROR, "operands could not be broadcast together with shapes"
 
 
 def broadcast(arrays: Sequence[Lazy], mismatch: Mismatch = _OPERANDS) -> tuple[list[Extent], list[Value]]:
-    """The extents that arrays have together; and what holds (i1) if nothing is stretched in the run."""
+    """The extents of arrays broadcast together, and conditions (i1) that hold if nothing is stretched at run time."""
     rank = max(len(p.dims) for p in arrays)
     result = [Extent(1, 1) for _ in range(rank)]
     equalities: list[Value] = []
@@ -322,8 +322,8 @@ INTO_SHAPE = "could not broadcast input array from shape", " into shape "
 
 
 def fitted(target: Array | Lazy, value: Lazy, texts: tuple[str, str] = INTO_SHAPE) -> Lazy:
-    """``value`` in the shape of ``target``. Leading extents of one that the target has not are dropped, as in NumPy.
-    ``texts``: what is said before each shape where they do not fit."""
+    """``value`` in the shape of ``target``. Extra leading extents of one are dropped, as in NumPy. ``texts``: the error
+    texts before each of the shapes if they do not fit."""
     extra = max(0, value.rank - target.rank)
     if any(static_dim(d) not in (1, None) for d in value.dims[:extra]):
         raise refuse(
@@ -379,7 +379,7 @@ def update(frame: Frame, target: Array, symbol: str, value: AbstractValue) -> No
 
 
 def check_updated(symbol: str, target: Array | Lazy, result: AbstractValue) -> None:
-    """Refuse what ``symbol=`` makes if it cannot be stored where it was read, ``target``."""
+    """Refuse the result of ``symbol=`` if it cannot be stored into ``target``, from which it was computed."""
     assert isinstance(result, Array | Lazy)
     if kind(result.dtype) > kind(target.dtype):
         raise refuse(

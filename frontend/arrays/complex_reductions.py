@@ -1,4 +1,4 @@
-"""Sums and products of arrays of complex numbers: two accumulators. Sums in the order of real ones."""
+"""Sums and products of arrays of complex numbers: two accumulators. Sums have the order of real ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Body = Callable[[list[Value]], complexes.Pair]
 
 
 def reduce(frame: Frame, name: str, value: Lazy, axes: Sequence[int], result_dims: Sequence[Dim]) -> AbstractValue:
-    """The sum or product over ``axes``; ``result_dims``: the extents that are left, those that are kept among them."""
+    """The sum or product over ``axes``; ``result_dims``: the extents that remain, including kept ones."""
     if name not in ("sum", "prod"):
         raise refuse(
             current_loc(),
@@ -57,7 +57,7 @@ def reduce(frame: Frame, name: str, value: Lazy, axes: Sequence[int], result_dim
 
 
 def total(dims: Sequence[Dim], body: Body, dtype: Type, outer: tuple[Value, ...] = ()) -> complexes.Pair:
-    """The sum of what ``body`` gives for all subscripts below ``dims``."""
+    """The sum of ``body`` over all subscripts below ``dims``."""
     assert isinstance(dtype, ComplexType)
     if not dims:
         return body(list(outer))
@@ -72,7 +72,7 @@ def total(dims: Sequence[Dim], body: Body, dtype: Type, outer: tuple[Value, ...]
 
 
 def product(dims: Sequence[Dim], body: Body, dtype: Type) -> complexes.Pair:
-    """The product of what ``body`` gives, one factor after the other."""
+    """The product of the results of ``body``, one factor after the other."""
     assert isinstance(dtype, ComplexType)
     return in_order(dims, body, complexes.product, (const(1.0, dtype.part), const(0.0, dtype.part)))
 
@@ -84,7 +84,7 @@ def in_order(
     first: complexes.Pair,
     outer: tuple[Value, ...] = (),
 ) -> complexes.Pair:
-    """What ``combine`` makes of ``first`` and what ``body`` gives for the subscripts, in order."""
+    """The fold of ``combine`` over the results of ``body`` for all subscripts, in order, starting with ``first``."""
     if not dims:
         return combine(first, body(list(outer)))
     block = Block([index, first[0].type, first[1].type], [f"i{len(outer)}", "real", "imag"])

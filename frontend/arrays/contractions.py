@@ -1,4 +1,4 @@
-"""Sums of products of elements of arrays, along axes that have labels: what ``@`` and ``np.einsum`` are made of."""
+"""Sums of products of elements of arrays, along labelled axes: the basis of ``@`` and ``np.einsum``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Labelled:
 
 
 def in_memory(frame: Frame, name: str, v: AbstractValue) -> Lazy:
-    """An operand, which is read several times."""
+    """An operand, in memory since it is read several times."""
     if isinstance(v, Tuple) and name.startswith("np."):  # operators take no lists
         v = frame.tracer.call(frame, Static(np.asarray), [v], {})
     if not isinstance(v, Array | Lazy):
@@ -64,10 +64,10 @@ def contract(
     stretched: frozenset[Hashable] = frozenset(),
     message: str = "",
 ) -> AbstractValue:
-    """The products of elements at equal labels, summed over the labels that ``out`` has not.
+    """The products of elements at equal labels, summed over the labels that are not in ``out``.
 
-    Axes of one label have one extent; those of ``stretched`` may be 1 as well. ``message`` says what is wrong with
-    two that differ.
+    Axes of one label have one extent; those in ``stretched`` may also be 1. ``message`` is the error for two extents
+    that differ.
     """
     message = message or f"{name}: extents differ, {{}} and {{}}"
     extents: dict[Hashable, Dim] = {}
@@ -107,13 +107,13 @@ def contract(
 
 
 def _wide(s: Number) -> Number:
-    """An element as it is multiplied: of half precision in single."""
+    """An element as a factor: half precision is computed in single."""
     wide = accumulator(s.dtype)
     return s if wide == s.dtype else cast(s, wide, weak=False)
 
 
 def product(a: AbstractValue, b: AbstractValue) -> Number:
-    """A product in a sum that is the library's: the two may be rounded once."""
+    """A product in a sum of the library's own: product and sum may be rounded once."""
     with contractible():
         found = scalars.binary("*", a, b)
     assert isinstance(found, Scalar | Complex)
@@ -141,7 +141,7 @@ def _element(operand: Labelled, at: dict[Hashable, Value], extents: dict[Hashabl
 
 
 def _meet(a: Dim, b: Dim, stretched: bool, message: str) -> Dim:
-    """The extent of axes that go together."""
+    """The common extent of two axes with one label."""
     if same_dim(a, b):
         return a
     if stretched and (is_one(a) or is_one(b)):

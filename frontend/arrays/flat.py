@@ -1,4 +1,4 @@
-"""``a.flat``: the elements of an array one behind the other, subscripted like an array with one axis."""
+"""``a.flat``: the elements of an array one after the other, subscripted like an array with one axis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adc.ir.builder import current_loc
 
 
 def read(frame: Frame, owner: Flat, items: list[Item]) -> AbstractValue:
-    """``a.flat[items]``: an element, or an array of its own."""
+    """``a.flat[items]``: an element, or a new array."""
     line = _in_line(frame, owner.array, items)
     if gathers.by_arrays(items):
         return gathers.locate(frame, line, items).read()
@@ -23,7 +23,7 @@ def read(frame: Frame, owner: Flat, items: list[Item]) -> AbstractValue:
 
 
 def written(frame: Frame, owner: Flat, items: list[Item]) -> Array:
-    """The view with one axis whose ``items`` are stored to. Of elements with gaps between them there is none."""
+    """The one-dimensional view whose ``items`` are stored to. There is none if elements have gaps between them."""
     array = owner.array
     if array.rank != 1 and array.type.strides is not None:
         raise refuse(

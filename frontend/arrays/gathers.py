@@ -1,4 +1,4 @@
-"""Subscripts that are arrays, of integers or of bools: the elements that they name, and reading those."""
+"""Subscripts that are arrays of integers or bools: the elements that they select, and how these are read."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _NO_COMMON_SHAPE = BOUNDS_ERROR, "shape mismatch: indexing arrays could not be b
 _CHEAP = frozenset(
     {ops.load, ops.constant, ops.undef, ops.index_cast, ops.index_castui, ops.select, ops.cmpi}
     | {ops.addi, ops.subi, ops.muli, ops.minsi, ops.maxsi, ops.andi, ops.ori, ops.xori}
-)  # what an index may be made of that is rather computed twice than kept
+)  # operations that are recomputed for each use of an index, not kept in memory
 
 
 @dataclass(frozen=True, eq=False)
 class Indexed:
-    """The elements that index arrays name. ``base`` has the dimensions of the array but those that integers took;
-    ``source`` says for each of them by which dimension of the result it goes, or which array has the subscripts. The
-    dimensions of the index arrays, broadcast to ``together``, begin at ``first`` of the result."""
+    """The elements that index arrays select. ``base`` has the dimensions of the array except those indexed by integers;
+    ``source`` says for each of them which dimension of the result, or which array, gives its subscripts. The dimensions
+    of the index arrays, broadcast to ``together``, begin at dimension ``first`` of the result."""
 
     base: Array
     source: tuple[int | Lazy, ...]
@@ -83,7 +83,7 @@ class Indexed:
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """The elements of ``base`` that one mask selects, along the dimensions behind ``before``."""
+    """The elements of ``base`` that one mask selects, along the dimensions after the first ``before``."""
 
     base: Array
     mask: Mask
@@ -117,7 +117,7 @@ def by_arrays(items: Sequence[Item]) -> bool:
 
 
 def selects_from(owner: Array | Lazy, mask: Array | Lazy) -> bool:
-    """Whether a mask alone selects from the first dimensions of an array; it is checked for that."""
+    """Whether a mask alone selects from the first dimensions of an array; if so, its shape is checked."""
     if not _is_mask(mask) or mask.rank > owner.rank:
         return False
     _check_mask(mask, owner.dims[: mask.rank], 0)
@@ -125,8 +125,8 @@ def selects_from(owner: Array | Lazy, mask: Array | Lazy) -> bool:
 
 
 def items_of(frame: Frame, v: AbstractValue, loc: Loc, *, alone: bool) -> list[Item]:
-    """A value between the brackets of an array. ``alone``: a tuple there is a subscript for each of its items; beside
-    others it is an index array, as lists are everywhere."""
+    """A value between the brackets of an array. ``alone``: then a tuple is one subscript for each of its items; beside
+    other subscripts it is an index array, as lists always are."""
     v = _unpacked(sequences.snapshot(frame, v))
     if isinstance(v, Array | Lazy) and kind(v.dtype) == 1:
         v = unboxed(v)
@@ -140,7 +140,7 @@ def items_of(frame: Frame, v: AbstractValue, loc: Loc, *, alone: bool) -> list[I
 
 
 def _counted(r: Range) -> Lazy:
-    """What a ``range`` goes through, as an index array."""
+    """The items of a ``range``, as an index array."""
     start, stop, step = (convert(as_scalar(v), i64) for v in (r.start, r.stop, r.step))
     count = ops.maxsi(ops.ceildivsi(ops.subi(stop, start), step), const_index(0))
 
@@ -151,14 +151,14 @@ def _counted(r: Range) -> Lazy:
 
 
 def _unpacked(v: AbstractValue) -> AbstractValue:
-    """A tuple or list that is known as one of values."""
+    """A known tuple or list as a ``Tuple`` of values."""
     if isinstance(v, Static) and isinstance(v.value, tuple | list):
         return Tuple(tuple(map(Static, v.value)), TUPLE if isinstance(v.value, tuple) else LIST)
     return v
 
 
 def locate(frame: Frame, owner: Array, items: Sequence[Item]) -> Indexed | Masked:
-    """What ``owner[items]`` names, with all subscripts checked."""
+    """The elements that ``owner[items]`` names, with all subscripts checked."""
     items = [_prepared(item) for item in items]
     items = _expanded(owner.rank, items)
     found = [item.value for item in items if is_index_array(item.value)]
@@ -170,8 +170,8 @@ def locate(frame: Frame, owner: Array, items: Sequence[Item]) -> Indexed | Maske
 
 
 def _expanded(rank: int, items: list[Item]) -> list[Item]:
-    """With all slices written out. An ellipsis stays before those that it stands for: it keeps arrays apart even if
-    there are none."""
+    """``items`` with all slices written out. An ellipsis stays in front of its slices: it separates arrays even if it
+    stands for no dimension."""
     made = expand(rank, items, _consumed)
     at = next((k for k, item in enumerate(items) if _is_ellipsis(item)), None)
     return made if at is None else [*made[:at], items[at], *made[at:]]
@@ -190,14 +190,14 @@ def _is_mask(v: AbstractValue | Slice) -> bool:
 
 
 def _consumed(item: Item) -> int:
-    """How many dimensions of the array a subscript is for."""
+    """How many dimensions of the array a subscript consumes."""
     if is_newaxis(item) or _is_ellipsis(item):
         return 0
     return item.value.rank if isinstance(item.value, Array | Lazy) and _is_mask(item.value) else 1
 
 
 def _prepared(item: Item) -> Item:
-    """An index array of rank zero is a number."""
+    """``item``, with an index array of rank zero as a number."""
     v = item.value
     if not isinstance(v, Array | Lazy):
         return item
@@ -213,7 +213,7 @@ def _prepared(item: Item) -> Item:
 
 
 def _basic(owner: Array, items: Sequence[Item]) -> Array:
-    """The view by what is no array, with whole dimensions where arrays are."""
+    """The view by the subscripts that are not arrays, with whole dimensions in place of arrays."""
     basic: list[Item] = []
     for item in items:
         if is_index_array(item.value):
@@ -224,7 +224,7 @@ def _basic(owner: Array, items: Sequence[Item]) -> Array:
 
 
 def _masked(frame: Frame, owner: Array, items: Sequence[Item]) -> Masked | None:
-    """A place for a single mask, if what it selects stands where the mask does."""
+    """The place for a single mask, if the selected elements go where the mask is; else None."""
     k = next(k for k, item in enumerate(items) if is_index_array(item.value))
     numbers = [n for n, item in enumerate(items) if _is_number(item)]
     if numbers and not _adjacent([*numbers, k], items):
@@ -270,8 +270,8 @@ def _indexed(frame: Frame, owner: Array, items: Sequence[Item]) -> Indexed:
     adjacent = _adjacent(advanced, items)
     source: list[int | Lazy] = []
     lists: list[_List] = []
-    axis = before = 0  # of the array; dimensions of the result in front of those of the index arrays
-    dims: list[Dim] = []  # of the result, but those
+    axis = before = 0  # of the array; number of result dimensions before those of the index arrays
+    dims: list[Dim] = []  # of the result, without those
     for k, item in enumerate(items):
         if adjacent and k == advanced[0]:
             before = len(dims)
@@ -294,12 +294,12 @@ def _indexed(frame: Frame, owner: Array, items: Sequence[Item]) -> Indexed:
 
 
 def as_subscripts(frame: Frame, v: Array | Lazy) -> Lazy:
-    """What an array of one dimension gives to index with, in a form of its own."""
+    """The index array for a one-dimensional array, which may be a mask."""
     return _lists(frame, v, v.dims, 0)[0].lazy
 
 
 def spread(v: Lazy, k: int, rank: int) -> Lazy:
-    """A vector as dimension ``k`` of several, which others are broadcast along."""
+    """A vector as dimension ``k`` of ``rank``, to be broadcast along the others."""
     dims = tuple(v.dims[0] if n == k else 1 for n in range(rank))
     plain = tuple(v.plain[0] if n == k else 1 for n in range(rank))
     reads = tuple(replace(r, pointwise=False) for r in v.reads)
@@ -307,7 +307,8 @@ def spread(v: Lazy, k: int, rank: int) -> Lazy:
 
 
 def along(frame: Frame, owner: Array, indices: Array | Lazy, axis: int) -> Indexed:
-    """The places that ``indices`` names along an axis, at each place of the others: that of ``np.take_along_axis``."""
+    """The elements that ``indices`` names along an axis, for each position in the other axes: those of
+    ``np.take_along_axis``."""
     lists = []
     for k, dim in enumerate(owner.dims):
         if k != axis:
@@ -320,8 +321,8 @@ def along(frame: Frame, owner: Array, indices: Array | Lazy, axis: int) -> Index
 
 
 def _broadcast(lists: Sequence[_List]) -> tuple[tuple[Dim, ...], tuple[Dim, ...], tuple[Value, ...]]:
-    """The extents of index arrays together, in general and if nothing is stretched, and what holds then. After that
-    all are checked to be in range."""
+    """The extents of index arrays broadcast together, in general and if nothing is stretched, and the conditions for
+    that. Then all indices are checked to be in range."""
     extents, equalities = arrays.broadcast([one.lazy for one in lists], _NO_COMMON_SHAPE)
     for one in lists:
         one.check()
@@ -330,7 +331,7 @@ def _broadcast(lists: Sequence[_List]) -> tuple[tuple[Dim, ...], tuple[Dim, ...]
 
 @dataclass(frozen=True, eq=False)
 class _List:
-    """Subscripts into a dimension, where they stand, and whether they are in range by how they were made."""
+    """Subscripts into a dimension, their source location, and whether they are in range by construction."""
 
     lazy: Lazy
     dim: Dim
@@ -339,7 +340,7 @@ class _List:
     sure: bool = False
 
     def check(self) -> None:
-        """That all are in range: IndexError before anything is read or written."""
+        """Check that all are in range: IndexError before anything is read or written."""
         if self.sure:
             return
         n = dim_value(self.dim)
@@ -357,7 +358,7 @@ class _List:
 
 
 def _lists(frame: Frame, v: Array | Lazy, dims: Sequence[Dim], axis: int) -> list[_List]:
-    """What an array gives to index with: itself, or, if it is a mask, the positions where it holds."""
+    """The index arrays that an array stands for: itself, or, for a mask, the positions where it holds."""
     loc = current_loc()
     if not _is_mask(v):
         return [_List(_kept(frame, v), dims[0], axis, loc)]
@@ -373,7 +374,7 @@ def _kept(frame: Frame, v: Array | Lazy) -> Lazy:
 
 
 def _is_cheap(v: Lazy) -> bool:
-    """Whether elements are rather computed twice, when they are checked and when they are used, than kept."""
+    """Whether elements are better computed twice, for the check and for the use, than kept in memory."""
     scratch = Block()
     with insert_at(scratch):
         v.element([ops.undef(type=index) for _ in v.dims], False)

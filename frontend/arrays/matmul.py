@@ -13,7 +13,7 @@ from adc.ir.builder import current_loc
 
 
 def matmul(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """``a @ b``: leading axes of more than two are stretched as in elementwise operations."""
+    """``a @ b``: axes before the last two are broadcast as in elementwise operations."""
     flat = _rows_of(frame, a) if is_array(a) and is_array(b) and b.rank == 2 else None  # type: ignore[attr-defined]
     if flat is not None:
         result = matmul(frame, flat, b)
@@ -32,8 +32,8 @@ def matmul(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 
 def _rows_of(frame: Frame, a: AbstractValue) -> Array | None:
-    """All rows of an array of more than two axes, one behind the other, as a matrix: a large product is faster than
-    many small ones. None if they do not lie so."""
+    """All rows of an array of more than two axes as a matrix: one large product is faster than many small ones. None if
+    the rows are not contiguous."""
     array = materialise(frame, a) if isinstance(a, Lazy) and a.rank > 2 else a
     if not isinstance(array, Array) or array.rank <= 2 or array.type.strides is not None:
         return None

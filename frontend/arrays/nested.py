@@ -20,19 +20,19 @@ from adc.ir.builder import current_loc
 from adc.ir.types import Type, f64, scalar_bytes
 
 MOST_BYTES = 1 << 45
-"""Of one array: more than any machine has."""
+"""The size limit of one array: more than any machine has."""
 _LARGEST = (1 << 63) - 1
 
 
 def new_array(frame: Frame, dims: Sequence[Dim], dtype: Type) -> Array:
-    """Uninitialised memory for as many elements as somebody asked for."""
+    """Uninitialised memory for as many elements as the program asks for."""
     _check_size(dims, dtype)
     return allocate(frame, dims, dtype)
 
 
 def _check_size(dims: Sequence[Dim], dtype: Type) -> None:
-    """An array that no machine can have is a MemoryError, also where it is never made, or has no elements: as with
-    NumPy then the other extents count. Extents of arrays that are there are not looked at."""
+    """Make an array that no machine can hold a MemoryError, even if it is never made, or has no elements: then, as in
+    NumPy, the other extents count. Extents of existing arrays are not checked."""
     sizes = [dim_value(d) for d in dims]
     if all(n.op is not None and n.op.opdef in (ops.dim, ops.constant) for n in sizes) and any(
         constant_of(n) is None for n in sizes
@@ -65,7 +65,7 @@ _RAGGED = "the requested array has an inhomogeneous shape"
 
 
 def _nested_dims(value: AbstractValue) -> tuple[Dim, ...]:
-    """The extents of an array of nested values; that those of others beside the first are equal is asserted."""
+    """The extents of an array of nested values; those of other items are asserted to equal those of the first."""
     if isinstance(value, Array | Lazy):
         return value.dims
     if not isinstance(value, Tuple):
@@ -88,7 +88,7 @@ def _nested_dims(value: AbstractValue) -> tuple[Dim, ...]:
 
 
 def _nested_dtype(value: AbstractValue) -> Type:
-    """The dtype of an array of nested values: here Python's numbers count like NumPy's."""
+    """The dtype of an array of nested values: Python's numbers count like NumPy's here."""
     if isinstance(value, Array | Lazy):
         return value.dtype
     if isinstance(value, Tuple):

@@ -1,4 +1,4 @@
-"""What stands before and between brackets, whatever it is: read, located, stored to."""
+"""Any object with brackets: read, located, stored to."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
 
 
 def locate(frame: Frame, owner: Array, items: list[Item]) -> Place:
-    """What ``owner[items]`` names."""
+    """The element, view or selection that ``owner[items]`` names."""
     return gathers.locate(frame, owner, items) if gathers.by_arrays(items) else subscripts.locate(owner, items)
 
 
 def current(place: Place) -> AbstractValue:
-    """What is there."""
+    """The present value of a place."""
     if isinstance(place, Array):
         return place
     return place.load() if isinstance(place, Element) else place.read()
@@ -89,8 +89,8 @@ def store(frame: Frame, place: Place, value: AbstractValue) -> None:
 
 
 def update(frame: Frame, place: Place, symbol: str, now: AbstractValue, value: AbstractValue) -> None:
-    """``place symbol= value`` where ``now`` is: all of it is read before anything is stored, so that repeats count
-    once."""
+    """``place symbol= value``, where ``now`` is its present value: everything is read before anything is stored, so
+    that repeated elements count once."""
     if isinstance(place, Array):
         arrays.update(frame, place, symbol, value)
         return
@@ -101,7 +101,8 @@ def update(frame: Frame, place: Place, symbol: str, now: AbstractValue, value: A
 
 
 def _store_masked(frame: Frame, place: Masked, value: Lazy) -> None:
-    """Under a condition where the value is known for all elements, else at the positions that the mask selects."""
+    """Store under a condition where the value is known for all elements, else at the positions that the mask
+    selects."""
     region, mask = place.base, place.mask
     whole = first_whole(place.read(), value)
     if whole is not None and not nests.conflicts(region, fitting := arrays.fitted(region, nests.lazy_of(whole))):  # type: ignore[arg-type]
@@ -141,7 +142,7 @@ def _store_where(region: Array, mask: Mask, before: int, value: Lazy) -> None:
 
 
 def _store_indexed(frame: Frame, place: Indexed, value: Lazy) -> None:
-    """One after the other: where a subscript is repeated the last one stays."""
+    """Store one element after the other: if a subscript is repeated, the last one remains."""
     value = arrays.fitted(place.read(), value, _INDEXED)
     if _overlaps(place.base, value):
         value = nests.lazy_of(nests.materialise(frame, value))
@@ -155,7 +156,7 @@ def _store_indexed(frame: Frame, place: Indexed, value: Lazy) -> None:
 
 
 def settled(frame: Frame, place: Indexed) -> Indexed:
-    """The same place, with subscripts that stores to it do not change."""
+    """The same place, with subscripts that do not change when it is stored to."""
 
     def kept(by: int | Lazy) -> int | Lazy:
         if isinstance(by, Lazy) and _overlaps(place.base, by):
@@ -167,7 +168,7 @@ def settled(frame: Frame, place: Indexed) -> Indexed:
 
 
 def at(frame: Frame, place: Indexed, value: AbstractValue, combine: Combine) -> None:
-    """``place = combine(place, value)`` for one element after the other: what is repeated counts as often."""
+    """``place = combine(place, value)`` one element after the other: repeated elements are combined each time."""
     now = place.read()
     lazy = nests.lazy_of(value) if isinstance(value, Array | Lazy) else nests.constant_array(value)
     lazy = arrays.fitted(now, lazy, _INDEXED)

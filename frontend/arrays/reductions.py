@@ -1,4 +1,5 @@
-"""Reductions over arrays: nested ``scf.parallel`` loops whose order of summation is adc's own, not that of threads."""
+"""Reductions over arrays: nested ``scf.parallel`` loops with an order of summation that is adc's own and does not
+depend on threads."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ from adc.ir.types import IntType, Type, i1, i64, index, ui64
 
 @dataclass(frozen=True)
 class Reduction:
-    """``kind`` as ``scf.reduce`` names it. ``empty`` is what NumPy says of an array without elements, if it minds."""
+    """``kind`` as named by ``scf.reduce``. ``empty`` is NumPy's error for an array without elements, if there is
+    one."""
 
     name: str
     kind: str
@@ -52,7 +54,7 @@ class Reduction:
         return dtype
 
     def identity(self, dtype: Type) -> Value:
-        """What changes nothing; that of bools is an integer, as which they are combined."""
+        """The neutral element; that of bools is an integer, since they are combined as integers."""
         if self.kind == "add":
             return const(0, value_type(dtype))
         if self.kind == "mul":
@@ -64,7 +66,7 @@ class Reduction:
         return const(INT64.max if self.kind == "min" else INT64.min, index)
 
     def combine(self, a: Scalar, b: Scalar) -> Scalar:
-        """Two results as one."""
+        """Two partial results combined."""
         floats, integers = _COMBINE[self.kind]
         if a.dtype == i1:
             return Scalar((ops.andi if self.kind == "min" else ops.ori)(a.value, b.value), i1, weak=False)
@@ -74,7 +76,7 @@ class Reduction:
         return Scalar(wrap(self.ordered(value, a.dtype), a.dtype), a.dtype, weak=False)
 
     def ordered(self, x: Value, dtype: Type) -> Value:
-        """What is combined of integers as signed ones; applied to the result, that of ``dtype``."""
+        """An integer of ``dtype`` as a signed one with the same order; applied again, it is the original."""
         return unsigned.ordered(x, dtype) if self.kind in ("min", "max") else x
 
 
@@ -94,7 +96,7 @@ ALL = Reduction("all", "min")
 
 @dataclass(frozen=True, eq=False)
 class Over:
-    """What is reduced of an array: all of it, or ``axes``, which stay as extents of one if ``keepdims``."""
+    """The axes that are reduced: all, or ``axes``, which remain with extent one if ``keepdims``."""
 
     axes: tuple[int, ...] | None = None
     keepdims: bool = False
@@ -103,7 +105,7 @@ class Over:
         return tuple(range(rank)) if self.axes is None else self.axes
 
     def is_number(self, rank: int) -> bool:
-        """Whether the result is one."""
+        """Whether the result is a number."""
         return len(self.of(rank)) == rank and not (self.keepdims and rank)
 
     def result_dims(self, dims: Sequence[Dim]) -> list[Dim]:
@@ -117,7 +119,7 @@ ALL_AXES = Over()
 def reduce(
     frame: Frame, r: Reduction, value: Array | Lazy, over: Over = ALL_AXES, dtype: Type | None = None
 ) -> AbstractValue:
-    """The elements of an array reduced to a number, or to an array of the other axes, in ``dtype``."""
+    """The elements of an array reduced to a number, or to an array over the other axes, in ``dtype``."""
     lazy = lazy_of(value)
     dtype = dtype or r.accumulator(lazy.dtype)
     if r.kind in ("add", "mul") and accumulator(dtype) != dtype:
@@ -141,7 +143,7 @@ def reduce(
 
 
 def _narrowed(frame: Frame, v: AbstractValue, dtype: Type) -> AbstractValue:
-    """A result in the dtype that it has in NumPy, which is not that of its accumulator."""
+    """A result converted to NumPy's dtype, which differs from that of the accumulator."""
 
     if isinstance(v, Scalar):
         return cast(v, dtype, weak=False)
@@ -156,7 +158,8 @@ def _narrowed(frame: Frame, v: AbstractValue, dtype: Type) -> AbstractValue:
 
 
 def _under_mask(r: Reduction, value: Selected, axes: Sequence[int], dtype: Type) -> tuple[Lazy, Over]:
-    """All that a mask selects from, with what changes nothing where it does not hold: nothing is gathered for that."""
+    """The whole array that a mask selects from, with the neutral element where the mask does not hold: so nothing is
+    gathered."""
     whole, mask, first = value.whole, value.mask, value.before
     inside = i64 if dtype == i1 else dtype
 
@@ -205,8 +208,8 @@ def nested(
 def each(
     frame: Frame, lazy: Lazy, over: Over, dtype: Type, result: Callable[[Callable[[list[Value]], list[Value]]], Value]
 ) -> Array:
-    """An array of what ``result`` makes of each group of elements that go into one; it gets what turns subscripts of
-    the axes that are reduced into those of the array, which has to be in memory or not to be stretched."""
+    """An array of the results of ``result`` for each group of elements that is reduced to one. ``result`` gets a
+    function from subscripts of the reduced axes to those of the array, which must be in memory or not be stretched."""
     assert not lazy.equalities
     axes = over.of(lazy.rank)
     kept = [k for k in range(lazy.rank) if k not in axes]
@@ -242,8 +245,8 @@ def _along(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> A
 
 
 def _by_slabs(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> Array:
-    """Axes in front of others that stay: whole slabs are combined, one after the other as NumPy does it, so that memory
-    is gone through in order. Not extremes, whose derivative would need all that they were in between."""
+    """Reduce axes in front of axes that remain: whole slabs are combined one after the other, as in NumPy, so that
+    memory is read in order. Not for extremes, whose derivative would need all intermediate values."""
     axes = over.of(lazy.rank)
     first, last = axes[0], axes[-1] + 1
     made = allocate(frame, over.result_dims(lazy.plain), dtype)

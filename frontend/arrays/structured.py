@@ -1,7 +1,7 @@
 """Structured arrays: their fields, elements and parts, read and stored to.
 
-A structured array is the views of its fields (``Structured``), and whatever names a part of it names that part of each
-field. An element is a window on the array, as NumPy's is: what is stored to its fields is in the array.
+A structured array is a tuple of views, one for each field (``Structured``). A subscript of the array applies to each
+field. An element is a view of the array, as in NumPy: stores to its fields change the array.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from adc.ir.types import Type
 
 
 def items_of(frame: Frame, value: AbstractValue, loc: Loc, *, alone: bool) -> list[Item]:
-    """A value between the brackets of a structured array: the names of fields stay what they are."""
+    """A value between the brackets of a structured array; names of fields are kept as they are."""
     if _names(frame, value) is not None:
         return [Item(loc, value)]
     return gathers.items_of(frame, value, loc, alone=alone)
@@ -65,7 +65,7 @@ def read(frame: Frame, owner: Structured, items: list[Item]) -> AbstractValue:
 
 
 def _position(owner: Structured, items: list[Item]) -> object:
-    """The field that an integer names, in the brackets of an element."""
+    """The field that an integer names in the brackets of an element."""
     value = items[0].value
     names = owner.form.names
     known = value.value if len(items) == 1 and isinstance(value, Static) else None
@@ -89,14 +89,14 @@ def _member(owner: Structured, name: str) -> AbstractValue:
 
 
 def check_usable(found: AbstractValue, name: str) -> None:
-    """Refuse a field that compiled code cannot have."""
+    """Refuse a field that compiled code cannot use."""
     if isinstance(found, Static) and isinstance(found.value, Unusable):
         message = f"{name} cannot be used here: {found.value.reason}"
         raise refuse(current_loc(), message, found.value.help, kind=kinds.UNSUPPORTED_VALUE)
 
 
 def field(owner: Structured, name: str) -> AbstractValue:
-    """``owner[name]``: a view; of an element the number, where it is no array."""
+    """``owner[name]``: a view; for an element, the number, unless the field is an array."""
     found = _member(owner, name)
     return Element(found, ()).load() if _is_number(owner, found) else found  # type: ignore[arg-type]
 
@@ -106,7 +106,7 @@ def _is_number(owner: Structured, found: AbstractValue) -> bool:
 
 
 def _part(frame: Frame, owner: Structured, items: list[Item]) -> Structured:
-    """What a subscript names of each field: views, or new arrays where there are index arrays."""
+    """The part of each field that a subscript names: views, or new arrays if there are index arrays."""
 
     def part(item: Array) -> Array:
         place = places.locate(frame, item, items)
@@ -126,12 +126,12 @@ def view_of(place: Element) -> Array:
 
 
 def _mapped(owner: Structured, part: Callable[[Array], Array]) -> Structured:
-    """The same part of each field. Where no dimension is left it is an element."""
+    """The same part of each field. If no dimension remains, it is an element."""
 
     def of(item: AbstractValue) -> AbstractValue:
         if isinstance(item, Structured):
             return item.of(map(of, item.items))
-        return part(item) if isinstance(item, Array) else item  # a field that cannot be used stays so
+        return part(item) if isinstance(item, Array) else item  # an unusable field stays one
 
     found = structured(owner.form, tuple(map(of, owner.items)))
     return found if found.dims else _as_element(found)
@@ -160,7 +160,7 @@ def _turned(a: Array, rank: int) -> Array:
 
 
 def copy(frame: Frame, owner: Structured) -> Structured:
-    """A new array with the same elements; of an element that was passed, the numbers are its own."""
+    """A new array with the same elements. For an element that is copied, the numbers are its own."""
     made = new(frame, owner.dims, owner.form.dtype, cls=owner.form.cls)
     store_all(frame, made, owner)
     return made
@@ -207,7 +207,7 @@ def store(frame: Frame, owner: Structured, items: list[Item], value: AbstractVal
 
 
 def named(owner: Structured, name: str) -> list[Item]:
-    """The subscript of an attribute of a record array."""
+    """The subscript that an attribute of a record array stands for."""
     if not issubclass(owner.form.cls, np.recarray | np.record):
         message = f"attributes of {describe_type(owner)} cannot be assigned"
         raise refuse(current_loc(), message, f"write a[{name!r}]", kind=kinds.UNSUPPORTED_TARGET)
@@ -224,7 +224,7 @@ def store_field(frame: Frame, owner: Structured, items: list[Item], value: Abstr
 
 
 def field_place(frame: Frame, owner: Structured, items: list[Item]) -> Element | Array:
-    """The memory of a field that is no structured array itself."""
+    """The memory of a field that is not itself a structured array."""
     name = _names(frame, items[0].value) if isinstance(items[0].value, AbstractValue) else None
     found = _member(owner, name if isinstance(name, str) else str(_position(owner, items)))
     if not isinstance(found, Array):
@@ -242,7 +242,7 @@ def _passed() -> AdcError:
 
 
 def store_all(frame: Frame, target: Structured, value: AbstractValue) -> None:
-    """All fields: of another structured array or a tuple by their order, or one number for all."""
+    """Store all fields: those of another structured array or of a tuple in order, or one number for all."""
 
     def whole(item: Array, part: AbstractValue) -> None:
         places.store(frame, item if item.rank else Element(item, ()), part)

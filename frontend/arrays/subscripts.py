@@ -38,7 +38,7 @@ from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Loc, Value
 
 SUBSCRIPTED: dict[int, Callable[[Frame, Sequence[Item]], AbstractValue]] = {}
-"""What libraries have objects for that are subscripted, by the identity of the object."""
+"""Library objects that are subscripted, by the identity of the object."""
 
 
 def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
@@ -64,11 +64,12 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
     raise refuse(current_loc(), message, kind=kinds.NOT_SUBSCRIPTABLE)
 
 
-_IMMUTABLE = (str, bytes, tuple, range, type)  # whose items never change
+_IMMUTABLE = (str, bytes, tuple, range, type)  # their items never change
 
 
 def _read_static(frame: Frame, owner: Any, key: Any, loc: Loc) -> AbstractValue:
-    """An item of an object that is known when tracing. That of one that may change is read again at each call."""
+    """An item of an object that is known when tracing. If the object is mutable, the item is read again at each
+    call."""
     try:
         value = owner[key]
     except (TypeError, LookupError) as error:
@@ -106,7 +107,7 @@ def key_of(items: list[Item]) -> AbstractValue:
 
 
 def known_slice(items: list[Item]) -> slice | None:
-    """The slice between the brackets, None if it is none; its bounds must be known."""
+    """The slice between the brackets, None if there is none; its bounds must be known."""
     value = items[0].value
     if len(items) != 1 or not isinstance(value, Slice):
         return None
@@ -145,7 +146,7 @@ class Element:
 
 
 def locate(owner: Array, items: list[Item]) -> Element | Array:
-    """The element or the view that ``owner[items]`` names: with an ellipsis, a view always."""
+    """The element or the view that ``owner[items]`` names: with an ellipsis, always a view."""
     ellipsis = any(isinstance(item.value, Static) and item.value.value is ... for item in items)
     items = expand(owner.rank, items)
     if any(is_newaxis(item) for item in items):
@@ -162,13 +163,13 @@ def is_newaxis(item: Item) -> bool:
 
 
 def consumed(item: Item) -> int:
-    """How many dimensions of the array a subscript is for."""
+    """How many dimensions of the array a subscript consumes."""
     ellipsis = isinstance(item.value, Static) and item.value.value is ...
     return 0 if ellipsis or is_newaxis(item) else 1
 
 
 def expand(rank: int, items: Sequence[Item], consumed: Callable[[Item], int] = consumed) -> list[Item]:
-    """``items`` with full slices for an ellipsis, or for what is missing at the end."""
+    """``items`` with full slices for an ellipsis, or for missing dimensions at the end."""
     ellipses = [k for k, item in enumerate(items) if isinstance(item.value, Static) and item.value.value is ...]
     count = sum(map(consumed, items))
     if len(ellipses) > 1:

@@ -1,1 +1,1 @@
-"""Lists, tuples, dicts, records and texts: how they are made, their items, and operators on them."""
+"""Lists, tuples, dicts, records and texts: how they are created, their items, and operators on them."""

@@ -86,7 +86,7 @@ def same_object(frame: Frame, a: Handle, b: Handle) -> AbstractValue:
 
 
 def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[AbstractValue], Sequence[object]] | None:
-    """What containers must have in common to be equal, their items, and the keys of a dict."""
+    """What must be equal for containers to be equal (besides items), their items, and the keys of a dict."""
     if isinstance(v, Ref) and v.kind != "object":
         held = heap.contents(frame, v)
         return (v.cls,), held.items, held.form.names
@@ -109,7 +109,7 @@ def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[Abstra
 
 
 def _compared_fields(frame: Frame, v: AbstractValue, by: type) -> list[AbstractValue]:
-    """The fields that the methods of the dataclass ``by`` compare."""
+    """The fields that generated methods of the dataclass ``by`` compare."""
     return [records.attribute(frame, v, f.name) for f in dataclasses.fields(by) if f.compare]
 
 
@@ -123,8 +123,8 @@ def ordered(
     b: AbstractValue,
     compare: Callable[[AbstractValue, AbstractValue], AbstractValue],
 ) -> AbstractValue | None:
-    """``a < b`` and its kin of two tuples, lists, or instances of one dataclass with an order: the first items that
-    differ decide, by ``compare``. None for others."""
+    """``a < b`` and similar comparisons of two tuples, lists, or instances of one dataclass with an order: the first
+    items that differ decide, by ``compare``. None for others."""
     first, second = _in_order(frame, symbol, a), _in_order(frame, symbol, b)
     if first is None or second is None or first[0] != second[0]:
         return None
@@ -145,7 +145,7 @@ def ordered(
 
 
 def _in_order(frame: Frame, symbol: str, v: AbstractValue) -> tuple[object, Sequence[AbstractValue]] | None:
-    """What two values must have in common to have an order, and their items."""
+    """What two values must have in common to be comparable by order, and their items."""
     by = records.generated(frame, v, _ORDER[symbol])
     if by is not None:
         return records.class_of(v), _compared_fields(frame, v, by)
@@ -158,7 +158,7 @@ def _in_order(frame: Frame, symbol: str, v: AbstractValue) -> tuple[object, Sequ
 
 
 def held_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
-    """Whether two items are equal for the containers that hold them: an object is equal to itself, NaN too."""
+    """Whether two items are equal as items of containers: an object equals itself, even NaN."""
     one = x is y if isinstance(x, Compound) else identical(x, y)
     return Static(True) if one else item_equal(frame, x, y)
 
@@ -193,7 +193,7 @@ def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValu
 
 
 def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue | None:
-    """``value in owner`` of containers; None for others."""
+    """``value in owner`` for containers; None for others."""
     if isinstance(value, OneOf) and isinstance(owner, Ref) and owner.kind == "dict":
         return split(frame, value, lambda one: Static(constant_key(one) in dict_items(frame, owner)))
     if isinstance(owner, Ref) and owner.kind == "dict":

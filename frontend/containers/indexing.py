@@ -1,4 +1,4 @@
-"""Subscripts of lists, tuples and dicts: what is read and stored."""
+"""Subscripts of lists, tuples and dicts: reads and stores."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from adc.ir.types import i1, i64
 
 
 def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
-    """``owner[index]`` of a tuple, list or dict; the index is no slice."""
+    """``owner[index]`` of a tuple, list or dict; the index is not a slice."""
     if isinstance(owner, Ref) and owner.kind == "dict":
         items, key = dict_items(frame, owner), constant_key(index)
         if key not in items:
@@ -65,7 +65,7 @@ def no_key(frame: Frame, key: object, items: dict[object, AbstractValue]) -> NoR
 
 
 def _raise_now(frame: Frame, error: str, message: str | tuple[str, ...]) -> None:
-    """End the path, which may not be taken; of an expression that may not be evaluated nothing is done."""
+    """End the path with an error; it may not be taken. In an expression that may not be evaluated, do nothing."""
     if current_block() is frame.statement_block:
         trap_unless(const(False, i1), error, message)
         raise PathEnds
@@ -107,7 +107,7 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
 
 
 def _nothing_there(frame: Frame, what: str) -> NoReturn:
-    """A subscript of what is empty: on this path, which may not be taken, as in Python."""
+    """A subscript of an empty container: a run-time error on this path, which may not be taken, as in Python."""
     if current_block() is not frame.statement_block or current_block() is frame.func.body:
         raise refuse(current_loc(), f"an empty {what} has no items", kind=kinds.CONSTANT_OUT_OF_RANGE)
     trap_unless(const(False, i1), "IndexError", f"{what} index out of range")
@@ -128,7 +128,7 @@ def subscript(index: AbstractValue) -> Value:
 
 
 def _alike(items: Sequence[AbstractValue]) -> bool:
-    """Whether any of the items can be the value of one expression."""
+    """Whether one expression can have each of the items as its value."""
     try:
         specs = [describe(item) for item in items]
         for spec in specs[1:]:
@@ -140,7 +140,7 @@ def _alike(items: Sequence[AbstractValue]) -> bool:
 
 
 def _constants(items: Sequence[AbstractValue]) -> bool:
-    """Whether the items are constants of which one may be chosen at run time."""
+    """Whether the items are constants, one of which may be chosen at run time."""
     try:
         spec = reduce(join, map(describe, items))
     except Clash:
@@ -152,7 +152,7 @@ _FEW_INTEGERS, _FEW_FLOATS = 32, 8
 
 
 def _pool(items: Sequence[AbstractValue]) -> Ref | None:
-    """The pool that all items are objects of, if there is one."""
+    """The pool that contains all items, if they are objects of one pool."""
     pools = {item.pool if isinstance(item, Handle) else None for item in items}
     return pools.pop() if len(pools) == 1 else None
 
@@ -167,10 +167,11 @@ def _item(frame: Frame, items: Sequence[AbstractValue], at: Value) -> AbstractVa
 
 
 def _selected(items: Sequence[AbstractValue], at: Value) -> Scalar | None:
-    """Item number ``at`` of a few numbers, without branches: loops can be SIMD, and ranges of integers are seen."""
+    """Item number ``at`` of a few numbers, without branches: so loops can be SIMD, and the range of an integer is
+    known."""
     try:
         spec = reduce(join, map(describe, items))
-    except Clash:  # objects, which are chosen as a condition chooses them
+    except Clash:  # objects, which are chosen by branches
         return None
     if not isinstance(spec, Number) or len(items) > (_FEW_FLOATS if spec.type.is_float else _FEW_INTEGERS):
         return None
@@ -207,7 +208,7 @@ def _chosen(frame: Frame, items: Sequence[AbstractValue], at: Value, low: int, h
 
 
 def choice(frame: Frame, owner: AbstractValue, index: AbstractValue) -> Choice | None:
-    """``owner[index]`` where that is one of several objects, depending on a run-time index."""
+    """``owner[index]`` if it is one of several objects, by a run-time index."""
     if not isinstance(owner, Tuple) and not is_list(owner):
         return None
     items = known_items(frame, owner) or []

@@ -1,4 +1,4 @@
-"""How instances of classes are made: dataclasses, namedtuples, other classes."""
+"""Creating instances of classes: dataclasses, namedtuples, other classes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def construct(
 
 
 def generated(frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> Static:
-    """What the generated ``__init__`` of a dataclass does."""
+    """The effect of the generated ``__init__`` of a dataclass."""
     ref = args[0]
     assert isinstance(ref, Ref)
     every = [f for f in vars(cls)["__dataclass_fields__"].values() if f._field_type is not dataclasses._FIELD_CLASSVAR]  # type: ignore[attr-defined]
@@ -106,7 +106,7 @@ def generated(frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Ma
 
 
 def _default(frame: Frame, cls: type, f: dataclasses.Field[Any]) -> AbstractValue:
-    # What counts is the default of the parameter, which can have been exchanged.
+    # The default of the parameter counts, which may have been replaced.
     value = defaults_of(frame, vars(cls)["__init__"]).get(f.name, f.default) if f.init else f.default
     if value is None or isinstance(value, bool | int | float | str):
         return Static(value)

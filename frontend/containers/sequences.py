@@ -1,4 +1,4 @@
-"""Lists, tuples and dicts: what they hold, and how they are made."""
+"""Lists, tuples and dicts: their contents, and how they are created."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from adc.ir.builder import current_loc
 
 
 def inside(frame: Frame, v: AbstractValue, ordered: bool = True) -> AbstractValue:
-    """The list in what is made of one. ``ordered``: the order of the items matters, which a set says nothing of."""
+    """The list inside a container that is built on one. ``ordered``: the order of the items matters; that of a set is
+    not defined."""
     if not isinstance(v, Ref) or v.kind != "object" or not issubclass(v.cls, Held):
         return v
     if ordered and issubclass(v.cls, FrozenSet) and frame.source.placed is None:
@@ -33,7 +34,7 @@ def inside(frame: Frame, v: AbstractValue, ordered: bool = True) -> AbstractValu
 
 
 def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
-    """What iterating over ``v`` gives, where the number of items is known when tracing; else None."""
+    """The items of ``v``, if their number is known while tracing; else None."""
     v = inside(frame, v)
     if isinstance(v, View):
         return list(v.now())
@@ -61,7 +62,7 @@ def _is_enum(value: object) -> bool:
 
 
 def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
-    """Lists as tuples of what they hold, at every depth: for library functions, which only look."""
+    """Lists as tuples of their contents, at every depth: for library functions, which only read them."""
     if isinstance(v, View):
         v = Tuple(v.now())
     if rows.grows(frame, v):
@@ -76,7 +77,7 @@ def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
 
 
 def as_tuples(v: AbstractValue) -> AbstractValue:
-    """What ``snapshot`` gave with tuples for lists, to be passed on."""
+    """The result of ``snapshot`` with tuples instead of lists, to be passed on."""
     if not isinstance(v, Tuple):
         return v
     items = tuple(as_tuples(item) for item in v.items)
@@ -102,7 +103,7 @@ def assign_dict(frame: Frame, ref: Ref, items: dict[object, AbstractValue]) -> N
 
 
 def constant_key(v: AbstractValue) -> object:
-    """A key of a dict: it must be known when tracing."""
+    """A key of a dict: it must be known while tracing."""
     if isinstance(v, Tuple):
         return tuple(constant_key(item) for item in v.items)
     if isinstance(v, Static):

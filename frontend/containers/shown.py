@@ -1,4 +1,4 @@
-"""What ``str``, ``repr`` and ``format`` make of a value: templates (``adc.ir.raising``) for texts with numbers."""
+"""The results of ``str``, ``repr`` and ``format``: templates (``adc.ir.raising``) for texts with numbers."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _TYPES: dict[Type, str] = {f64: "float", i64: "int", i1: "bool"}
 
 
 def type_of(v: Scalar) -> str:
-    """How templates name the type of a number."""
+    """The name of a number's type in templates."""
     return _TYPES[v.dtype] if v.weak else "bool_" if v.dtype == i1 else numpy_dtype(v.dtype).name
 
 
 def text(template: str, values: Sequence[Scalar]) -> AbstractValue:
-    """A template with its numbers; without any, the string."""
+    """A template with its numbers; without numbers, the string."""
     if values:
         return Text(tuple(values), Form("text", str, (template,)))
     return Static("".join(literal for literal, *_ in string.Formatter().parse(template)))
 
 
 def formatted(frame: Frame, v: AbstractValue, conversion: str, spec: str, values: list[Scalar]) -> str:
-    """The template for a value formatted as in an f-string; ``spec`` is a template itself. Numbers that it shows are
+    """The template for a value formatted as in an f-string; ``spec`` is itself a template. The numbers shown are
     appended to ``values``."""
     v = v if conversion in ("r", "a") else unboxed(v)
     if isinstance(v, Scalar):
@@ -65,7 +65,7 @@ def formatted(frame: Frame, v: AbstractValue, conversion: str, spec: str, values
 def converted(
     frame: Frame, v: AbstractValue, conversion: str, values: list[Scalar], within: tuple[AbstractValue, ...] = ()
 ) -> str:
-    """The template for what ``str`` or ``repr`` gives; ``within``: the containers that it is shown in."""
+    """The template for the result of ``str`` or ``repr``; ``within``: the containers around the value."""
     if isinstance(v, Scalar | Static):
         return formatted(frame, v, conversion, "", values)
     if isinstance(v, Text) and conversion == "s":

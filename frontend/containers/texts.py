@@ -1,7 +1,7 @@
 """Texts with run-time numbers in them: f-strings, ``%``, ``str.format``, ``str``, ``repr``.
 
 A text that is known is a ``Static`` string. One with numbers is a ``Text``: a template (``adc.ir.raising``) and its
-numbers. It can be put together, named, and end in an exception; Python formats it when that is raised.
+numbers. It can be concatenated, assigned, and used in an exception; Python formats it when that is raised.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _PERCENT = re.compile(r"%(?:%|([-+ 0#]*)(\d*)((?:\.\d+)?)([a-zA-Z]))")
 
 
 def percent(frame: Frame, form: str, operand: AbstractValue) -> AbstractValue:
-    """``form % operand`` where numbers are not known."""
+    """``form % operand`` if the numbers are not known."""
     items = list(operand.items) if isinstance(operand, Tuple) else [operand]
     values: list[Scalar] = []
     template, position = "", 0

@@ -1,4 +1,4 @@
-"""Two ways through the code, of which a run-time condition takes one."""
+"""Two paths through the code, one of which is taken by a run-time condition."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _SHOWN = {RESULT: "the value", RETURN: "the result"}
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Code of one path, in a block of its own: what it returns, and the variables at its end."""
+    """Code of one path, in a block of its own: its result, and the variables at its end."""
 
     block: Block
     result: AbstractValue | None
     env: dict[str, AbstractValue]
-    mutates: bool = False  # whether it changes what objects hold that were there before
-    undetermined: bool = False  # depends on the result of a call of which nothing is known yet; then it has no end
+    mutates: bool = False  # whether it changes the contents of objects that existed before
+    undetermined: bool = False  # it depends on a call whose result is not known yet; then it has no end
 
     @property
     def gone(self) -> bool:
-        """Whether this path ends the function: what it left in variables nobody reads."""
+        """Whether this path ends the function: the variables are not read after it."""
         return gone(self.env)
 
     @property
@@ -50,7 +50,7 @@ class Traced:
 
     @property
     def pure(self) -> bool:
-        """Whether to run this code does no harm where it is not needed."""
+        """Whether running this code is harmless where it is not needed."""
         return not self.mutates and all(op.opdef.pure for op in self.block.ops)
 
     def splice(self) -> None:
@@ -61,7 +61,7 @@ class Traced:
 
 
 def trace(frame: Frame, path: Path) -> Traced:
-    """Trace ``path`` into a block that is not yet anywhere; the frame's variables stay as they are."""
+    """Trace ``path`` into a block that is in no region yet; the frame's variables stay as they are."""
     before = frame.env
     block = Block()
     frame.env = dict(before)
@@ -76,7 +76,7 @@ def trace(frame: Frame, path: Path) -> Traced:
 
 
 def branch(frame: Frame, condition: Value, then: Path, other: Path, names: Iterable[str] = ()) -> AbstractValue | None:
-    """Trace both paths into a ``scf.if``. Returns what they return, merged; merges the variables ``names`` too."""
+    """Trace both paths into a ``scf.if``. Returns their merged results, and merges the variables ``names`` too."""
     return merge(frame, condition, trace(frame, then), trace(frame, other), names)
 
 
@@ -115,9 +115,9 @@ def merge(
 
 
 def either(frame: Frame, condition: Value, then: Traced, other: Traced, names: Iterable[str]) -> None:
-    """Two paths of statements: the variables ``names`` and how control leaves them are merged.
+    """Merge two paths of statements: the variables ``names``, and how control leaves them.
 
-    Of a path that never ends only the effects remain, under its condition; the other then needs no condition.
+    Only the effects of a path that never ends remain, under its condition; the other path then needs no condition.
     """
     if (then.undetermined and other.never) or (other.undetermined and then.never):
         raise Undetermined
@@ -138,7 +138,7 @@ def either(frame: Frame, condition: Value, then: Traced, other: Traced, names: I
 
 
 def end_with(condition: Value, holds: bool, block: Block) -> None:
-    """Code that has no end, where ``condition`` is ``holds``: one assertion if all it does is to raise."""
+    """Append code that has no end, for the case that ``condition`` is ``holds``: one assertion if it only raises."""
     last = block.ops[-1]
     if last.opdef is ops.assert_ and constant_of(last.operands[0]) == 0 and all(o.opdef.pure for o in block.ops[:-1]):
         target = current_block()
@@ -223,7 +223,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
 
 
 def _instead(name: str, a: AbstractValue, b: AbstractValue) -> str:
-    """What to write in place of values of two types."""
+    """What to write instead of values of two types."""
     if not any(isinstance(v, Static) and v.value is None for v in (a, b)):
         return "return one type on every path" if name == RETURN else "use two names, or convert one of the two"
     if name == RETURN:
@@ -234,7 +234,7 @@ def _instead(name: str, a: AbstractValue, b: AbstractValue) -> str:
 def _close(
     block: Block, specs: dict[str, abstract.Abstract], values: dict[str, AbstractValue | None]
 ) -> dict[str, Roots]:
-    """End a branch with its yields; the roots of the arrays among them."""
+    """End a branch with its yields. Returns the roots of the arrays among them."""
     yields: list[Value] = []
     roots: dict[str, Roots] = {}
     with insert_at(block):

@@ -1,4 +1,4 @@
-"""Objects in loops: what they hold is carried as variables are, as far as the body changes it.
+"""Objects in loops: their contents are carried like variables, as far as the body changes them.
 
 A variable, or an item of another object, may be one object before the loop and another after an iteration. It then
 stands for a new object, which may be any of them (``heap.merged``).
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def settle_objects(carry: Carry) -> bool:
-    """Have ``carry`` hand on what objects hold that the body changed; whether it already did."""
+    """Make ``carry`` carry the contents of objects that the body changed. Whether it already did."""
     return _Settling(carry).run()
 
 
@@ -35,7 +35,7 @@ class _Settling:
         self.carry = carry
         self.end = carry.frame.env
         self.good = True
-        self.sources: dict[str, Ref] = {}  # what the body made, and which object it becomes in the next iteration
+        self.sources: dict[str, Ref] = {}  # objects made by the body, and what each becomes in the next iteration
         self.held: dict[str, AbstractValue] = {}
 
     def run(self) -> bool:
@@ -77,7 +77,7 @@ class _Settling:
     def _met(
         self, place: str, start: AbstractValue, head: AbstractValue, end: AbstractValue
     ) -> tuple[AbstractValue, AbstractValue]:
-        """A value before the loop and at the end of the body, objects that differ being replaced by one for both."""
+        """A value before the loop and at the end of the body, with objects that differ replaced by one for both."""
         want_pools(self.carry.frame, head, end)
         if isinstance(head, Ref) and isinstance(end, Ref) and head.cls is end.cls:
             if head is not end:
@@ -119,7 +119,7 @@ class _Settling:
             carry.head[chosen.key] = carry.head[head.key]
             self.good = False
         known = [ref.key for ref in carry.chosen.values()]
-        if end.key in known:  # they change places
+        if end.key in known:  # they swap
             for origin in frame.heap.kin.get(end.key, set()) - {chosen.key, *known}:
                 self.good = not heap.relate(frame, chosen, frame.heap.refs[origin], known) and self.good
         elif end.key in carry.before:
@@ -130,7 +130,7 @@ class _Settling:
         return chosen, chosen
 
     def _source(self, place: str, chosen: Ref, end: Ref) -> None:
-        """What ``chosen`` is in the next iteration. Two that become one object are that object from then on."""
+        """Note that ``end`` becomes ``chosen`` in the next iteration. Two names for one object must stay one object."""
         frame = self.carry.frame
         first = self.sources.setdefault(end.key, chosen)
         if first is chosen:
@@ -151,9 +151,10 @@ def _fixed(start: Contents) -> abstract.Abstract:
 
 
 def widened_contents(start: Contents, spec: abstract.Abstract, end: AbstractValue) -> abstract.Abstract:
-    """What an object holds at the head of a loop, given what the body leaves there. Raises ``Clash``.
+    """The type of the contents of an object at the head of a loop, given the contents at the end of the body. Raises
+    ``Clash``.
 
-    Items that the body leaves alone are not carried: they stay the value that they are before the loop.
+    Items that the body does not change are not carried: they keep their value from before the loop.
     """
     assert isinstance(spec, abstract.Tuple)
     if not isinstance(end, Contents) or end.form != start.form or len(end.items) != len(start.items):
@@ -170,7 +171,7 @@ def widened_contents(start: Contents, spec: abstract.Abstract, end: AbstractValu
 
 
 def objects_in_choices(a: abstract.Abstract, inside: bool = False) -> list[Ref]:
-    """The objects that belong to alternatives, as those of bound methods do: which ones these are must be known."""
+    """The objects inside alternatives, such as those of bound methods: which objects these are must be known."""
     if isinstance(a, Same):
         return [a.value] if inside and isinstance(a.value, Ref) else []
     if isinstance(a, Maybe):
@@ -181,7 +182,7 @@ def objects_in_choices(a: abstract.Abstract, inside: bool = False) -> list[Ref]:
 
 
 def carried_arrays(v: AbstractValue, spec: abstract.Abstract) -> list[Array | None]:
-    """The arrays of ``v`` in the order of ``spec``, without those in what is ``Same``; None for those of functions that
+    """The arrays of ``v`` in the order of ``spec``, without those in ``Same``; None for those of alternatives that
     ``v`` is not."""
     if isinstance(spec, Same):
         return []
@@ -199,7 +200,7 @@ def carried_arrays(v: AbstractValue, spec: abstract.Abstract) -> list[Array | No
 
 
 def made_in(carry: Carry, value: AbstractValue) -> list[tuple[str, AbstractValue]]:
-    """What objects that the body made hold, as far as ``value`` leads to them."""
+    """The contents of objects that the body made, as far as they are reachable from ``value``."""
     env, found = carry.frame.env, dict[str, AbstractValue]()
     work = [value]
     while work:

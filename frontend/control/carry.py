@@ -1,8 +1,8 @@
 """The variables that a loop carries from one iteration to the next.
 
 The body is traced under assumptions: the type of each variable at the head of the loop, and which carried arrays never
-overlap. Afterwards ``settle`` compares them with what the body leaves behind; if they were too narrow it widens them
-and the body is traced again. Types only ever widen, so this ends, mostly at the first attempt.
+overlap. Afterwards ``settle`` compares the assumptions with the end of the body; if they were too narrow, it widens
+them and the body is traced again. Types only ever widen, so this ends, usually at the first attempt.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ from adc.ir.types import Type
 
 @dataclass(eq=False)
 class Carry:
-    """``private``: names that the loop itself sets at the head of each iteration (its counter)."""
+    """``private``: names that the loop itself sets at the head of each iteration, such as its counter."""
 
     frame: Frame
     stmt: ast.For | ast.While
     private: frozenset[str] = frozenset()
     before: dict[str, AbstractValue] = field(init=False)
     specs: dict[str, abstract.Abstract] = field(default_factory=dict)
-    late: list[str] = field(default_factory=list)  # first assigned in the body, read after the loop only
+    late: list[str] = field(default_factory=list)  # first assigned in the body, and read only after the loop
     late_specs: dict[str, abstract.Abstract] = field(default_factory=dict)
     over: dict[str, Roots] = field(default_factory=dict)  # per carried array: outer memory it may refer to
     apart: set[frozenset[str]] = field(default_factory=set)
     guessed: set[str] = field(default_factory=set)
     guesses: Guesses = field(default_factory=Guesses)
-    unknown: set[str] = field(default_factory=set)  # of those that only some iterations assign: no type yet
+    unknown: set[str] = field(default_factory=set)  # of those assigned in some iterations only: no type yet
     attempts: int = 0
     order: int = 0
     head: dict[str, AbstractValue] = field(default_factory=dict)  # the variables at the head of an iteration
-    chosen: dict[str, Ref] = field(default_factory=dict)  # what is one object before the loop and others later
-    initial: dict[str, Ref] = field(default_factory=dict)  # which they are before the loop
+    chosen: dict[str, Ref] = field(default_factory=dict)  # one object before the loop and another later
+    initial: dict[str, Ref] = field(default_factory=dict)  # the objects that they are before the loop
     outset: dict[ast.stmt, Any] = field(init=False)
     appends: Appends = field(default_factory=Appends)
 
@@ -121,7 +121,7 @@ class Carry:
         return any(name in self.late_specs for name in OUT)
 
     def ended(self, late: Sequence[Value], ran: bool | Value | None) -> list[Value]:
-        """The flags, among the values of the late variables, that say that the body has ended the loop."""
+        """The flags, among the values of the late variables, that tell whether the body has ended the loop."""
         flags, position = [], 0
         for name in self.late_specs:
             if name in OUT:
@@ -130,9 +130,8 @@ class Carry:
         return flags
 
     def attempt(self, trace: Callable[[], None]) -> bool:
-        """Trace the body, or a part of it. False: what was assumed of a variable was wrong, so it is traced again.
-
-        Such are literals before the loop that have to be numbers of NumPy's, and guesses.
+        """Trace the body, or a part of it. False: an assumption about a variable was wrong, so the body is traced
+        again. This happens to literals before the loop that must be NumPy's numbers, and to guesses.
         """
         loops, parallel = list(self.frame.loops), list(self.frame.parallel)
         self.frame.loops.append(self)
@@ -155,12 +154,12 @@ class Carry:
         return False
 
     def _forget(self) -> None:
-        """Forget what loops inside concluded from a wrong guess."""
+        """Forget what inner loops concluded from a wrong guess."""
         self.frame.hints.clear()
         self.frame.hints.update(self.outset)
 
     def enter(self, values: Iterator[Value]) -> None:
-        """Set the frame's variables to what they hold at the head of an iteration."""
+        """Set the frame's variables to their values at the head of an iteration."""
         self.order = self.frame.next_order()
         self.late_specs = {}
         self.frame.env = self._bound(values)
@@ -192,7 +191,7 @@ class Carry:
         return roots
 
     def settle(self, body: Block) -> bool:
-        """Whether the assumptions hold for what the body left in the frame; if not, they are widened."""
+        """Whether the assumptions hold at the end of the body; if not, they are widened."""
         good, start = settle_objects(self), dict(self.before)
         env, moved = self.frame.env, False
         if not good:
@@ -208,7 +207,7 @@ class Carry:
                 self.specs[name] = wider
                 good = good and differ_in_weakness(spec, wider) and not _narrow(body)
         good = self.appends.settle(self) and good
-        if moved:  # the arrays of a variable may be others now: nothing that was concluded of them holds
+        if moved:  # the variable may have other arrays now, so conclusions about them no longer hold
             self.apart.clear()
             self._assume_apart()
         if any(is_growing(self.before.get(name)) and self.before[name] is not v for name, v in start.items()):
@@ -242,7 +241,7 @@ class Carry:
         return good
 
     def _widened(self, name: str, spec: abstract.Abstract, end: AbstractValue) -> abstract.Abstract:
-        """The type at the head of the loop, given what the body makes of it."""
+        """The type at the head of the loop, given the value at the end of the body."""
         found = widen(describe(end))
         if name in self.guessed:
             self.guessed.discard(name)
@@ -255,7 +254,7 @@ class Carry:
             return self._widened_contents(name, start, spec, end)
         try:
             if self.attempts == 0 and start is not None:
-                # A literal takes the type that it meets in the loop: 0.0 before a sum of float32 is float32.
+                # A literal takes the type it is combined with in the loop: 0.0 before a sum of float32 is float32.
                 joined = join(describe(start), found)
                 result = joined if spec == widen(describe(start)) else join(joined, spec)
             else:
@@ -323,7 +322,8 @@ class Carry:
         return good
 
     def _outer(self, roots: Roots) -> Roots:
-        """Those of ``roots`` that are older than the loop; phases made inside it count as what they stand for."""
+        """Those of ``roots`` that are older than the loop; phases made inside it are replaced by what they stand
+        for."""
         found: set[Root] = set()
         for root in roots:
             if root.order < self.order:
@@ -335,7 +335,8 @@ class Carry:
     # The finished loop ------------------------------------------------------------------------------------------------
 
     def _late(self, name: str, ran: bool | Value | None) -> abstract.Abstract:
-        """How a late variable is handed on: with a flag unless it is set whenever the loop ran at all."""
+        """The type by which a late variable leaves the loop: with a flag unless it is set whenever the loop ran at
+        all."""
         spec = self.late_specs[name]
         return spec if ran is not None or isinstance(spec, Maybe) else Maybe(spec)
 
@@ -346,7 +347,7 @@ class Carry:
         return [hint(name) for name in self.late_specs for _ in types(self._late(name, ran))]
 
     def yields(self, block: Block, ran: bool | Value | None) -> list[Value]:
-        """What the body hands on, converted at its end."""
+        """The values that the body yields, converted at its end."""
         env = self.frame.env
         with insert_at(block):
             result = [v for name, spec in self.specs.items() for v in flatten(coerce(env[name], spec))]
@@ -357,7 +358,7 @@ class Carry:
     def inits(self, ran: bool | Value | None) -> list[Value]:
         """The carried values before the first iteration, converted at the insertion point.
 
-        ``ran`` says whether there is an iteration, where that can be told before the loop.
+        ``ran`` says whether there is an iteration, if that is known before the loop.
         """
         result: list[Value] = []
         for name, spec in self.specs.items():
@@ -370,7 +371,7 @@ class Carry:
         return result
 
     def leave(self, results: Iterator[Value], ran: bool | Value | None) -> None:
-        """Set the frame's variables to what they hold after the loop."""
+        """Set the frame's variables to their values after the loop."""
         ends, phases = self.frame.env, Phases(set(self.apart))
         env = self._bound(results)
         for name in self.late_specs:
@@ -386,7 +387,7 @@ class Carry:
 
 
 def _leaves(name: str, value: AbstractValue | None, spec: abstract.Abstract | None = None) -> dict[str, Array]:
-    """The arrays of a variable that are carried: what stays the same value (in ``spec``) is not."""
+    """The arrays of a variable that are carried. Values that stay the same (in ``spec``) are not."""
     if value is None:
         return {}
     found = list(arrays(value)) if spec is None else carried_arrays(value, spec)
@@ -394,5 +395,5 @@ def _leaves(name: str, value: AbstractValue | None, spec: abstract.Abstract | No
 
 
 def _narrow(body: Block) -> bool:
-    """Whether types occur beside which it matters whether a number is Python's or NumPy's."""
+    """Whether types occur for which it matters whether a number is Python's or NumPy's."""
     return any(is_narrow(r.type) for op in body.walk() for r in op.results)

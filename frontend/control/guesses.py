@@ -1,9 +1,8 @@
-"""Variables that a loop's body reads before the loop has set them: what type to assume at first.
+"""Variables that a loop's body reads before the loop has set them: the type to assume at first.
 
-``if i == 0: k = n - 1`` and then ``a[k]``: at the head of the first iteration there is no ``k``, and its type is known
-only when the body has been traced. It is guessed from the syntax. If what follows from the guess is refused, the body
-is traced with the variable unset, which finds the type where it is set further up than it is read; then with an
-integer.
+``if i == 0: k = n - 1`` and then ``a[k]``: ``k`` has no value at the head of the first iteration, and its type is known
+only when the body has been traced. It is guessed from the syntax. If the guess leads to a refusal, the body is traced
+with the variable unset, which finds the type if it is set above the place where it is read; then with an integer.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from adc.ir.types import Type, f64, i64
 
 
 class Carrying(Protocol):
-    """What is assumed of a loop's variables: ``guessed`` are those of ``specs`` whose type is a guess, ``unknown`` are
-    without a type."""
+    """The assumptions about a loop's variables: ``guessed`` are those of ``specs`` whose type is a guess, ``unknown``
+    have no type."""
 
     stmt: ast.For | ast.While
     specs: dict[str, abstract.Abstract]
@@ -31,14 +30,15 @@ class Carrying(Protocol):
 
 @dataclass
 class Guesses:
-    """The guesses of one loop that were found wrong, and the refusal that the first one led to."""
+    """The guesses of one loop that were wrong, and the refusal that the first one led to."""
 
     names: frozenset[str] = frozenset()
     refused: CompileError | None = None
     tries: int = field(default=0)
 
     def another(self, carry: Carrying, refusal: CompileError) -> bool:
-        """Whether the body should be traced again, under another guess. Raises the first refusal if there is none."""
+        """Whether the body should be traced again, under another guess. Raises the first refusal if there is no other
+        guess."""
         if carry.attempts > 0 or not (carry.guessed or self.names):
             return False
         self.tries += 1
@@ -59,7 +59,7 @@ class Guesses:
 
 
 def guess(loop: ast.stmt, name: str) -> Type:
-    """The type of a variable that is read before the loop has set it: an integer if all that sets it is."""
+    """The type of a variable that is read before the loop has set it: an integer if it is only set to integers."""
     for node in ast.walk(loop):
         if isinstance(node, ast.For) and _is(node.target, name):
             known = isinstance(node.iter, ast.Call) and _is(node.iter.func, "range")
@@ -75,7 +75,7 @@ def guess(loop: ast.stmt, name: str) -> Type:
 
 
 def _sets(target: ast.expr, name: str) -> bool:
-    """Whether it is the variable, or holds it as a target: a name in a subscript there is only read."""
+    """Whether a target is the variable, or contains it as a target: a name in a subscript is only read."""
     return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(target))
 
 

@@ -1,11 +1,10 @@
-"""How control leaves a block other than by its end: break, continue, return, and not at all.
+"""The ways in which control leaves a block other than by its end: break, continue, return, and not at all.
 
-Each is a variable of its own among the frame's, set where control leaves that way, and merged where paths meet like any
-other variable: what all paths have set is set, what only some have set is an ``Unbound`` with a flag. ``<return>``
+Each is a variable of its own in the frame. It is set where control leaves that way, and merged where paths meet like
+any other variable: what all paths have set is set, what only some have set is an ``Unbound`` with a flag. ``<return>``
 holds the value returned, ``<break>`` and ``<continue>`` hold None. ``<never>`` marks code that control does not reach,
-after a raise or a loop without an end. An exception that a handler around the code takes is such a way too:
-``<raised>`` holds which one (``thrown.py``). ``<trying>`` is there in a ``try`` statement, whose handlers read
-variables.
+after a raise or a loop without an end. An exception taken by a handler around the code is such a way too: ``<raised>``
+says which one (``thrown.py``). ``<trying>`` is set inside a ``try`` statement, whose handlers read variables.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def hint(name: str) -> str:
 
 
 def pending(env: Environment) -> list[str]:
-    """The ways in which control may have left."""
+    """The ways by which control may have left."""
     return [name for name in JUMPS if name in env]
 
 
@@ -49,13 +48,13 @@ def left(env: Environment) -> bool | Value:
 
 
 def gone(env: Environment) -> bool:
-    """Whether nobody reads the variables any more: the function has surely ended."""
+    """Whether the variables are never read again: the function has certainly ended."""
     ends = (RETURN,) if TRYING in env else (RETURN, RAISED)
     return NEVER in env or any(name in env and not isinstance(env[name], Unbound) for name in ends)
 
 
 def unending(env: dict[str, AbstractValue]) -> None:
-    """After a loop that only a jump ends: of the ways that are pending one was taken."""
+    """After a loop that only a jump ends: one of the pending ways was taken."""
     ways = pending(env)
     if not ways:
         env[NEVER] = NONE

@@ -1,4 +1,4 @@
-"""Lists that loops and branches change in length, so that it is known at run time only.
+"""Lists whose length changes in loops and branches, so that it is known only at run time.
 
 Their ``Contents`` then become those of ``objects.growing``, before the loop or at the ends of the branches.
 """
@@ -27,23 +27,24 @@ if TYPE_CHECKING:
     from adc.frontend.control.carry import Carry
 
 FEW = 32
-"""Iterations at most of a loop that is unrolled so that the length of a list stays known, or which item is meant."""
+"""The most iterations of a loop that is unrolled to keep the length of a list, or the position of an item, known."""
 
-SHORT = 300  # nodes of the syntax tree of a loop that is unrolled for its subscripts
+SHORT = 300  # the most nodes in the syntax tree of a loop that is unrolled for its subscripts
 
 
 class Appends:
-    """What every iteration of a loop appends to lists; ``trips`` is how many there are, if that is known before it.
+    """The number of items that every iteration of a loop appends to lists; ``trips`` is the trip count, if known before
+    it.
 
-    A list to which each iteration appends the same number of items, and which is not changed in length otherwise, gets
-    room for all of them in front of the loop.
+    A list to which each iteration appends the same number of items, and whose length does not change otherwise, gets
+    room for all of them before the loop.
     """
 
     def __init__(self) -> None:
         self.body: Block | None = None
         self.trips: Callable[[], Value] | None = None
         self.few = False
-        self._room: dict[str, int] = {}  # per list: how many items there is room for in each iteration
+        self._room: dict[str, int] = {}  # per list: the number of items with room in each iteration
         self._refused: set[str] = set()
         self._seen: dict[str, tuple[int, Contents]] = {}
         self._head: dict[str, AbstractValue] = {}
@@ -52,7 +53,7 @@ class Appends:
         self._seen, self._head = {}, head
 
     def place(self, key: str, held: Contents) -> int | None:
-        """The number of this append in the iteration, unless the list was changed otherwise."""
+        """The number of this append within the iteration, unless the length of the list was changed otherwise."""
         first = self._head.get(key)
         count, last = self._seen.get(key, (0, first))
         return count if last is not None and identical(held, last) else None
@@ -64,7 +65,7 @@ class Appends:
         return place < self._room.get(key, 0)
 
     def settle(self, carry: Carry) -> bool:
-        """Make room in front of the loop, after its body was traced; whether it was already there."""
+        """Make room before the loop, after its body was traced. Whether it was already there."""
         good, end = True, carry.frame.env
         if self.trips is None:
             return True
@@ -81,7 +82,7 @@ class Appends:
             before = carry.before[key]
             if key in self._room or not isinstance(before, Contents) or not is_growing(before):
                 continue
-            if not are_known(buffers(before)):  # the first item says what shape the arrays have
+            if not are_known(buffers(before)):  # the first item determines the shape of the arrays
                 continue
             self._room[key] = count
             made = with_room(carry.frame, before, self.trips() * count)
@@ -92,12 +93,14 @@ class Appends:
 
 
 def unroll_few(frame: Frame, name: str) -> None:
-    """Have a short loop unrolled, if there is one around that may be: then the length of the list stays known."""
+    """Unroll a short loop around this point, if there is one that may be unrolled: the length of the list then stays
+    known."""
     heap.unroll(frame, [c for c in frame.loops if c.appends.few and name in c.before])
 
 
 def unroll_counted(frame: Frame, position: Value) -> None:
-    """Have a short loop unrolled whose counter says which item of a list or tuple is meant, if there is one around."""
+    """Unroll a short loop around this point whose counter determines the position in a list or tuple, if there is
+    one."""
     sources: set[Value] = set()
     work = [position]
     while work:
@@ -115,7 +118,8 @@ def unroll_counted(frame: Frame, position: Value) -> None:
 
 
 def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents | None:
-    """What a list that a loop changes in length holds before the loop, as one of run-time length. None if it cannot."""
+    """The contents before the loop of a list whose length it changes, as those of a list of run-time length. None if
+    that is impossible."""
     if not isinstance(end, Contents) or not uneven(start, end):
         return None
     if carry.appends.few and not is_growing(end):
@@ -130,7 +134,7 @@ def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents 
 
 
 def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:
-    """What the refusal of two values advises: of lists, and of functions."""
+    """The advice in the refusal of two values that are lists or functions; ``otherwise`` for others."""
     if function_of(a) is not None and function_of(b) is not None:
         return "call each in a branch of its own: y = f(x) under the condition, and y = g(x) under the other"
     if not uneven(a, b):
@@ -145,7 +149,7 @@ def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) ->
 def meet(
     frame: Frame, name: str, blocks: tuple[Block, Block], a: AbstractValue | None, b: AbstractValue | None
 ) -> tuple[AbstractValue | None, AbstractValue | None]:
-    """A list of two lengths at the ends of two branches, as one of run-time length."""
+    """A list with two lengths at the ends of two branches, as one of run-time length."""
     if isinstance(a, Unbound) and isinstance(b, Unbound):
         x, y = meet(frame, name, blocks, a.value, b.value)
         assert x is not None and y is not None

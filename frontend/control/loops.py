@@ -58,7 +58,7 @@ def make_range(args: Sequence[AbstractValue], parallel: bool = False) -> Range:
 
 
 def needed(r: Range) -> Range:
-    """A range whose bounds have to be known, if they can be."""
+    """A range with known bounds, if they can be known."""
     bounds = [needed_int(v) for v in (r.start, r.stop, r.step)]
     start, stop, step = map(Static, bounds)
     return r if None in bounds else replace(r, start=start, stop=stop, step=step)
@@ -76,12 +76,12 @@ class Counted:
     schedule: Schedule | None = None
 
     def known_to_run(self) -> bool | None:
-        """Whether there is an iteration, if that can be told now."""
+        """Whether there is an iteration, if that is known now."""
         low, high = constant_of(self.lower), constant_of(self.upper)
         return None if low is None or high is None else low < high
 
     def trips(self) -> Value:
-        """How many iterations there are."""
+        """The trip count."""
         return trip_count(self.lower, self.upper, self.step)
 
     def known_trips(self, most: int) -> bool:
@@ -96,7 +96,7 @@ class Counted:
 
 
 def counted(r: Range) -> Counted:
-    """Emit the bounds of a range."""
+    """The range as a ``Counted``, with its bounds built at the insertion point."""
     start, stop = (convert(as_scalar(v), i64) for v in (r.start, r.stop))
     step = known_int(r.step)
     if step is not None and step > 0:
@@ -134,7 +134,7 @@ def counted(r: Range) -> Counted:
 
 
 def _check_span(start: Value, stop: Value) -> None:
-    """Iterations are counted in 64 bits, by the difference of the bounds."""
+    """Check that the difference of the bounds fits into 64 bits, in which iterations are counted."""
     fits = ops.fits(stop, start, kind="sub")
     trap_unless(fits, "RangeError", "a range from {} to {} is too long for 64 bits", start, stop)
 
@@ -167,8 +167,8 @@ def for_counted(
     hint: str = "",
     private: str | None = None,
 ) -> None:
-    """A loop over a counter, for which ``bind`` sets the loop's variables: a ``scf.for``, or a ``scf.while`` if the
-    body may end it. The variable ``private`` is a function of the counter alone and is not carried."""
+    """A loop over a counter, from which ``bind`` sets the loop's variables: an ``scf.for``, or an ``scf.while`` if the
+    body may end it. The variable ``private`` depends on the counter alone and is not carried."""
     if loop.known_to_run() is False:
         return
     after = frame.liveness.after[stmt] | frame.captured
@@ -185,7 +185,7 @@ def for_counted(
             try:
                 traced = carry.attempt(trace_body)
             except Undetermined:
-                frame.env = dict(carry.before)  # all that is known is what happens without an iteration
+                frame.env = dict(carry.before)  # only the case without an iteration is known
                 return
         if traced and carry.settle(body):
             break
@@ -215,8 +215,7 @@ def for_counted(
 def _while_counted(
     carry: Carry, loop: Counted, body: Block, inits: list[Value], yields: list[Value], ran: bool | Value | None
 ) -> Sequence[Value]:
-    """A loop over a counter that flags among the carried values may end. The first result is where the counter was
-    going."""
+    """A loop over a counter that flags among the carried values may end. Its first result is the counter."""
     head = Block([a.type for a in body.args], [a.hint for a in body.args])
     counter, *values = head.args
     with insert_at(head):
@@ -243,7 +242,7 @@ def _last_counter(loop: Counted, counter: Value) -> Value:
 
 
 def _assigned_in(frame: Frame, stmt: ast.For) -> frozenset[str]:
-    """Names that the body itself assigns, the loop's own target aside."""
+    """Names that the body itself assigns, except the loop's own target."""
     found = frame.liveness.body_assigns.get(stmt)
     return found if found is not None else frozenset()
 
@@ -256,7 +255,7 @@ def _name_results(results: Sequence[Value], hints: Sequence[str]) -> None:
 def _after_loop(
     frame: Frame, name: str, before: AbstractValue | None, last_value: Callable[[], Value], ran: bool | Value
 ) -> None:
-    """The loop variable keeps its last value; of an empty loop, what it was before."""
+    """Set the loop variable after the loop: to its last value, or, if there was no iteration, to its previous one."""
     last = Scalar(last_value(), i64)
     if ran is True:
         frame.env[name] = last
@@ -276,7 +275,7 @@ def _after_loop(
 
 
 def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], trace_body: Trace) -> None:
-    """A ``while`` as a ``scf.while``."""
+    """A ``while`` as an ``scf.while``."""
     carry = Carry(frame, stmt)
     while True:
         head = Block(carry.types(), carry.hints())
@@ -319,7 +318,7 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
 
 
 def _tested(head: Block, known: bool | Value, ended: list[Value]) -> Value:
-    """Whether a while loop goes on: not if the body has ended it; then the test, in ``head``, is not evaluated."""
+    """Whether a while loop continues: not if the body has ended it; then the test, in ``head``, is not evaluated."""
     if isinstance(known, bool) or all(op.opdef.pure for op in head.ops):
         with insert_at(head):
             return _unless_ended(ended, const(known, i1) if isinstance(known, bool) else known)

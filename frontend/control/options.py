@@ -1,4 +1,4 @@
-"""What is done with a value that is one of several at run time: done with each, under a condition."""
+"""Uses of a value that is one of several at run time: the use is built for each, under a condition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from adc.ir.diagnostics import AdcError
 
 
 def split(frame: Frame, owner: AbstractValue, use: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
-    """What is done with an object, done with each that it may be, under the condition that it is that one."""
+    """The result of ``use`` on an object: ``use`` is applied to each object that it may be, under the condition that it
+    is."""
     if not isinstance(owner, Choice | OneOf):
         return use(owner)
     options: Sequence[AbstractValue] = owner.refs if isinstance(owner, Choice) else owner.options
@@ -45,8 +46,8 @@ _OF_NONE = {
 
 
 def _with_use(frame: Frame, owner: OneOf, use: Callable[[AbstractValue], AbstractValue]) -> list[int]:
-    """The alternatives that something is to be done with. If it cannot be done with None, which stands for a value that
-    is not there yet, that is Python's error at run time."""
+    """The alternatives to apply ``use`` to. None, which stands for a value that is not there yet, is left out if it
+    cannot be used so: it is Python's error at run time."""
     left = list(range(len(owner.options)))
     none = _place_of_none(owner)
     if none is None:
@@ -63,7 +64,7 @@ def _with_use(frame: Frame, owner: OneOf, use: Callable[[AbstractValue], Abstrac
 
 
 def _place_of_none(v: AbstractValue) -> int | None:
-    """Where None is among the alternatives of a value, if others are values of the run."""
+    """The position of None among the alternatives of a value, if others are run-time values."""
     if not isinstance(v, OneOf) or all(isinstance(one, Static) for one in v.options):
         return None
     return next((k for k, one in enumerate(v.options) if isinstance(one, Static) and one.value is None), None)
@@ -75,7 +76,7 @@ def _trap_none(v: OneOf, none: int, error: str, message: str) -> None:
 
 
 def there(v: AbstractValue, message: str, error: str = "TypeError") -> AbstractValue:
-    """The value that is None or another one, for what takes the other only: an error at run time if it is None."""
+    """The other value of one that may be None, for uses that do not accept None: a run-time error if it is None."""
     none = _place_of_none(v)
     if none is None or not isinstance(v, OneOf) or len(v.options) > 2:
         return v
@@ -86,7 +87,7 @@ def there(v: AbstractValue, message: str, error: str = "TypeError") -> AbstractV
 def split_all(
     frame: Frame, values: Sequence[AbstractValue], use: Callable[[list[AbstractValue]], AbstractValue]
 ) -> AbstractValue:
-    """``use(values)``, for each of the constants that those may be which are chosen at run time."""
+    """``use(values)``, for each of the alternatives of values that are chosen at run time."""
     for k, v in enumerate(values):
         if isinstance(v, OneOf):
             rest = lambda one, k=k: split_all(frame, [*values[:k], one, *values[k + 1 :]], use)  # noqa: E731

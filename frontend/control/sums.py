@@ -1,8 +1,8 @@
 """Variables that begin as a number and become arrays in a loop, as in ``total = 0`` and ``total = total + x[i]``.
 
-Such a variable begins as an array of that number, if nothing in the loop can tell: the first statement of the body that
-mentions it makes the array, by arithmetic of elements. A loop that runs not at all would leave the number, so that is
-an error.
+Such a variable begins as an array of that number, if the loop cannot tell the difference: the first statement of the
+body that mentions it makes the array, by elementwise arithmetic. A loop without iterations would leave the number, so
+that is an error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_ELEMENTS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 
 
 def settled_number(carry: Carry, name: str, start: AbstractValue | None, end: AbstractValue) -> Array | None:
-    """What the variable is before the loop: an array. None if it cannot be one."""
+    """The initial value of the variable as an array. None if it cannot be one."""
     if start is None or not (isinstance(start, Scalar) or is_static_number(start)) or carry.appends.trips is None:
         return None
     if not isinstance(end, Array) or not _becomes_array(carry.stmt, name):
@@ -51,13 +51,13 @@ def settled_number(carry: Carry, name: str, start: AbstractValue | None, end: Ab
 
 
 def _becomes_array(loop: ast.stmt, name: str) -> bool:
-    """Whether each iteration of a loop first of all makes an array of the variable."""
+    """Whether the first thing that each iteration does with the variable is to make it an array."""
     if not isinstance(loop, ast.For) or _mentions(loop.iter, name) or _mentions(loop.target, name):
         return False
     first = next((stmt for stmt in loop.body if _mentions(stmt, name)), None)
     before = loop.body[: loop.body.index(first)] if first is not None else []
     if any(isinstance(node, _JUMPS) for stmt in before for node in ast.walk(stmt)):
-        return False  # an iteration may leave the number
+        return False  # an iteration may leave it a number
     if isinstance(first, ast.For):
         return not first.orelse and _becomes_array(first, name)
     if isinstance(first, ast.AugAssign):
@@ -75,7 +75,7 @@ def _is_read_by_functions(function: ast.AST, name: str) -> bool:
 
 
 def _is_of_elements(node: ast.expr, name: str) -> bool:
-    """Whether an expression has the variable in it once, as an operand of arithmetic."""
+    """Whether an expression contains the variable once, as an operand of arithmetic."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, _OF_ELEMENTS):
         return isinstance(node, ast.Name) and node.id == name
     left, right = _mentions(node.left, name), _mentions(node.right, name)

@@ -1,11 +1,10 @@
 """Exceptions that handlers take: control leaves a block by them, as by a ``return``.
 
-Where a ``try`` statement is around it, in the same function or in one that calls it, a ``raise`` of a class that is
-handled sets the variable ``<raised>`` to a constant that says which exception it is, and code that comes after runs if
-that is not set. Whatever else may raise in a statement has been traced as a check (``adc.assert``, ``adc.bound``):
-when the statement has been traced, its code is divided at each check into what runs if that holds, and the jump. A
-function that is called there returns, beside its result, which exception it was left by, or None, and its caller checks
-that.
+Inside a ``try`` statement, of the same function or of a caller, a ``raise`` of a handled class sets the variable
+``<raised>`` to a constant that identifies the exception, and later code runs if that is not set. Everything else in a
+statement that may raise is traced as a check (``adc.assert``, ``adc.bound``). When the statement has been traced, its
+code is divided at each check into what runs if the check holds, and the jump. A function called there returns, beside
+its result, the exception that it was left by, or None, and its caller checks that.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Environment = dict[str, AbstractValue]
 
 @dataclass(frozen=True)
 class Thrown:
-    """An exception that was raised. ``shows``: its message had numbers of the run, which are not kept."""
+    """An exception that was raised. ``shows``: its message showed run-time numbers, which are not kept."""
 
     cls: type[Exception]
     message: Message
@@ -46,8 +45,8 @@ def handled(frame: Frame, cls: type[Exception]) -> bool:
 
 
 def together(*several: tuple[type[Exception], ...]) -> tuple[type[Exception], ...]:
-    """Classes that are handled by one of several; each once, so that a function that calls itself in a ``try`` is
-    called under finitely many."""
+    """The union of handled classes, without subclasses of others in it: so a function that calls itself in a ``try`` is
+    traced for finitely many."""
     found: tuple[type[Exception], ...] = ()
     for cls in (cls for classes in several for cls in classes):
         if not issubclass(cls, found):
@@ -56,7 +55,8 @@ def together(*several: tuple[type[Exception], ...]) -> tuple[type[Exception], ..
 
 
 def watch(frame: Frame) -> Watch | None:
-    """Who is told of checks in this frame; nobody in what stands for library functions, which raise what they say."""
+    """The watch that is notified of checks in this frame. None in stand-ins for library functions, which raise what
+    they say."""
     if not frame.catching or frame.source.placed is not None:
         return None
 
@@ -70,7 +70,8 @@ def watch(frame: Frame) -> Watch | None:
 
 
 def outcome(frame: Frame, result: AbstractValue) -> AbstractValue:
-    """The result of a function whose callers handle exceptions, and by which one it was left."""
+    """The result of a function whose callers handle exceptions, together with the exception that it was left by, or
+    None."""
     raised = frame.env.pop(RAISED, NONE)
     if isinstance(raised, Unbound):
         value = raised.value
@@ -96,13 +97,13 @@ def received(frame: Frame, left: AbstractValue) -> AbstractValue:
 
 
 def options(raised: AbstractValue) -> list[tuple[int, Thrown]]:
-    """The exceptions that it may be, by their numbers."""
+    """The exceptions that ``raised`` may be, with their numbers."""
     found = raised.options if isinstance(raised, OneOf) else (raised,)
     return [(k, one.value) for k, one in enumerate(found) if isinstance(one, Static) and isinstance(one.value, Thrown)]
 
 
 def again(frame: Frame, raised: AbstractValue) -> None:
-    """Raise an exception that was handled once more."""
+    """Raise again an exception that was handled."""
     found = options(raised)
     for k, one in found:
         if handled(frame, one.cls):
@@ -120,7 +121,7 @@ def again(frame: Frame, raised: AbstractValue) -> None:
         name = class_name(one.cls)
         build(ops.assert_, [other], {"error": name, "message": one.message})
     if any(handled(frame, one.cls) for _, one in found):
-        frame.env[RAISED] = raised  # one of those that are handled: the others have left
+        frame.env[RAISED] = raised  # one of those handled here: the others have left
     else:
         frame.env[NEVER] = NONE
 
@@ -128,11 +129,11 @@ def again(frame: Frame, raised: AbstractValue) -> None:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 _OWN = {SHAPE_ERROR: ValueError, BOUNDS_ERROR: IndexError}
-"""What NumPy raises too. No handler takes the other exceptions of adc's own: Python computes a number there."""
+"""Errors that NumPy raises too. Handlers do not take adc's other errors: Python computes a number there."""
 
 
 def _class_of(op: Op) -> type[Exception] | None:
-    """The class of exceptions that Python raises where this check fails."""
+    """The class of exceptions that Python raises if this check fails."""
     if op.opdef is ops.bound:
         return IndexError if op.attrs["check"] else None
     if op.opdef is not ops.assert_ or op.attrs["message"] == KEPT:
@@ -142,7 +143,7 @@ def _class_of(op: Op) -> type[Exception] | None:
 
 
 def _raised_by(frame: Frame, op: Op) -> AbstractValue | None:
-    """The exception that a handler takes if a check fails."""
+    """The exception that a handler takes if a check fails; None if no handler does."""
     if op in frame.thrown:
         return frame.thrown[op]
     cls = _class_of(op)
@@ -161,7 +162,7 @@ def _thrown(op: Op, cls: type[Exception]) -> AbstractValue:
 
 
 def may_raise(frame: Frame, ops_: Iterable[Op]) -> bool:
-    """Whether what was built may raise what is handled."""
+    """Whether the operations may raise an exception that is handled."""
     return any(_raised_by(frame, op) is not None for one in ops_ for op in _walk(one))
 
 
@@ -172,7 +173,8 @@ def _walk(op: Op) -> Iterable[Op]:
 
 
 def check_call(frame: Frame, name: str, shown: str) -> None:
-    """Refuse a call of a function with rules that may raise what is handled: it hands nothing on."""
+    """Refuse a call of a function with derivative rules that may raise a handled exception: it does not return
+    exceptions."""
     for one in reachable(frame.tracer.module, [name]):
         for op in frame.tracer.module.funcs[one].walk():
             cls = _class_of(op)
@@ -188,8 +190,8 @@ def check_call(frame: Frame, name: str, shown: str) -> None:
 def divide(
     frame: Frame, tail: Sequence[Op], before: Environment, rest: Callable[[], None], live: Iterable[str]
 ) -> None:
-    """Append the code of a statement, divided at its checks, and ``rest``, what comes after it. ``before``: variables
-    before the statement; ``live``: those that are read later."""
+    """Append the code of a statement, divided at its checks, and then ``rest``, which builds the code after it.
+    ``before``: the variables before the statement; ``live``: those that are read later."""
     block = current_block()
     for k, op in enumerate(tail):
         raised = _raised_by(frame, op)
@@ -235,13 +237,13 @@ def divide(
 
 
 def _passed(bound: Op) -> Op:
-    """A subscript that has been checked."""
+    """Mark a subscript as checked."""
     bound.set_attr("check", False)
     return bound
 
 
 def _condition(op: Op) -> Value:
-    """What must hold for a check to pass."""
+    """The condition under which a check passes."""
     if op.opdef is ops.assert_:
         return op.operands[0]
     at, extent = op.operands
@@ -250,7 +252,7 @@ def _condition(op: Op) -> Value:
 
 
 def _lifted(frame: Frame, op: Op, before: Environment) -> list[Op]:
-    """Checks that are to follow ``op``, a branch, in the place of those inside it."""
+    """Checks that replace those inside the branch ``op``, and follow it."""
     if op.opdef is not ops.if_:
         cls = next(_class_of(o) for o in _walk(op) if _raised_by(frame, o) is not None)
         raise refuse(
@@ -286,7 +288,7 @@ def _numbered(
     found: list[tuple[AbstractValue, Environment]],
     before: Environment,
 ) -> list[Value]:
-    """Append a block's code; what it yields, and the number of the exception that it raised, or zero."""
+    """Append a block's code. Returns what it yields, and the number of the exception that it raised, or zero."""
     block = current_block()
     for k, op in enumerate(inside):
         if op.opdef is ops.yield_:
