@@ -43,7 +43,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-_OWN = "__adc__"  # attribute of a Python function: what was made of it
+_OWN = "__adc__"  # attribute of a Python function: its JitFunction
 
 
 class _PullbackFunction(Checkpointing):
@@ -76,9 +76,9 @@ class _PullbackFunction(Checkpointing):
 class JitFunction(Dispatcher, Generic[P, R]):
     """A Python function, compiled when it is called, with its derivatives.
 
-    ``f(...)`` does what the Python function does, results and effects. ``f.grad(...)`` and ``f.value_and_grad(...)``
-    differentiate a function that returns one float, and leave the caller's arrays as they were. ``f.pullback(...)``
-    calls the function and returns its result and a ``Pullback``. ``f.jvp(args, tangents)`` is forward mode.
+    ``f(...)`` has the results and effects of the Python function. ``f.grad(...)`` and ``f.value_and_grad(...)``
+    differentiate a function that returns one float, and do not change the caller's arrays. ``f.pullback(...)`` calls
+    the function and returns its result and a ``Pullback``. ``f.jvp(args, tangents)`` is forward mode.
     """
 
     _kind = "primal"
@@ -90,7 +90,8 @@ class JitFunction(Dispatcher, Generic[P, R]):
             raise no_function("compiles", fn)
         super().__init__(Subject(fn, options, owner=self), chosen)
         functools.update_wrapper(self, fn, updated=())
-        # Not what begins so: a function that ``functools.wraps`` made has copies of what another ``JitFunction`` has.
+        # Names with underscores are left out: ``functools.wraps`` may have copied attributes of another
+        # ``JitFunction``.
         self.__dict__.update({name: value for name, value in vars(fn).items() if not name.startswith("_")})
         self._gradients: dict[Kind, GradientFunction] = {}
         self._hvps: dict[ArgNums, JvpFunction] = {}
@@ -103,10 +104,10 @@ class JitFunction(Dispatcher, Generic[P, R]):
         self._pullbacks = _PullbackFunction(self._subject, chosen)
         self._jvps = JvpFunction(self._subject, chosen, NONE)
 
-    # Properties, as ``functools.wraps`` copies attributes to functions that have other gradients.
+    # These are properties because ``functools.wraps`` copies attributes, to functions with other gradients.
     @property
     def grad(self) -> GradientFunction:
-        """The gradient by what ``jit_grad`` was told: a function of the same arguments."""
+        """The gradient with respect to the arguments given to ``jit_grad``, as a function of the same arguments."""
         self._check_class()
         return self._grad
 
@@ -118,12 +119,12 @@ class JitFunction(Dispatcher, Generic[P, R]):
 
     @property
     def pullback(self) -> Callable[P, tuple[R, Pullback]]:
-        """A function of the same arguments: the result of a call, effects included, and the pullback of its
-        cotangents."""
+        """A function of the same arguments, which returns the result of a call, with its effects, and the ``Pullback``
+        of the call."""
         return self._pullbacks
 
     def _check_class(self) -> None:
-        """From Python 3.13 on, what is read of a class method is read of the function, and the class is lost."""
+        """From Python 3.13 on, attributes of a class method are those of the function, so that the class is lost."""
         if sys.version_info < (3, 13) or self._subject.parameters.names[:1] != ("cls",):
             return
         if any(type(holder) is classmethod for holder in gc.get_referrers(self)):
@@ -133,7 +134,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
             )
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """As an attribute of a class: a method, or what ``staticmethod`` or ``classmethod`` make of a function."""
+        """As an attribute of a class: a method, or a static or class method."""
         if self.__adc_binding__ == "staticmethod":
             return self
         if self.__adc_binding__ == "classmethod":
@@ -247,34 +248,34 @@ def jit_grad(
     ``threads`` is the number of threads of parallel loops (default: ``ADC_NUM_THREADS``, or the processors
     that the process is granted). With ``parallel=False`` no loop runs on threads.
 
-    ``accumulate`` says how parallel loops sum what several iterations add to one element of a gradient: ``"gather"``,
-    ``"rows"``, ``"blocks"``, ``"colours"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is possible.
-    ``"auto"``, and every other case, weighs them; the report says which was taken. With ``deterministic=False`` the
-    order of such sums, and so their last bits, may depend on threads, and terms that would be added one after the other
-    are added atomically.
+    ``accumulate`` says how parallel loops sum the terms that several iterations add to one element of a gradient:
+    ``"gather"``, ``"rows"``, ``"blocks"``, ``"colours"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is
+    possible. With ``"auto"``, and where the chosen way is not possible, adc chooses; the report says which way was
+    taken. With ``deterministic=False`` the order of such sums, and so their last bits, may depend on threads, and terms
+    that would be added serially are added atomically.
 
-    ``tile`` says whether nests of loops that read neighbours run in blocks of their inner loops, so that data that is
-    read again is still in cache: True for large arrays, False for none, or the lengths of blocks of the second and the
-    third loop: ``tile=16``, ``tile=(16, 4096)``. Results have the same bits.
+    ``tile`` says whether loop nests that read neighbours (stencils) are tiled, so that data is still in cache when it
+    is read again: True for large arrays, False for none, or the block lengths of the second and the third loop:
+    ``tile=16``, ``tile=(16, 4096)``. Results have the same bits.
 
-    ``checkpoint`` makes the gradient keep snapshots of what a time loop changes, instead of a tape of all steps, and
+    ``checkpoint`` makes the gradient keep snapshots of the state of a time loop, instead of a tape of all steps, and
     run steps again: ``adc.revolve(snapshots=N)``, ``adc.every(K)``, ``"sqrt"``, ``"recompute-all"``. It applies to the
     outermost sequential loops with loops or calls inside; the report says to which. All schedules give the same bits.
 
-    ``memory`` (bytes, or text as ``"2GB"``) limits everything that a call of the gradient allocates, the gradient
-    included. The schedule is chosen when the gradient is called. If nothing fits, it raises a MemoryError that says how
-    much would be enough. ``checkpoint="auto"`` sets ``memory`` to half of the machine's.
+    ``memory`` (bytes, or text such as ``"2GB"``) limits everything that a call of the gradient allocates, including the
+    gradient itself. The schedule is chosen when the gradient is called. If no schedule fits, it raises a MemoryError
+    that says how much would be enough. ``checkpoint="auto"`` sets ``memory`` to half of the machine's memory.
 
-    ``time_block`` runs that many steps of a stencil's time loop in one sweep over memory, where possible (the report
-    says where). ``"auto"`` chooses the number. Such nests are not tiled. The bits are the same.
+    ``time_block`` is the number of steps of a stencil's time loop to run in one sweep over memory, where possible (the
+    report says where); with ``"auto"`` adc chooses it. Such nests are not tiled. Results have the same bits.
 
     ``contract=True`` allows products that you wrote to be fused with sums, as C compilers do: faster for loops with
     much arithmetic; the last bits then differ from Python's. By default each operation is rounded (or as the
     environment variable ``ADC_CONTRACT`` says, 0 or 1).
 
-    ``debug="nan"`` (or ``ADC_DEBUG=nan``) stops at the first NaN or infinity that is made of finite numbers, in the
-    function or a derivative, and names line and variable. ``debug="gdb"`` (or ``ADC_DEBUG=gdb``) lets debuggers break
-    on lines of the function, in derivatives, too (docs/howto-debugging.md).
+    ``debug="nan"`` (or ``ADC_DEBUG=nan``) stops at the first NaN or infinity that is computed from finite numbers, in
+    the function or a derivative, and names line and variable. ``debug="gdb"`` (or ``ADC_DEBUG=gdb``) lets debuggers
+    break on lines of the function, in derivatives, too (docs/howto-debugging.md).
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)
@@ -303,7 +304,8 @@ def jit_grad(
 
 
 def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
-    """``fn`` as adc calls it. A plain function remembers what was compiled for it, as long as it lives."""
+    """The ``JitFunction`` of ``fn``. A plain function keeps its ``JitFunction``, with all compiled code, as long as it
+    lives."""
     fn = unwrapped(fn)
     if isinstance(fn, JitFunction):
         return fn
@@ -319,7 +321,7 @@ def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
 
 
 def _made_before(fn: types.FunctionType) -> JitFunction[..., Any] | None:
-    """What a Python function remembers."""
+    """The ``JitFunction`` that a Python function keeps, if there is one."""
     memo = fn.__dict__.get(_OWN)
     return memo.value if isinstance(memo, Memo) and memo.of is fn else None
 
@@ -327,7 +329,7 @@ def _made_before(fn: types.FunctionType) -> JitFunction[..., Any] | None:
 def _complete(
     blank: JitFunction[..., Any], fn: types.FunctionType, chosen: Selection, options: Options, binding: str, own: bool
 ) -> JitFunction[..., Any]:
-    """A function that was sent. ``own``: it is what the Python function remembers."""
+    """Complete a function that another process sent. ``own``: the Python function keeps it."""
     if own and (there := _made_before(fn)) is not None:
         return there
     blank.__init__(fn, chosen, options, binding)  # type: ignore[misc]
@@ -337,14 +339,14 @@ def _complete(
 
 
 def known(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFunction | None:
-    """What ``differentiable`` gives, if it can be had without a closer look."""
+    """The result of ``differentiable``, if it already exists."""
     if isinstance(fn, JitFunction | GradientFunction):
         return fn
     return _made_before(fn) if isinstance(fn, types.FunctionType) else None
 
 
 def compiled(fn: Callable[..., Any]) -> JitFunction[..., Any] | Bound:
-    """As ``function_of``, for functions of which arguments are given as well."""
+    """As ``function_of``, also for functions with bound arguments."""
     part = taken_apart(fn)
     return function_of(fn) if part is None else Bound(function_of(part.func), *part.args, **part.keywords)
 
@@ -361,10 +363,10 @@ def grad(
 ) -> GradientFunction:
     """The gradient of a function that returns one float, as a function of the same arguments; see ``jit_grad``.
 
-    ``fn`` may be a gradient itself, if that is one float: ``grad(grad(f))``. Besides parameters, ``argnames`` may name
-    captured variables, and local variables: the derivative by something that is added to each value assigned to them.
-    With ``has_aux``, ``fn`` returns a pair ``(value, aux)``. The value is differentiated, and ``aux``, made of numbers,
-    arrays and containers, is handed on: the result is ``(gradient, aux)``.
+    ``fn`` may itself be a gradient that is one float: ``grad(grad(f))``. Besides parameters, ``argnames`` may name
+    captured variables, and local variables: the derivative with respect to a shift that is added to each value assigned
+    to them. With ``has_aux``, ``fn`` returns a pair ``(value, aux)``. Only the value is differentiated, and ``aux``,
+    made of numbers, arrays and containers, is passed through: the result is ``(gradient, aux)``.
     """
     return differentiable(fn)._gradient(selection(argnums, argnames), with_value=False, has_aux=has_aux)
 
@@ -380,7 +382,7 @@ def value_and_grad(
 
 @public
 def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pullback]:
-    """Call a function: its result, and the ``Pullback`` of this call."""
+    """Call a function; returns its result and the ``Pullback`` of this call."""
     result: tuple[R, Pullback] = compiled(fn).pullback(*args, **kwargs)
     return result
 

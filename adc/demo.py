@@ -76,7 +76,7 @@ def demo(output: Path, size: int) -> None:
 
 
 def abridged(text: str, lines: int) -> str:
-    """``text``, its middle left out if it is longer than ``lines``."""
+    """``text``, with its middle omitted if it has more than ``lines`` lines."""
     rows = text.rstrip().splitlines()
     if len(rows) <= lines:
         return text
@@ -86,7 +86,7 @@ def abridged(text: str, lines: int) -> str:
 
 
 class _Clock:
-    """Runs things and remembers how long they took."""
+    """Runs functions and records how long they took."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -118,7 +118,7 @@ def _agree(what: str, a: float, b: float) -> None:
 
 
 def _check(problem: plate.Problem, u0_bar: plate.Array, r_bar: float) -> None:
-    """The gradient along a random direction against central differences."""
+    """Compare the gradient along a random direction with central differences."""
     rng = np.random.default_rng(1)
     u_step, r_step = rng.standard_normal(u0_bar.shape), 0.1
     along = float(np.sum(u0_bar * u_step)) + r_bar * r_step
@@ -142,7 +142,7 @@ def _progress(iteration: int, misfit: float, r: float) -> None:
 
 
 def _beside(*pictures: tuple[str, plate.Array]) -> None:
-    """Small pictures of plates in characters, beside each other."""
+    """Print small pictures of plates, in characters, side by side."""
     shades, rows, columns = " .:-=+*#%@", 14, 28
     drawn = []
     for _, u in pictures:

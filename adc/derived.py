@@ -1,4 +1,4 @@
-"""Gradients as functions that return what they find, so that they can be differentiated again."""
+"""Gradients as functions that return their results, so that they can be differentiated again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from adc.ir.types import MemRefType
 
 
 def gradients_returned(func: Func, wrt: Sequence[int], *, values: int) -> dict[int, int]:
-    """Let a gradient make its shadows itself and return them; ``values`` results stand before the cotangents.
+    """Let a gradient allocate its shadows itself and return them; ``values`` results precede the cotangents.
 
-    Returns the places of the gradients among the results, by the position of the argument.
+    Returns the positions of the gradients among the results, by position of the argument.
     """
     from adc.passes.differentiation.shadows import like
 
@@ -45,7 +45,7 @@ def gradients_returned(func: Func, wrt: Sequence[int], *, values: int) -> dict[i
 
 
 def clear_shadows(func: Func, positions: Sequence[int]) -> None:
-    """Let a function begin by setting some of its arguments, which are shadows, to zero."""
+    """Let a function set some of its arguments, which are shadows, to zero at its beginning."""
     start = Block()
     with insert_at(start, func.loc):
         for k in positions:

@@ -1,4 +1,5 @@
-"""Tangents as users give them, in the containers of the arguments, for the leaves that compiled code takes."""
+"""Turns tangents from users, in the containers of the arguments, into tangents of the leaves that compiled code
+takes."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ NDArray = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Direction:
-    """The tangent of one leaf: real numbers in the shape and dtype of the argument; ``where`` it was given, and what
-    was ``given``."""
+    """The tangent of one leaf: real numbers in the shape and dtype of the argument; ``where`` describes its place for
+    errors, ``given`` is the user's object."""
 
     value: Any
     where: str
@@ -39,7 +40,8 @@ def directions(
 ) -> dict[int, Direction]:
     """The tangents by position of the IR argument. None, for any part of an argument, stands for zeros.
 
-    Raises ``ArgumentError`` for what is not made as its argument is, ``ShapeError`` for arrays of another shape.
+    Raises ``ArgumentError`` for a tangent with another structure than its argument, ``ShapeError`` for arrays of
+    another shape.
     """
     found = _Directions(names, abstracts, leaves, values)
     for k, (name, abstract, tangent) in enumerate(zip(names, abstracts, tangents, strict=True)):
@@ -59,7 +61,7 @@ class _Directions:
         }
 
     def add(self, abstract: Abstract, path: tuple[int, ...], tangent: Any, where: str) -> None:
-        """Take the tangent of what is at ``path`` of the arguments."""
+        """Add the tangent of the value at ``path`` of the arguments."""
         if tangent is None:
             return
         if isinstance(abstract, Tuple):
@@ -91,7 +93,7 @@ def _direction(abstract: Abstract, value: Any, tangent: Any, where: str) -> Dire
     shape = np.shape(value)
     try:
         given = np.asarray(tangent)
-    except ValueError:  # rows that differ in length
+    except ValueError:  # rows of different lengths
         given = np.empty((), object)
     if given.dtype.kind not in ("fiubc" if is_pairs(abstract) else "fiub"):
         raise kinds.WRONG_TANGENT(
@@ -107,7 +109,7 @@ def _direction(abstract: Abstract, value: Any, tangent: Any, where: str) -> Dire
 
 
 def bound_tangents(signature: Any, function: str, args: Sequence[Any], tangents: Any) -> tuple[Any, ...]:
-    """One tangent for each parameter, None for those that no argument was given for."""
+    """One tangent for each parameter; None for parameters without an argument."""
     if not isinstance(tangents, tuple | list) or len(tangents) != len(args):
         what = str(len(tangents)) if isinstance(tangents, tuple | list) else _short(tangents)
         raise kinds.WRONG_TANGENT(
@@ -122,7 +124,7 @@ def bound_tangents(signature: Any, function: str, args: Sequence[Any], tangents:
 
 
 def sequence_of(args: Any, function: str) -> tuple[Any, ...]:
-    """The arguments of a ``jvp``, which come in a tuple."""
+    """The arguments of a ``jvp``, which must be in a tuple or another sequence."""
     if isinstance(args, tuple | list):
         return tuple(args)
     raise kinds.WRONG_ARGUMENTS(

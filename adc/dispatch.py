@@ -1,4 +1,4 @@
-"""From a call to the specialisation for its arguments: what a function and its derivatives have in common."""
+"""From a call to the specialisation for its arguments: shared by functions and their derivatives."""
 
 from __future__ import annotations
 
@@ -44,30 +44,30 @@ if TYPE_CHECKING:
     from adc.report import Report
 
 T = TypeVar("T")
-Made = tuple[tuple[Any, ...], dict[str, Any]]  # arguments of a class
+Made = tuple[tuple[Any, ...], dict[str, Any]]  # arguments of a constructor
 
-_MOST_MISSES = 4  # calls inside calls, each with arguments that nothing was compiled for
+_MOST_MISSES = 4  # nested calls that each miss: no code fits their arguments
 _KEPT = 8  # specialisations for equal argument types that differ in what they read by name
 
 
 class Dispatcher(NativeCallable):
     """Finds, or compiles, the specialisation for the arguments of a call.
 
-    The compiled code of the last one is the target of the object: a call whose arguments fit it runs without any of
-    this. All others come here.
+    The compiled code used last is the target of the object: a call whose arguments fit it runs directly. All other
+    calls come here.
     """
 
     _kind: ClassVar[str]
-    __signature__ = Computed(lambda self: inspect.signature(self._subject.fn))  # a derivative takes what it is of takes
+    __signature__ = Computed(lambda self: inspect.signature(self._subject.fn))  # a derivative has the same parameters
 
     def __init__(self, subject: Subject, chosen: Selection) -> None:
         self._subject = subject
         self._chosen = chosen
         self._table: dict[tuple[Abstract, ...], list[Specialisation]] = {}
         self._here = threading.local()
-        # The last call with containers: their forms, and what ran.
+        # The last call with containers: their forms, and the specialisation that ran.
         self._last: tuple[Any, Specialisation | None] = None, None
-        # What took the last call with keywords: it takes all parameters by position.
+        # The code for the last call with keywords, which takes all parameters by position.
         self._named: Builtin | None = None
         with _dispatchers_lock:
             _DISPATCHERS.add(self)
@@ -77,12 +77,12 @@ class Dispatcher(NativeCallable):
         super()._set_target(target)
 
     def _made_with(self) -> Made:
-        """What a derivative was made with, beside the subject."""
+        """The constructor arguments of a derivative, apart from the subject."""
         raise NotImplementedError
 
     @classmethod
     def _made_again(cls, owner: Any, given: Made) -> Any:
-        """The derivative of a function, one object for equal ones."""
+        """The derivative of a function with these constructor arguments; the same object for equal arguments."""
         known: dict[Any, Any] = owner.__dict__.setdefault("_derived", {})
         key = cls, pickle.dumps(given)
         if key not in known:
@@ -99,7 +99,7 @@ class Dispatcher(NativeCallable):
         return self
 
     def _describe(self, prefix: str, what: str, by: str) -> None:
-        """Give a derivative a name and a text for ``help``: those of the function, and what it is of it."""
+        """Give a derivative a name and a docstring: those of the function, and which derivative it is."""
         fn = self._subject.fn
         self.__name__ = f"{prefix}_{self._subject.name}"
         self.__qualname__ = f"{fn.__qualname__.rpartition('.')[0]}.{self.__name__}".removeprefix(".")
@@ -117,18 +117,18 @@ class Dispatcher(NativeCallable):
 
     @property
     def _kept_as(self) -> tuple[Any, ...] | None:
-        """What tells it from other derivatives of the function in the records of what was compiled; None if it is not
-        to be recorded."""
+        """What distinguishes this derivative from others of the function in the records of compiled code; None if it is
+        not recorded."""
         return None
 
     @property
     def _derivative(self) -> Derivative:
-        """What is shown as the gradient."""
+        """The derivative that is shown as the gradient."""
         return Derivative((self._chosen,))
 
     @property
     def _forward_of(self) -> Derivative:
-        """What forward mode is shown of."""
+        """The function or derivative of which forward mode is shown."""
         return NONE
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -163,8 +163,8 @@ class Dispatcher(NativeCallable):
             if kwargs and self._subject.target.resident:
                 self._named = spec.direct.get(len(parameters.names))
                 if self._named is not None and parameters.by_position(0) is None:
-                    set_miss(self._named, misfit)  # it may not be called by position
-            if RULES.version != version:  # a rule was given meanwhile
+                    set_miss(self._named, misfit)  # its parameters cannot be passed by position
+            if RULES.version != version:  # a rule was declared meanwhile
                 self._set_target(None)
             return spec.run(spec.canonical(values))
         except Misfit:
@@ -177,12 +177,13 @@ class Dispatcher(NativeCallable):
         raise left
 
     def _asked_otherwise(self, kwargs: dict[str, Any]) -> Dispatcher | None:
-        """What runs this call, if it asks for a schedule or memory of its own, which are taken out of ``kwargs``."""
+        """The function that runs this call, if the call has its own schedule or memory, which are removed from
+        ``kwargs``."""
         return None
 
     def _miss(self, *args: Any) -> Any:
         """Called by compiled code for arguments that it was not made for."""
-        # The handler of a signal may call this function while a call that came here runs.
+        # A signal handler may call this function during another call that missed, so only a depth is an error.
         depth = getattr(self._here, "misses", 0)
         if depth == _MOST_MISSES:
             raise kinds.WRONG_ARGUMENTS(f"{self._subject.name}: compiled code does not take these arguments")
@@ -193,13 +194,13 @@ class Dispatcher(NativeCallable):
             self._here.misses = depth
 
     def _find(self, lowered: Lowered, borrowed: Borrowed) -> tuple[Specialisation, tuple[Any, ...]]:
-        """The specialisation for the values of all parameters, and the values as it takes them."""
+        """The specialisation for the values of all parameters, and the values in the form that it takes."""
         return self._made(lowered, borrowed, self._compiled)
 
     def _made(
         self, lowered: Lowered, borrowed: Borrowed, make: Callable[[tuple[Abstract, ...]], T]
     ) -> tuple[T, tuple[Any, ...]]:
-        """What ``make`` makes of the types of all parameters, and their values as that takes them."""
+        """The result of ``make`` for the types of all parameters, and their values in the form that it takes."""
         subject = self._subject
         values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
         types = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
@@ -219,7 +220,7 @@ class Dispatcher(NativeCallable):
                 return made, values
 
     def _compiled(self, key: tuple[Abstract, ...]) -> Specialisation:
-        """What was compiled for argument types, or is now."""
+        """The specialisation for argument types; it is compiled now if there is none."""
         subject = self._subject
         for spec in self._table.get(key, ()):
             if spec.fits():
@@ -235,7 +236,7 @@ class Dispatcher(NativeCallable):
                 raise
             except Exception as error:
                 raise internal(error, subject.name) from error
-            # The newest first: what was redefined does not come back as a rule.
+            # The newest first: something redefined rarely returns to an earlier definition.
             self._table[key] = [spec, *self._table.get(key, ())][:_KEPT]
             subject.last = key
         if "ADC_DUMP_IR" in os.environ:
@@ -243,7 +244,7 @@ class Dispatcher(NativeCallable):
         return spec
 
     def _found_or_compiled(self, staged: Staged) -> Specialisation:
-        """What an earlier process compiled, or a new specialisation, which is kept for later ones."""
+        """The specialisation that an earlier process compiled, or a new one, which is recorded for later processes."""
         kind = self._kept_as
         staged.record = None if kind is None else records.name_of(kind, staged)
         spec = None if staged.record is None else records.find(staged.record, staged, self._miss)
@@ -254,16 +255,16 @@ class Dispatcher(NativeCallable):
                 spec = records.find(staged.record, staged, self._miss)
             if spec is None:
                 said = notices.said
-                with collector.paused():  # also between stages: what one leaves behind is collected with the next one's
+                with collector.paused():  # also between stages: the garbage of all is collected together
                     spec = self._compile(staged)
-                if notices.said != said:  # the next process is to say it, too
+                if notices.said != said:  # the next process must give the notice, too
                     staged.record = None
                 self._keep(spec)
         return spec
 
     @staticmethod
     def _keep(spec: Specialisation) -> None:
-        """Let later processes find what was compiled of a specialisation, if that has become more."""
+        """Record a specialisation for later processes, if it has learned something since the last time."""
         staged = spec.staged
         if staged.record is not None and staged.recorded != spec.found_out:
             with spec.subject.lock:
@@ -271,11 +272,11 @@ class Dispatcher(NativeCallable):
                 records.keep(staged.record, spec)
 
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
-        """What to compile for, given the types of the arguments."""
+        """The types to compile for, given the types of the arguments."""
         return abstracts
 
     def _dump(self, key: tuple[Abstract, ...]) -> None:
-        """Show a function that was just compiled, as the environment variable ``ADC_DUMP_IR`` asks."""
+        """Show a function that was just compiled, as requested by the environment variable ``ADC_DUMP_IR``."""
         from adc.dump import dump_requested
 
         dump_requested(self._subject, key, self._derivative, self._kind, self._forward_of)
@@ -285,8 +286,8 @@ class Dispatcher(NativeCallable):
         """The function at a stage of compilation, as text: traced, simplified, plan, adjoint, tangent, lowered, llvm
         or asm.
 
-        It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without, for those of the last call,
-        or for the annotations of the parameters. Nothing is run.
+        It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without one, for those of the last
+        call, or for the annotations of the parameters. Nothing is run.
         """
         from adc.dump import as_called
 
@@ -301,15 +302,15 @@ class Dispatcher(NativeCallable):
     def report(self, signature: str | None = None, *, call: Sequence[Any] | None = None, simd: bool = False) -> Report:
         """What the gradient costs and why: a summary, then what is stored, repeated and run on threads, line by line.
 
-        It is for the types that ``dump_ir`` takes. ``call`` are arguments: the function and its gradient are run with
-        copies of them, and the summary says how long that took and what memory it needs. With ``simd`` LLVM compiles
-        the gradient once more, and says which loops it made SIMD.
+        The types are chosen as in ``dump_ir``. ``call`` are arguments: the function and its gradient are run with
+        copies of them, and the summary says how long that took and how much memory it needs. With ``simd`` LLVM
+        compiles the gradient once more, and the report says which loops became SIMD.
         """
         from adc.dump import as_called
         from adc.report import report, with_run
 
         if call is not None:
-            self(*copy.deepcopy(tuple(call)))  # the types
+            self(*copy.deepcopy(tuple(call)))  # determines the types
         found = report(self._subject, as_called(self._subject, signature), self._derivative, simd=simd)
         owner = self._subject.owner
         if call is None or owner is None:
@@ -324,7 +325,7 @@ class Dispatcher(NativeCallable):
 def sharing(
     function: Dispatcher, args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}
 ) -> list[list[np.ndarray[Any, Any]]]:
-    """The arrays among the arguments of a call that share a shadow: those that overlap one which is written."""
+    """The arrays among the arguments of a call that share a shadow: those that overlap an array that is written."""
     names = function._subject.parameters.names
     lowered = lower(names, function._subject.parameters.bind(args, kwargs))
     types, values = function._made(lowered, Borrowed(), lambda key: key)
@@ -337,7 +338,7 @@ def sharing(
 
 
 def _derived(owner: Any, cls: type[Dispatcher], given: Made) -> Any:
-    """A derivative that was sent. Its function may come with it, and be incomplete as yet."""
+    """A derivative that another process sent. Its function may be sent with it, and may still be incomplete."""
     if hasattr(owner, "_subject"):
         return cls._made_again(owner, given)
     made = cls.__new__(cls)
@@ -346,8 +347,7 @@ def _derived(owner: Any, cls: type[Dispatcher], given: Made) -> Any:
 
 
 def writable(abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
-    """What to compile for where the caller's arrays stay as they are: it does not matter whether they could be
-    written."""
+    """The types to compile for when the caller's arrays are not changed: whether they are writable does not matter."""
     return tuple(map_abstract(a, _made_writable) for a in abstracts)
 
 
@@ -356,7 +356,8 @@ def _made_writable(leaf: Abstract) -> Abstract:
 
 
 class Checkpointing(Dispatcher):
-    """What a call may give ``checkpoint=`` or ``memory=`` of its own, unless the function has such parameters."""
+    """A function whose calls accept their own ``checkpoint=`` or ``memory=``, unless it has parameters of these
+    names."""
 
     def __init__(self, subject: Subject, chosen: Selection) -> None:
         super().__init__(subject, chosen)
@@ -384,7 +385,7 @@ _dispatchers_lock = forks.Lock()
 
 
 def _look_again() -> None:
-    """Let every function see at its next call whether what was compiled is by the rules that there are."""
+    """Let every function check, at its next call, whether its compiled code is still right for the current rules."""
     with _dispatchers_lock:
         known = list(_DISPATCHERS)
     for dispatcher in known:

@@ -2,11 +2,11 @@
 
 ====================  ==========================================================================================
 traced                the function as it was written, operation by operation
-simplified            after folding, forwarding, hoisting; independent loops are parallel: what is differentiated
-plan                  for each value that the reverse sweep needs: had again, recomputed or stored, and why
+simplified            after folding, forwarding, hoisting; independent loops are parallel: this is differentiated
+plan                  for each value that the reverse sweep needs: still available, recomputed or stored, and why
 adjoint               the gradient: forward and reverse sweep
 tangent               forward mode: the function with tangents
-lowered               primal and gradient as they are translated, parallel updates chosen
+lowered               primal and gradient as translated to LLVM IR, with parallel updates chosen
 llvm, asm             LLVM IR after optimisation, machine code for the host
 ====================  ==========================================================================================
 """
@@ -76,7 +76,7 @@ def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
 
 
 def as_called(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
-    """The same, of a call: with arrays of which no extent is 1, unless the last call had others."""
+    """As ``resolve``, for a call: no extent of an array is assumed to be 1, unless it was in the last call."""
     return tuple(map_abstract(a, _not_stretched) for a in resolve(subject, signature))
 
 
@@ -87,8 +87,8 @@ def _not_stretched(a: Abstract) -> Abstract:
 def dump_function(
     subject: Subject, abstracts: Sequence[Abstract], stage: str, derivative: Derivative, *, locs: bool = False
 ) -> str:
-    """A function at one stage with the derivative that it has: its gradient; its pullback, if it does not return one
-    float; none, if nothing of what it takes is a float and the stage shows the function, too."""
+    """A function at one stage, with its gradient; with its pullback if it does not return one float; without a
+    derivative if it has no float arguments and the stage also shows the function."""
     try:
         return dump(subject, abstracts, stage, derivative, locs=locs)
     except DifferentiationError as error:
@@ -111,8 +111,8 @@ def dump(
 ) -> str:
     """A function at one stage, as text.
 
-    ``kind``: with which derivative: ``"gradient"``, ``"pullback"``, ``"jvp"``, or ``"primal"`` for none. ``forward`` is
-    what forward mode is shown of: the function, or a gradient of it.
+    ``kind`` selects the derivative: ``"gradient"``, ``"pullback"``, ``"jvp"``, or ``"primal"`` for none. ``forward`` is
+    the function, or a gradient of it, of which forward mode is shown.
     """
     (stage,) = stages_of(stage) if stage else ("simplified",)
     staged = Staged(subject, tuple(abstracts))
@@ -136,7 +136,7 @@ def dump(
         traced = staged.traced(reverse=True)
         module, found, plan = staged.split(traced, everything(names, staged.abstracts, traced))
         roots = [plan.augmented, plan.reverse]
-        if stage in ("lowered", "llvm", "asm"):  # with what takes cotangents and clears shadows
+        if stage in ("lowered", "llvm", "asm"):  # with the code that takes cotangents and clears shadows
             forward_half, reverse_half, _ = seeded(module, traced.entry, plan)
             clears(module, traced, plan, reverse_half)
             roots = [forward_half, reverse_half]
@@ -159,7 +159,7 @@ def dump(
     return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
 
 
-# What is shown of what was just compiled.
+# What is shown of a function that was just compiled, by kind.
 _SHOWN = {
     "primal": tuple(stage for stage in STAGES if stage not in ("plan", "adjoint", "tangent")),
     "gradient": tuple(stage for stage in STAGES if stage != "tangent"),

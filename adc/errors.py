@@ -1,7 +1,7 @@
-"""The errors that adc raises. Each is an ``AdcError`` and also the built-in that one would expect there.
+"""The errors that adc raises. Each is an ``AdcError`` and also the built-in exception that one would expect.
 
 ``CompileError`` is the base of refusals of source code. ``error.kind`` says what is wrong by a short name that stays
-the same between releases; docs/errors.md lists them. ``AdcWarning`` is what adc says of what changes no result.
+the same between releases; docs/errors.md lists them. ``AdcWarning`` is for remarks on things that change no result.
 """
 
 from adc.ir.diagnostics import (
@@ -69,4 +69,4 @@ __all__ = [
 ]
 
 for _name in __all__:
-    globals()[_name].__module__ = __name__  # where users find them, as tracebacks and pickles say
+    globals()[_name].__module__ = __name__  # the module that users know, for tracebacks and pickles

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adc.decorator import JitFunction
     from adc.report import Report
 
-Line = tuple[str, int]  # its text, and the line of the function's file that it comes from, or 0
+Line = tuple[str, int]  # the text, and the source line that it comes from, or 0
 _LOC = re.compile(r' loc\((?:unknown|"((?:[^"\\]|\\.)*)":(\d+)[^()]*)\)')
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _DEBUG = re.compile(r",? !dbg !(\d+)")
@@ -31,7 +31,7 @@ _UNSHOWN = re.compile(r"^\s*(\.cfi|\.loc\b|\.file|\.p2align|#APP|#NO_APP|\.L?tmp
 
 
 def page(function: JitFunction[..., Any], signature: str | None = None) -> str:
-    """The page, which needs nothing beside it."""
+    """The page, which is self-contained."""
     subject = function._subject
     abstracts = as_called(subject, signature)
     source, first = inspect.getsourcelines(subject.fn)
@@ -94,7 +94,7 @@ def _machine_code(staged: Staged, function: JitFunction[..., Any], file: str) ->
 
 
 def _llvm(text: str, file: str) -> list[Line]:
-    """LLVM IR without its metadata, by the source lines that this gives."""
+    """LLVM IR without metadata, with the source lines found in the metadata."""
     nodes = {number: (kind, _fields(rest)) for number, kind, rest in _NODE.findall(text)}
 
     def line_of(number: str) -> int:
@@ -138,7 +138,7 @@ def _assembly(text: str, file: str) -> list[Line]:
         if _UNSHOWN.match(line):
             continue
         if line and not line.startswith(("\t", " ", ".", "#")):
-            line_now = 0  # another function
+            line_now = 0  # a new function begins
         lines.append((line.expandtabs(4).split(" #")[0].rstrip(), line_now if line.startswith("\t") else 0))
     return _squeezed(lines)
 
@@ -149,7 +149,7 @@ def _squeezed(lines: Sequence[Line]) -> list[Line]:
 
 
 def _tape(report: Report) -> dict[str, Any]:
-    """What the forward sweep keeps: bytes, and what they are multiplied by. The page asks how often loops run."""
+    """What the forward sweep keeps: bytes, and their factors. The page asks for trip counts."""
     values = [
         {"line": v.line, "name": v.name, "bytes": v.bytes, "factors": v.factors}
         | ({"refers": True} if v.refers else {})
@@ -159,7 +159,7 @@ def _tape(report: Report) -> dict[str, Any]:
 
 
 def _badges(report: Report, own: range) -> dict[int, list[str]]:
-    """What became of each source line, in a word."""
+    """Labels for source lines: what was done with each, in a word."""
     found: dict[int, list[str]] = {}
 
     def add(line: int, badge: str) -> None:

@@ -1,4 +1,4 @@
-"""The page of ``adc explore``: what shows the lines and links them. It is one file, and loads nothing."""
+"""The page of ``adc explore``: it shows the lines and links them. It is one file, and loads nothing else."""
 
 PAGE = r"""<!DOCTYPE html>
 <html lang="en">

@@ -41,16 +41,16 @@ class External:
             [inspect.Parameter(f"x{k}", inspect.Parameter.POSITIONAL_ONLY) for k in range(len(self.parameters))]
         )
         self._call = call
-        self.given: tuple[Any, ...] = ()  # to ``extern``
+        self.given: tuple[Any, ...] = ()  # the arguments of ``extern``
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is of numbers, without effects."""
+        """Whether it takes only numbers, and has no effects."""
         return not self.ordered and self.result != VOID and not any(map(_is_array, self.parameters))
 
     @property
     def named(self) -> externals.Named:
-        """How IR names it."""
+        """Its name in the IR."""
         types = tuple(p.type for p in self.parameters)
         return externals.Named(self.library, self.symbol, types, _type(self.result))
 
@@ -97,7 +97,7 @@ def extern(
 ) -> External:
     """The C function ``symbol`` of a shared library, callable from compiled code and from Python.
 
-    ``library`` is a name, a path, or None for what this process has already loaded, C's own functions included.
+    ``library`` is a name, a path, or None for the libraries that this process has already loaded, such as C's own.
     ``signature`` is written like ``"f64(f64, i32)"`` or ``"void(const f64[:, ::1], f64[:])"``: numbers and arrays in,
     one number out, or nothing (``void``). An array is passed as a pointer, its extents, and, unless it is declared
     C-contiguous, its strides in elements (``int64_t``). The function may write to it unless it is ``const``.
@@ -140,7 +140,7 @@ def extern(
 
 
 def _complete(blank: External, library: Any, symbol: str, signature: str, effects: Any) -> External:
-    """A C function that was sent; its rules may refer to it already."""
+    """Complete a C function that another process sent; its rules may already refer to it."""
     made = extern(library, symbol, signature, effects=effects)
     vars(blank).update(vars(made))
     LIBRARY[blank] = LIBRARY[made]

@@ -1,8 +1,9 @@
-"""Fingerprints: what tells whether something that tracing looked at is the same in another process.
+"""Fingerprints, which tell whether an object that tracing looked at is the same in another process.
 
-In one process things are the same if they are one object. Between processes they are if they have one fingerprint, made
-of texts, numbers and tuples of these. Code has its instructions and where it is written, as error messages say that; a
-class has what its methods are made of, a module its version. What else code depends on of them has looks of its own.
+Within one process, objects are the same if they are identical. Between processes, they are the same if they have the
+same fingerprint, which is made of texts, numbers and tuples of these. That of code has its instructions and its place
+in the source, which error messages show; that of a class has its methods, that of a module its version. Everything else
+that code depends on has looks of its own.
 """
 
 from __future__ import annotations
@@ -38,22 +39,22 @@ INSIDE: dict[type, tuple[str, ...]] = {
     types.MethodType: ("__func__", "__self__"),
 }
 _LIBRARIES = frozenset({"adc", "numpy", *sys.stdlib_module_names})
-_MEMOS = ("__adc__", "__adc_vmaps__")  # what was made of a function
-_EVERYWHERE = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl"})  # in classes
+_MEMOS = ("__adc__", "__adc_vmaps__")  # objects that adc made from a function
+_EVERYWHERE = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl"})  # in all classes
 
 
-# Where Jupyter's kernel says that a cell is written: the number is that of the process.
+# The file names that Jupyter's kernel gives to cells; the number is that of the process.
 _NOTEBOOK = re.compile(r"([\\/]ipykernel_)\d+(?=[\\/])")
 
 
 def file_of_cell(file: str, like: str) -> str | None:
-    """What a cell's file is called in the process that has the file ``like``; None for files that are no cells."""
+    """The name of a cell's file in the process that has the file ``like``; None for files that are not cells."""
     found, here = _NOTEBOOK.search(file), _NOTEBOOK.search(like)
     return None if found is None or here is None else file.replace(found[0], here[0], 1)
 
 
 class UnknownThing(Exception):
-    """Something that nothing tells from others in another process."""
+    """An object that cannot be identified in another process."""
 
 
 def fingerprint(obj: Any) -> object:
@@ -81,23 +82,23 @@ def fingerprint(obj: Any) -> object:
 
 
 def is_of_library(obj: Any) -> bool:
-    """Whether a function or class belongs to adc, NumPy or Python, which are other ones only in another version."""
+    """Whether a function or class belongs to adc, NumPy or Python, and so changes only with their version."""
     return str(getattr(obj, "__module__", None)).split(".")[0] in _LIBRARIES
 
 
 def digest(obj: Any) -> str:
-    """A fingerprint in 64 letters."""
+    """A digest of the fingerprint, 64 letters."""
     return hashlib.sha256(repr(fingerprint(obj)).encode()).hexdigest()
 
 
 def of_rules(rules: list[Rule]) -> object:
-    """What derivative rules are made of."""
+    """The fingerprint of derivative rules."""
     made = [(r.kind, r.types, r.rest, r.implementation, r.partials, r.name, r.file, r.line) for r in rules]
     return fingerprint(tuple(made))
 
 
 def _code(code: types.CodeType) -> object:
-    """Its instructions, and those of the functions in it, with their places in the source."""
+    """The instructions of code and of its inner functions, with their places in the source."""
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
     placed = _NOTEBOOK.sub(r"\1", code.co_filename), code.co_firstlineno, code.co_qualname, code.co_linetable
     whole = texts.facts(code), placed, [_code(c) for c in inner]
@@ -105,7 +106,8 @@ def _code(code: types.CodeType) -> object:
 
 
 def _function(fn: types.FunctionType) -> object:
-    """Its code, and what annotations and ``adc.vmap`` say of it. What it captured is looked at where it is traced."""
+    """The code of a function, and information from its annotations and ``adc.vmap``. Captured variables have looks of
+    their own, made by tracing."""
     named = "function", fn.__module__, fn.__qualname__, _code(fn.__code__), same_parameters(fn)
     marks = [name for name in vars(fn) if name.startswith("__adc_") and name not in _MEMOS]
     if not marks:
@@ -116,7 +118,7 @@ def _function(fn: types.FunctionType) -> object:
 
 
 def _class(cls: type) -> object:
-    """Its name, and what it and the classes that it inherits from define, as far as they are the user's."""
+    """The name of a class, and the definitions in it and its base classes, as far as they are the user's."""
     named = "class", cls.__module__, cls.__qualname__
     if is_of_library(cls):
         return named
@@ -132,7 +134,7 @@ def _defined(cls: type) -> object:
 
 
 def _member(value: Any) -> object:
-    """What a class has: methods by their code, constants by their values, of others the type."""
+    """A member of a class: methods by their code, constants by their values, others by their type."""
     inside = [getattr(value, name) for name in INSIDE.get(type(value), ())]
     if inside:
         return type(value).__name__, tuple(_member(part) for part in inside)
@@ -149,7 +151,7 @@ def _member(value: Any) -> object:
 
 
 def _by_name(obj: Any) -> object:
-    """What says of itself that it is found by its name: functions and constants of libraries, and methods of these."""
+    """Objects that pickle by name: functions and constants of libraries, and methods of these."""
     reduce: Callable[[Any], Any] | None = copyreg.dispatch_table.get(type(obj))
     try:
         found = reduce(obj) if reduce is not None else obj.__reduce_ex__(4)
@@ -164,7 +166,7 @@ def _by_name(obj: Any) -> object:
 
 
 _KINDS: dict[type, Callable[[Any], object]] = {
-    enum.Enum: lambda obj: ("enum", _class(type(obj)), obj.name),  # its value is in the class
+    enum.Enum: lambda obj: ("enum", _class(type(obj)), obj.name),  # the class contains its value
     np.dtype: lambda obj: ("dtype", repr(obj)),
     np.generic: lambda obj: ("number", type(obj).__name__, repr(obj)),
     types.CodeType: _code,

@@ -1,4 +1,4 @@
-"""What a gradient needs of a function: one float as its result in the IR, with or without more beside it."""
+"""Prepares a function for its gradient: its first result in the IR must be one float, perhaps followed by others."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def result_type(traced: Traced, position: int) -> Type:
 
 
 def with_float_result(name: str, traced: Traced) -> Traced:
-    """The function with one float as its result in the IR. Raises ``DifferentiationError`` if it returns another thing.
+    """The function with one float as its result in the IR. Raises ``DifferentiationError`` if it returns anything else.
 
-    A float that is known when the function is traced becomes a constant of the IR, whose gradient is zero. So does what
-    is never returned, where all paths end with an error.
+    A float that is known when the function is traced becomes a constant of the IR, with gradient zero. So does the
+    result of a function that never returns, because all paths end with an error.
     """
     result = traced.result
     if traced.never and isinstance(result, ResultStatic):
@@ -45,7 +45,7 @@ def with_float_result(name: str, traced: Traced) -> Traced:
 
 
 def with_aux(name: str, traced: Traced) -> Traced:
-    """A function that returns a pair as one that returns its first item, which hands on the second as ``aux``."""
+    """A function that returns a pair, as one that returns its first item; the second item becomes ``aux``."""
     result = traced.result
     if not isinstance(result, ResultTuple) or result.form.kind != "tuple" or len(result.items) != 2:
         raise kinds.NOT_SCALAR(
@@ -63,8 +63,8 @@ def with_aux(name: str, traced: Traced) -> Traced:
 
 
 def _result_alone(traced: Traced, result: ResultLeaf) -> Traced:
-    """The function with its value as first result, then the leaves of ``aux``, and without what it leaves in objects of
-    its caller, which no gradient needs."""
+    """The function with its value as first result, then the leaves of ``aux``, and without the contents of changed
+    objects, which no gradient needs."""
     func = traced.module.funcs[traced.entry]
     if not traced.changed and traced.aux is None:
         return traced
@@ -119,7 +119,7 @@ def _spelled(abstract: Any) -> str:
 
 
 def _described(traced: Traced) -> str:
-    """What the function returns, in words."""
+    """A description of what the function returns."""
     result = traced.result
     if isinstance(result, ResultTuple) and result.form.kind == "choice":
         *others, last = (_spelled(abstract) for abstract in result.form.names)

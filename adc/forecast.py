@@ -1,4 +1,4 @@
-"""What a gradient will take: predicted before it runs, for the memory that it may have."""
+"""Predicts the memory and work of a gradient before it runs, given the memory that it may use."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ ALL = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class LoopForecast:
-    """One loop. A step stands for as many iterations as buffers take to be where they were: see docs/checkpointing.md.
+    """The forecast for one loop. A step is the number of iterations after which swapped buffers are back in place: see
+    docs/checkpointing.md.
 
-    ``state``: bytes of a snapshot. ``tape``: bytes that a piece keeps for each step. At most ``snapshots`` are there at
-    a time, those on disk included; pieces are of ``length`` steps; ``repeated`` steps are run again, with a tape or to
-    come to where it begins. No snapshots: there is no schedule, and one tape for all steps. ``known``: whether the
-    number of steps is, before the loop runs; if not, ``steps``, ``tape`` and ``repeated`` are 0. ``shared``: the bytes
-    that snapshots and the tape of a piece have together; pieces then are of at most ``length`` steps. 0: each has its
-    own.
+    ``state``: bytes of a snapshot. ``tape``: bytes that a piece keeps for each step. At most ``snapshots`` exist at a
+    time, including those on disk; pieces have ``length`` steps; ``repeated`` steps are run again, to record a tape or
+    to reach the beginning of a piece. No snapshots: there is no schedule, and one tape for all steps. ``known``:
+    whether the number of steps is known before the loop runs; if not, ``steps``, ``tape`` and ``repeated`` are 0.
+    ``shared``: the bytes that snapshots and the tape of a piece have together; pieces then have at most ``length``
+    steps. 0: snapshots and tape have separate memory.
     """
 
     line: int
@@ -60,7 +61,7 @@ class LoopForecast:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a number of bytes buys: the peak, and the steps that are run again, of loops whose length is known."""
+    """The effect of an amount of memory, in bytes: the peak, and the repeated steps of loops whose length is known."""
 
     memory: int
     peak: int
@@ -69,11 +70,11 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Of one call of a gradient: all that it allocates, itself included, in bytes.
+    """The memory of one call of a gradient, in bytes: all that it allocates, including the gradient itself.
 
-    ``memory``: what is allowed, or ``schedule``: what is given. ``least`` is the least memory that would do, ``whole``
-    what it takes without a schedule, ``peak`` what this call takes (None: that is not known before). ``others``: what
-    other numbers of bytes would buy.
+    ``memory`` is the limit, or ``schedule`` the given schedule. ``least`` is the least memory that is enough, ``whole``
+    the memory without a schedule, ``peak`` that of this call (None: not known in advance). ``others``: the effect of
+    other amounts of memory.
     """
 
     function: str
@@ -117,7 +118,8 @@ def _shown(number: int) -> str:
 def forecast(
     subject: Subject, abstracts: tuple[Abstract, ...], values: tuple[Any, ...], derivative: Derivative
 ) -> Forecast:
-    """Of the call of the gradient with ``values``. Raises ``ArgumentError`` if it is not known before what it takes."""
+    """The forecast for a call of the gradient with ``values``. Raises ``ArgumentError`` if its memory is not known in
+    advance."""
     given = subject.options.checkpoint
     memory = given.memory if given is not None and given.memory else None
     whole = _whole(_Final(subject, abstracts, derivative, None), values)
@@ -131,7 +133,7 @@ def forecast(
 
 
 class _Final:
-    """The gradient's final code, by a schedule or without."""
+    """The gradient's final code, with or without a schedule."""
 
     def __init__(
         self, subject: Subject, abstracts: tuple[Abstract, ...], derivative: Derivative, schedule: Schedule | None
@@ -149,7 +151,7 @@ class _Final:
 
 
 def _whole(final: _Final, values: tuple[Any, ...]) -> int | None:
-    """What the gradient without a schedule takes."""
+    """The memory that the gradient takes without a schedule; None if that is not known in advance."""
     if final.traced.alias_groups or (size := final.staged.workspace(final.module, final.func.name, None)) is None:
         return None
     (measure,) = numbers.compiled(final.staged, final.module, [size.name])
@@ -158,14 +160,14 @@ def _whole(final: _Final, values: tuple[Any, ...]) -> int | None:
 
 
 def _pieces(schedule: Schedule, steps: int) -> tuple[int, int]:
-    """Snapshots, and steps of a piece, of a loop of so many steps."""
+    """The number of snapshots, and of steps in a piece, for a loop of ``steps`` steps."""
     length = min(schedule.steps or math.isqrt(max(steps, 1) - 1) + 1, max(steps, 1))
     pieces = max(-(-steps // length), 1)
     return min(pieces, schedule.snapshots + schedule.disk) if schedule.snapshots else pieces, length
 
 
 def _on_one_tape(loop: LoopForecast) -> LoopForecast:
-    """The same without a schedule."""
+    """The forecast of a loop without a schedule."""
     return replace(loop, snapshots=0, repeated=0, length=loop.steps if loop.known else loop.length, shared=0)
 
 
@@ -196,7 +198,7 @@ class _Forecasting:
         return Forecast(name, memory, None, least, whole, peak, loops, self._others(least, whole))
 
     def by(self, name: str, given: Schedule, peak: int | None, whole: int | None) -> Forecast:
-        """With a schedule that says no number of bytes; ``peak`` of its code, if that is known."""
+        """The forecast for a given schedule without a memory limit; ``peak`` is that of its code, if known."""
         least, *steps = self._footprint(self._frugal)
         # A loop of unknown length that cannot have the schedule has none; see
         # ``adc.passes.checkpointing.outline_steps``.
@@ -213,7 +215,8 @@ class _Forecasting:
         return Forecast(name, None, given, least, whole, peak, loops, self._others(least, whole))
 
     def _others(self, least: int, whole: int | None) -> tuple[Outlook, ...]:
-        """What amounts of memory buy that grow by the root of two, up to what makes no difference any more."""
+        """The effect of amounts of memory that grow by factors of the square root of two, until more makes no
+        difference."""
         found: list[Outlook] = []
         fewest = self._repeated(self._schedule(ALL))
         while self._lines and len(found) < 12:
@@ -237,7 +240,7 @@ class _Forecasting:
         return tuple(self._search(*self._sizes, memory))
 
     def _peak(self, memory: int) -> int:
-        # What stands for leaves that share their room takes a little more than they do.
+        # The model of leaves that share memory takes a little more than they really do.
         return min(self._footprint(self._schedule(memory))[0], memory)
 
     def _loop(self, k: int, schedule: Sequence[int], steps: int) -> LoopForecast:
@@ -266,7 +269,8 @@ class _Forecasting:
         return sum(self._again(n, own) for n, own, is_open in zip(steps, each, self._open, strict=True) if not is_open)
 
     def _again(self, steps: int, schedule: Sequence[int]) -> int:
-        """Each step is run once more, with a tape; and those before where pieces begin, as the schedule says."""
+        """The number of repeated steps: each step once more, with a tape, and as many steps to reach the pieces as the
+        schedule needs."""
         snapshots, length, room, state, tape = schedule
         if room:
             return steps + int(self._shared(steps, snapshots, room, state, tape)[0])

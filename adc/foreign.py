@@ -1,8 +1,8 @@
-"""How C functions take numbers and arrays: what a signature says, and what Python passes for each argument.
+"""How C functions take numbers and arrays: the meaning of signatures, and what Python passes for each argument.
 
 An array goes as a pointer to its first element, its extents, and, unless it is declared C-contiguous (``f64[::1]``,
-``f64[:, ::1]``), its strides in elements: extents and strides as ``int64_t``, which is how object files of adc take
-arrays, too. ``const`` says that the function only reads it.
+``f64[:, ::1]``), its strides in elements: extents and strides as ``int64_t``, as in adc's own object files. ``const``
+says that the function only reads it.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Parameter:
     written: bool = False
 
     def c_types(self) -> list[Any]:
-        """What is passed for it, as ``ctypes`` says it."""
+        """The ``ctypes`` types of what is passed for it."""
         t = self.type
         if not isinstance(t, MemRefType):
             return [next(c for known, c in NUMBERS.values() if known == t)]
         return [ctypes.c_void_p, *[ctypes.c_int64] * (t.rank if t.strides is None else 2 * t.rank)]
 
     def passed(self, value: Any) -> list[Any]:
-        """What is passed for a value that is right."""
+        """What is passed for a checked value."""
         t = self.type
         if not isinstance(t, MemRefType):
             return [value]
@@ -59,7 +59,7 @@ class Parameter:
         return [value.__array_interface__["data"][0], *value.shape, *strides]
 
     def checked(self, value: Any, where: str) -> Any:
-        """A value that Python passes. Raises ``TypeError`` or ``OverflowError`` for what C would take amiss."""
+        """Check a value from Python. Raises ``TypeError`` or ``OverflowError`` for values that C would misinterpret."""
         t = self.type
         if isinstance(t, MemRefType):
             wrong = self._wrong(t, value)
@@ -85,7 +85,7 @@ class Parameter:
 
 
 def signature_of(text: Any) -> tuple[str, tuple[Parameter, ...]]:
-    """The result and the parameters that a signature says. Raises ``ArgumentValueError``."""
+    """The result and the parameters of a signature. Raises ``ArgumentValueError``."""
     found = _SIGNATURE.fullmatch(text) if isinstance(text, str) else None
     if found is None or found[1] not in (*NUMBERS, VOID):
         raise _refused(text)
@@ -114,5 +114,5 @@ def _refused(text: Any) -> Exception:
 
 
 def passed(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[Any]:
-    """What a C function is called with, for all its parameters."""
+    """The C arguments for all parameters."""
     return [x for parameter, value in zip(parameters, values, strict=True) for x in parameter.passed(value)]

@@ -30,13 +30,13 @@ _OF_PULLBACKS = (
     "forecast the gradient of a function that returns np.sum(w * result) for a cotangent w: it takes about what the "
     "pullback takes"
 )
-Kind = tuple[Selection, bool, bool]  # by what, with the value or without, and whether more is handed on
+Kind = tuple[Selection, bool, bool]  # with respect to what, with the value, with an auxiliary value
 
 
 class GradientFunction(Checkpointing):
     """The gradient of a function, or its value and gradient: takes the function's arguments.
 
-    A call may also give ``checkpoint=`` or ``memory=``, which then take the place of those of ``jit_grad``.
+    A call may also have ``checkpoint=`` or ``memory=``, which then replace those of ``jit_grad``.
     """
 
     _kind = "gradient"
@@ -51,7 +51,7 @@ class GradientFunction(Checkpointing):
         self._gradients: dict[Kind, GradientFunction] = {}
         self._hvps: dict[ArgNums, JvpFunction] = {}
         self._jvps = JvpFunction(subject, chain[-1], self._forward_of)
-        self._along = JvpFunction(subject, chain[-1], self._forward_of, with_value=False)  # which may take less
+        self._along = JvpFunction(subject, chain[-1], self._forward_of, with_value=False)  # may be faster
         by = " by ".join(["", *(chosen.by(subject.parameters.names) for chosen in reversed(chain))])
         what = f"{'value and ' if with_value else ''}{'gradient of the ' * (len(chain) - 1)}gradient"
         self._describe("value_and_grad" if with_value else "grad", what, by)
@@ -115,8 +115,8 @@ class GradientFunction(Checkpointing):
 
     @public
     def forecast(self, /, *args: Any, **kwargs: Any) -> Forecast:
-        """What a call with these arguments will take: peak memory, snapshots, steps that are run again; and what more
-        or less memory would buy. Nothing is run. It prints as a table."""
+        """What a call with these arguments will need: peak memory, snapshots, steps that are run again; and the effect
+        of more or less memory. Nothing is run. The result prints as a table."""
         from adc.forecast import forecast
 
         if (variant := self._asked_otherwise(kwargs)) is not None:
@@ -143,7 +143,8 @@ class GradientFunction(Checkpointing):
 
     @property
     def __adc_gradient__(self) -> tuple[str, Any, int | tuple[int, ...], bool] | None:
-        """What a call in compiled code means: the function, by which arguments, with the value or not."""
+        """The meaning of a call in compiled code: the function, its differentiated arguments, and whether the value is
+        returned."""
         chosen = self._chain[-1]
         if chosen.names or self._has_aux:
             return None

@@ -1,7 +1,7 @@
 """Functions that are defined by an equation: fixed points and roots, with derivatives by the implicit function theorem.
 
-They are Python functions with rules like any user's: plain Python runs them, adc compiles them, and the reverse sweep
-needs the solution and the arguments, nothing of the iteration that found it.
+They are Python functions with rules, like those of users: plain Python runs them, adc compiles them, and the reverse
+sweep needs only the solution and the arguments, nothing of the iteration that found it.
 
 Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., chapter 15; Krantz and Parks, The Implicit Function
 Theorem, Birkhauser 2002.
@@ -65,11 +65,11 @@ def _root_rule(f, x0, *args, tolerance=1e-12, steps=100):  # type: ignore[no-unt
     return x, pullback
 
 
-# What both are made of ------------------------------------------------------------------------------------------------
+# Shared helpers -------------------------------------------------------------------------------------------------------
 
 
 def _iterated(step: Any, start: Any, tolerance: float, steps: int, wanted: str) -> Any:
-    """What steps lead to, when one of them changes no element by more than ``tolerance``."""
+    """Iterate ``step`` until it changes no element by more than ``tolerance``, and return the result."""
     x = start.copy() if isinstance(start, np.ndarray) else start * 1.0
     change = 1.0 + tolerance
     n = 0
@@ -88,12 +88,13 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 def _by_arguments(f: Any, x: Any, args: Any, w: Any) -> Any:
-    """The derivative of ``w`` times the function by each of ``args`` that has floats; None for the others."""
+    """The derivatives of ``w`` times the function with respect to those ``args`` that have floats; None for the
+    others."""
     return grad(lambda *rest: _dot(w, f(x, *rest)), "floats")(*args)  # type: ignore[arg-type]
 
 
 def _distance(a: Any, b: Any) -> Any:
-    """The largest change of an element, in relation to its size if that is more than one. NaN is as far as can be."""
+    """The largest change of an element, relative to one plus its size. It is infinite for NaN."""
     if isinstance(a, np.ndarray):
         change = np.abs(a - b) / (1.0 + np.abs(b))
         far = np.max(change)
@@ -124,7 +125,7 @@ def _solved(f: Any, x: Any, args: Any, right: Any, transposed: Any) -> Any:
 
 
 def _eliminated(matrix: Any, right: Any) -> Any:
-    """The solution of a dense linear system, by elimination with pivots from each column. Changes ``matrix``."""
+    """The solution of a dense linear system, by Gaussian elimination with partial pivoting. Changes ``matrix``."""
     n = len(right)
     x = right.copy()
     for k in range(n):

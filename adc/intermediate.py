@@ -20,7 +20,8 @@ from adc.ir.types import f64
 
 
 def shifted(traced: Traced, name: str) -> Traced | None:
-    """The function with a further argument that is added to its local variable; None if it has no such float."""
+    """The function with an additional argument that is added to its local variable; None if it has no such float
+    variable."""
     func = traced.module.funcs[traced.entry]
     found = [r for op in func.walk() if not op.regions for r in op.results if r.hint == name and r.type.is_float]
     if not found or any(r.type != found[0].type for r in found):
@@ -35,7 +36,7 @@ def shifted(traced: Traced, name: str) -> Traced | None:
 
 
 def add_to(value: Value, shift: Value) -> Value:
-    """Let every use of ``value``, the result of an operation, use ``value + shift``; returns that."""
+    """Replace ``value``, the result of an operation, by ``value + shift`` in all its uses; returns the sum."""
     op = value.op
     assert op is not None and isinstance(op.parent, Block)
     users = list(value.uses)

@@ -42,12 +42,12 @@ from adc.options import Options
 
 @dataclass(frozen=True)
 class Interpreter(Cpu):
-    """A target that runs the code which the CPU would be given."""
+    """A target that interprets the code that the CPU would run."""
 
     resident: bool = False
 
     def kernels(self, options: Options) -> None:
-        """Programs have them inside."""
+        """None: programs contain their kernels."""
 
     def functions(
         self,
@@ -63,9 +63,9 @@ class Interpreter(Cpu):
 
 
 def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:
-    """A function that takes what the stub of ``signature`` takes, and runs ``module`` in the interpreter.
+    """A function with the arguments of the stub of ``signature``, which runs ``module`` in the interpreter.
 
-    Arguments that do not fit are a ``TypeError``: it is for the caller to have looked up the right specialisation.
+    Arguments that do not fit raise a ``TypeError``: the caller must have found the right specialisation.
     """
 
     def call(*args: Any) -> Any:

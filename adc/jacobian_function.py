@@ -1,4 +1,4 @@
-"""Jacobians as functions of the arguments of what they are of, and how a call finds the code for it."""
+"""Jacobians as functions with the arguments of the differentiated function, and how a call finds its code."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class JacobianFunction(Dispatcher):
             )
         self._of = of
         self._mode = mode
-        # What took the last call, and the shapes of its arguments if these decided about that.
+        # The code of the last call, and the shapes of its arguments if the choice of code depends on them.
         self._quick: tuple[Builtin, list[Any]] | None = None
         what = f"Jacobian{' of the gradient' * len(of.chain)}"
         self._describe("jacobian", what, f" by {chosen.by(subject.parameters.names)}")
@@ -55,7 +55,7 @@ class JacobianFunction(Dispatcher):
 
     @property
     def _function(self) -> Any:
-        """What the Jacobian is of."""
+        """The function that is differentiated."""
         chain = self._of.chain
         if not chain:
             return self._subject.owner
@@ -64,7 +64,7 @@ class JacobianFunction(Dispatcher):
 
     @functools.cached_property
     def __adc_traced__(self) -> Callable[..., Any] | None:
-        """What compiled code calls in its place."""
+        """The function that compiled code calls instead."""
         if self._chosen.names:
             return None
         traced: Callable[..., Any] = inside(jvp, self._function, self._chosen.numbers, self._chosen.single)
@@ -72,7 +72,7 @@ class JacobianFunction(Dispatcher):
 
     @functools.cached_property
     def _forward(self) -> JitFunction[..., Any] | None:
-        """All runs of forward mode in one function of the same arguments; None if there is none."""
+        """One function of the same arguments that does all runs of forward mode; None if there is none."""
         subject, traced = self._subject, self.__adc_traced__
         if traced is None or subject.parameters.by_position(0) is None or subject.options.checkpoint is not None:
             return None
@@ -121,18 +121,18 @@ class JacobianFunction(Dispatcher):
         else:
             set_miss(direct, self._miss)
             self._set_target(direct)
-        if RULES.version != version:  # a rule was given meanwhile
+        if RULES.version != version:  # a rule was declared meanwhile
             self._set_target(None)
         return direct(*spec.canonical(values))
 
     def _compiled_forward(self, spec: Jacobian, values: tuple[Any, ...]) -> Builtin | None:
-        """What takes calls with arguments like these ``values`` in forward mode, without Python in between."""
+        """The code for calls in forward mode with arguments like these ``values``, without Python in between."""
         if not spec.is_plain or self._forward is None or not self._subject.target.resident:
             return None
         names, borrowed = self._subject.parameters.names, Borrowed()
         try:
             found, _ = self._forward._find(lower(names, values), borrowed)
-        except (CompileError, DifferentiationError):  # Python can do more
+        except (CompileError, DifferentiationError):  # the way through Python supports more
             spec.is_plain = False
             return None
         finally:
@@ -142,7 +142,7 @@ class JacobianFunction(Dispatcher):
         return direct
 
     def _for(self, args: Any, kwargs: Any, use: Callable[[Any, tuple[Any, ...]], Any]) -> Any:
-        """What ``use`` makes of the specialisation for these arguments, and of their values."""
+        """The result of ``use`` for the specialisation for these arguments, and their values."""
         subject, borrowed = self._subject, Borrowed()
         try:
             lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))

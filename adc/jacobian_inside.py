@@ -1,4 +1,4 @@
-"""What the Jacobian of a function is in compiled code, and so under ``vmap``: written in Python, and traced."""
+"""The Jacobian of a function inside compiled code, and so under ``vmap``: written in Python, and traced."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from adc.mapping import vmap
 
 
 def inside(jvp: Callable[..., Any], of: Callable[..., Any], positions: tuple[int, ...], single: bool) -> Any:
-    """The Jacobian of ``of`` by the positional arguments ``positions``: of one of them if ``single``, else a tuple for
-    each result. In forward mode, along all unit directions, as a parallel loop."""
+    """The Jacobian of ``of`` with respect to the positional arguments ``positions``: one array if ``single``, else a
+    tuple for each result. Forward mode along all unit directions, as a parallel loop."""
     parts = tuple(_by_one(jvp, of, (position,)) for position in positions)
     if single:
         return parts[0]

@@ -1,9 +1,8 @@
 """Jacobians: all partial derivatives of a function, by forward mode along unit directions or by reverse mode.
 
-Forward mode takes one run for each number that is differentiated by, reverse mode one reverse sweep for each number
-that is returned. The shapes decide, unless the caller does. All runs of forward mode are one compiled function
-(``adc.jacobian_inside``), where the function's arguments and results are numbers and arrays; otherwise Python runs
-through the directions.
+Forward mode takes one run for each number in the differentiated arguments, reverse mode one reverse sweep for each
+number that is returned. The shapes decide, unless the caller does. If arguments and results are numbers and arrays, all
+runs of forward mode are one compiled function (``adc.jacobian_inside``); otherwise Python loops over the directions.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ MODES = ("auto", "forward", "reverse")
 
 @dataclass(frozen=True)
 class Output:
-    """A float, or an array of them, among the results of the IR."""
+    """A float, or an array of floats, among the results of the IR."""
 
     leaf: ResultLeaf
     shape: tuple[int, ...]
@@ -54,7 +53,7 @@ class Output:
 
 
 class Jacobian(Specialisation):
-    """The Jacobian for argument types. The way it takes may depend on extents, so it is chosen at each call."""
+    """The Jacobian for argument types. The better mode may depend on extents, so it is chosen at each call."""
 
     def __init__(self, staged: Staged, of: Derivative, chosen: Selection, mode: Mode, miss: Any) -> None:
         self._forward = JvpCode(staged, of)
@@ -84,7 +83,7 @@ class Jacobian(Specialisation):
                 self.traced.module.funcs[self.traced.entry].loc,
                 help="write a function of the real and imaginary parts that returns them; or use jvp and pullback",
             )
-        # What the forward half of a pullback may be run on: it has the effects of the function.
+        # Whether reverse mode is possible: the forward half of a pullback has the effects of the function.
         self._reversible = (
             not of.chain
             and not self.traced.mutated
@@ -92,13 +91,13 @@ class Jacobian(Specialisation):
             and not self.aliased
             and all(self.traced.leaves[k].kind == "argument" for k in wrt)
         )
-        # Whether one compiled function may run all directions: numbers and arrays come in and go out.
+        # Whether one compiled function can run all directions: arguments and results are numbers and arrays.
         self.is_plain = (
             not (self.wrapped or self.aliased or self.traced.mutated or self.traced.stored)
             and all(self.traced.leaves[k].kind == "argument" and len(self.traced.leaves[k].path) == 1 for k in wrt)
             and _holds_floats_alone(self.traced.result)
         )
-        self.is_compiled = False  # such a function has been made
+        self.is_compiled = False  # whether this function has been compiled
         self._returned: dict[tuple[Any, ...], int] = {}  # the number of floats in results, by shapes of arguments
         if mode == "reverse" and not self._reversible:
             raise kinds.INVALID_OPTION(
@@ -112,7 +111,7 @@ class Jacobian(Specialisation):
         return super().found_out + self.is_compiled + len(self._returned)
 
     def way(self, leaves: list[Any]) -> tuple[Literal["forward", "reverse"] | None, bool]:
-        """Which mode needs fewer runs, None if that shows in a run only; and whether it follows from shapes."""
+        """The mode that needs fewer runs, None if that is only known after a run; and whether it depends on shapes."""
         if self._mode != "auto" or not self._reversible:
             return ("reverse" if self._mode == "reverse" else "forward"), False
         inputs, outputs = self._inputs(leaves), self._scalar_outputs()
@@ -123,7 +122,7 @@ class Jacobian(Specialisation):
         return ("reverse" if outputs < inputs else "forward"), True
 
     def learn(self, leaves: list[Any], value: Any) -> None:
-        """Remember how many floats there are in a value, for calls with arguments of the same shapes."""
+        """Remember how many floats a value has, for calls with arguments of the same shapes."""
         returned = sum(int(np.prod(o.shape)) for o in outputs_of(self.traced.result, value))
         self._returned[_shapes(leaves)] = returned
 
@@ -159,13 +158,13 @@ class Jacobian(Specialisation):
                 if found is not None:
                     block = blocks[output.leaf.position, k]
                     block.reshape(*output.shape, np.size(leaves[k]))[..., at] = found
-        if outputs is None:  # by arrays without elements
+        if outputs is None:  # all arguments are arrays without elements
             sweep = self._forward.sweep(values, {}, pattern)
             blocks = self._blocks(outputs_of(self.traced.result, sweep.value), leaves)
         return self._assemble(blocks)
 
     def _directions(self, leaves: list[Any]) -> Iterator[tuple[int, int, Direction]]:
-        """The unit directions: the argument, the number of the element, and the direction itself."""
+        """The unit directions: for each the argument, the number of the element, and the direction itself."""
         for k in self.wanted.wrt:
             shape, dtype = np.shape(leaves[k]), np.asarray(leaves[k]).dtype
             for at in range(int(np.prod(shape))):
@@ -174,7 +173,7 @@ class Jacobian(Specialisation):
                 yield k, at, Direction(one, f"a direction of {self.leaf_name(k)}")
 
     def _blocks(self, outputs: Sequence[Output], leaves: list[Any]) -> dict[tuple[int, int], NDArray]:
-        """The derivatives of each output by each input, zero to begin with."""
+        """Arrays for the derivatives of each output with respect to each input, initially zero."""
         return {
             (o.leaf.position, k): np.zeros((*o.shape, *np.shape(leaves[k])), o.dtype)
             for o in outputs
@@ -209,7 +208,8 @@ class Jacobian(Specialisation):
     # Together --------------------------------------------------------------------------------------------------------
 
     def _assemble(self, blocks: dict[tuple[int, int], NDArray]) -> Any:
-        """For each float, or array of them, in the result: its derivatives, arranged as a gradient is."""
+        """The containers of the result; in place of each float, or array of floats, its derivatives, arranged like a
+        gradient."""
         return self._arranged(self.traced.result, blocks)
 
     def _arranged(self, tree: Result, blocks: dict[tuple[int, int], NDArray]) -> Any:
@@ -220,7 +220,7 @@ class Jacobian(Specialisation):
             return self.wanted.build(found)
         if isinstance(tree, ResultTuple):
             form = containers.plain_form(tree.form)
-            if form.kind == "structured":  # no array of such a dtype holds what differs in shape from field to field
+            if form.kind == "structured":  # the shapes of derivatives differ from field to field
                 form = Form("dict", dict, form.names)
             return build(form, [self._arranged(item, blocks) for item in tree.items])
         return None
@@ -240,7 +240,7 @@ def _leaves(tree: Result) -> Iterator[ResultLeaf]:
 
 
 def _holds_floats_alone(tree: Result) -> bool:
-    """Whether a result is a float, an array of floats, or a tuple of such."""
+    """Whether a result is a float, an array of floats, or a tuple of these."""
     if isinstance(tree, ResultTuple):
         return bool(tree.items) and all(map(_holds_floats_alone, tree.items))
     return isinstance(tree, ResultLeaf) and is_float(tree.abstract)
@@ -257,7 +257,8 @@ def outputs_of(tree: Result, raw: Any) -> list[Output]:
 
 
 def _with_identity(tree: Result) -> str | None:
-    """What of a result is an object that was there before or is met twice, or a list of run-time length; or None."""
+    """The first part of a result that is an existing object, occurs twice, or is a list of run-time length; else
+    None."""
     if not isinstance(tree, ResultTuple):
         return None
     if tree.form.again or (tree.form.kind == "list" and tree.form.names):

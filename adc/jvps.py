@@ -1,7 +1,7 @@
 """Forward mode from Python: the derivative of a call along tangents of its arguments.
 
-The function that carries tangents is compiled for the types of the arguments and for which of them have tangents. Like
-a gradient it leaves the caller's arrays as they were: it works on copies of those that the function changes.
+The derivative is compiled for the types of the arguments and the set of arguments with tangents. Like a gradient it
+does not change the caller's arrays: it works on copies of those that the function changes.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ NDArray = np.ndarray[Any, Any]
 @dataclass(frozen=True)
 class Pattern:
     """What code is compiled for: the IR arguments with tangents, those whose final tangents are wanted, and whether the
-    value is. Without it code need not compute what only the value needs. ``words``: tangents are sets of what numbers
-    depend on, words of 64 bits."""
+    value is wanted (otherwise code need not compute what only the value needs). ``words``: tangents are dependence
+    sets, in words of 64 bits."""
 
     wrt: frozenset[int]
     final: frozenset[int] = frozenset()
@@ -54,8 +54,8 @@ class Pattern:
 
 
 class JvpFunction(Dispatcher):
-    """The derivative of a function along tangents: forward mode. It is called with a tuple of arguments and one of
-    tangents; it returns the value and its tangent, or without ``with_value`` the tangent alone."""
+    """The derivative of a function along tangents: forward mode. It is called with a tuple of arguments and a tuple of
+    tangents, and returns the value and its tangent, or without ``with_value`` the tangent alone."""
 
     _kind = "jvp"
 
@@ -83,7 +83,7 @@ class JvpFunction(Dispatcher):
         return result if self._with_value else result[1]
 
     def evaluate(self, args: Any, tangents: Any, final: Sequence[str] = ()) -> tuple[Any, ...]:
-        """The value and its tangent for a call with ``args``, and what parameters hold then; see ``adc.jvp``."""
+        """The value and its tangent for a call with ``args``, and the final contents of parameters; see ``adc.jvp``."""
         subject, borrowed, version = self._subject, Borrowed(), RULES.version
         try:
             args = sequence_of(args, subject.name)
@@ -97,7 +97,7 @@ class JvpFunction(Dispatcher):
             if found is not None and found is not self._target and subject.target.resident:
                 set_miss(found, self._miss)
                 self._set_target(found)
-                if RULES.version != version:  # a rule was given meanwhile
+                if RULES.version != version:  # a rule was declared meanwhile
                     self._set_target(None)
             return result
         except Exception as error:
@@ -116,7 +116,7 @@ class JvpCode(Specialisation):
         self._unused: Traced | None = staged.function(of)
         super().__init__(staged, self._unused)
         self._codes: dict[Pattern, _Code] = {}
-        # Whether arguments go to compiled code as they come, and results to the caller.
+        # Whether arguments and results are passed between caller and compiled code unchanged.
         self.is_plain = not (self.wrapped or self.aliased or self.traced.mutated or self.traced.stored)
         if containers.mentions(self.traced.result, self.traced.changed):
             raise kinds.NO_DERIVATIVE(
@@ -126,11 +126,12 @@ class JvpCode(Specialisation):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is written down for other processes (``adc.persistent``)."""
+        """What is recorded for other processes (``adc.persistent``)."""
         return {**self.__dict__, "_unused": None}
 
     def _code(self, pattern: Pattern, given: Mapping[int, Direction] | None = None) -> _Code:
-        """The code for a pattern; if it is compiled now, also for calls that take tangents as they are ``given``."""
+        """The code for a pattern; if it is compiled now, it also supports direct calls with tangents like those
+        ``given``."""
         found = self._codes.get(pattern)
         if found is not None:
             return found
@@ -144,7 +145,7 @@ class JvpCode(Specialisation):
     def evaluate(
         self, values: tuple[Any, ...], lowered: Lowered, tangents: Sequence[Any], final: Sequence[str], *, value: bool
     ) -> tuple[tuple[Any, ...], Builtin | None]:
-        """What the call returns, and what takes such calls without Python in between, if anything does."""
+        """The result of the call, and the code that runs such calls without Python in between, if there is one."""
         given = directions(self.names, self.abstracts, self.traced.leaves, values, tangents)
         for name in final:
             if name not in self.names:
@@ -177,17 +178,17 @@ class JvpCode(Specialisation):
         if not code.value:
             raw = _placeholder(self.traced.result, results)
         value, *effects = raw if self.traced.changed else [raw]
-        # What the code does not look at has the tangent that it had.
+        # Arguments that the code does not use keep their tangents.
         kept = {k: direction.value[()] for k, direction in given.items()}
         held = Carried({**dict(enumerate(leaves)), **arranged.copies}, {**kept, **arranged.tangents}, results)
         return Sweep(value, dict(zip(self.traced.changed, effects, strict=True)), held)
 
     def floats_decide(self, pattern: Pattern) -> bool:
-        """Whether code for a pattern has branches, trip counts or subscripts that may follow from floats."""
+        """Whether code for a pattern has branches, trip counts or subscripts that may depend on floats."""
         return self._code(pattern).floats_decide
 
     def _arranged(self, code: _Code, leaves: list[Any], given: Mapping[int, Direction], words: bool) -> _Arranged:
-        """Copies of what is changed, and the tangents that compiled code takes."""
+        """Copies of arguments that are changed, and the tangents for compiled code."""
         mutated = self.traced.mutated
         copies: dict[int, NDArray] = {}
         tangents: dict[int, Any] = {}
@@ -212,7 +213,7 @@ class JvpCode(Specialisation):
         return abstract.layout
 
     def _tangent(self, k: int, value: Any, direction: Direction | None, words: bool) -> Any:
-        """The tangent of a leaf as compiled code takes it: of the layout of the argument, its own if it is changed."""
+        """The tangent of a leaf for compiled code: in the layout of the argument, and a copy if it is changed."""
         abstract = self.traced.leaves[k].abstract
         if isinstance(abstract, Scalar):
             dtype = np.dtype(np.int64) if words else numpy_dtype(abstract.type)
@@ -231,7 +232,7 @@ class JvpCode(Specialisation):
 
 @dataclass
 class _Arranged:
-    """Copies that replace arguments, and the tangents that compiled code takes, by position of the IR argument."""
+    """Copies that replace arguments, and the tangents for compiled code, by position of the IR argument."""
 
     copies: dict[int, NDArray]
     tangents: dict[int, Any]
@@ -239,7 +240,7 @@ class _Arranged:
 
 @dataclass
 class Sweep:
-    """One run in forward mode: the value in nested tuples, what is left in changed objects by their numbers, and the
+    """One run in forward mode: the value in nested tuples, the contents of changed objects by their numbers, and the
     tangents."""
 
     value: Any
@@ -249,7 +250,8 @@ class Sweep:
 
 class _Code:
     """Compiled code for one pattern: ``kernel`` takes the arguments, then the tangents of ``arguments``; it returns the
-    result and effects, and the tangents of the IR results ``results``. ``value``: whether the former are there."""
+    result and effects, and the tangents of the IR results ``results``. ``value``: whether result and effects are
+    returned."""
 
     def __init__(self, spec: JvpCode, traced: Traced, pattern: Pattern, given: Mapping[int, Direction]) -> None:
         from adc.passes.differentiation.algebras import Dependences, Derivatives
@@ -308,8 +310,8 @@ class _Code:
 
 
 def _with_unused(func: Func, used: Sequence[int], given: Iterable[int]) -> tuple[int, ...]:
-    """The arguments whose tangents ``func`` takes, those included that are given and that it has no use for: then calls
-    need no Python in between."""
+    """The arguments whose tangents ``func`` takes, extended by tangents that are given but not used: then calls need no
+    Python in between."""
     from adc.passes.differentiation.forward_sweep import TANGENT
 
     unused = [k for k in given if k not in used]
@@ -326,19 +328,19 @@ def _pairs(traced: Traced) -> frozenset[int]:
 
 
 def _decides(op: Op) -> bool:
-    """Whether an operation makes of floats something that may decide what runs."""
+    """Whether an operation computes, from floats, a value that may control what runs."""
     floats = any(v.type.is_float for v in op.operands)
     return floats and any(r.type.is_integer for r in op.results) and not op.regions and op.opdef is not ops.call
 
 
 def _follows(traced: Traced, results: Sequence[int]) -> bool:
-    """Whether the tangent of what the function returns can be told without the value: by tangents of all floats."""
+    """Whether the tangent of the result can be assembled without the value, because all its leaves have tangents."""
     plain = not containers.is_run_time_list(traced.result) and not traced.changed
     return plain and all(k in results for k in containers.positions(traced.result))
 
 
 def _placeholder(tree: Result, results: Mapping[int, Any]) -> Any:
-    """Nested tuples in the shape of a value that was not computed: of its tangents, which are of the same shapes."""
+    """Nested tuples that stand for a value that was not computed: its tangents, which have the same shapes."""
     if isinstance(tree, ResultTuple):
         return tuple(_placeholder(item, results) for item in tree.items)
     return results[tree.position] if isinstance(tree, ResultLeaf) else tree.value
@@ -370,7 +372,7 @@ def _is_plain(array: NDArray) -> bool:
 
 
 def _like(value: NDArray, layout: Any, contents: NDArray) -> NDArray:
-    """A new array of the shape and dtype of ``value``, of a layout, with ``contents``."""
+    """A new array with the shape and dtype of ``value``, the given layout, and ``contents``."""
     made = aliasing.zeros(value.shape, value.dtype, layout)
     np.copyto(made, contents)
     return made
@@ -379,7 +381,8 @@ def _like(value: NDArray, layout: Any, contents: NDArray) -> NDArray:
 def _shared(
     arrays: Mapping[int, NDArray], given: Mapping[int, Direction], names: Mapping[int, str]
 ) -> dict[int, NDArray]:
-    """The tangents of arguments that share memory, which share theirs. Those that are given must agree."""
+    """The tangents of arguments that share memory; they share memory, too. Given tangents must agree where they
+    overlap."""
     made = aliasing.laid_out_alike(arrays, copy=False, names=names)
     for k, array in made.items():
         if k in given:

@@ -1,7 +1,7 @@
-"""Functions of the kernels that are compiled by themselves, once for a machine (``adc.frontend.kernels``).
+"""Kernels, library functions that are compiled separately, once for a machine (``adc.frontend.kernels``).
 
-One is found by its name, the types of its arguments, and what decides how it is compiled: in this process, or in the
-cache, where it is a description beside its object code. Programs call it by its symbol.
+A kernel is identified by its name, its argument types, and everything that affects its compilation. It is found in this
+process, or in the cache, as a description next to its object code. Programs call it by its symbol.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ from adc.passes.base import asked_verification, run_pipeline
 
 @dataclass(frozen=True)
 class Code:
-    """What is kept of a compiled kernel: its object code by the name in the cache, the symbol that it has there, and
-    what it needs."""
+    """What is kept of a compiled kernel: the cache name of its object code, its symbol there, and what it imports."""
 
     key: str
     exported: str
@@ -50,8 +49,8 @@ class KernelLibrary:
     """Kernels for one way to compile: LLVM's ``level``, whether there are threads, whether arithmetic is fused,
     and how LAPACK is called.
 
-    One is traced when a program mentions it that knows nothing of it, and compiled when code that calls it is loaded:
-    a program that takes no derivatives mentions what its rules call, too.
+    A kernel is traced when a program first mentions it, but compiled only when code that calls it is loaded: programs
+    also mention kernels that only derivative rules call.
     """
 
     level: int
@@ -65,7 +64,7 @@ class KernelLibrary:
     ) -> Declared | None:
         try:
             name = digest((function.__module__, function.__qualname__, signature, self, makers()))
-        except Exception:  # something among the arguments has no name in another process
+        except Exception:  # an argument cannot be identified in another process
             return None
         symbol = f"adc.kernel.{function.__name__}.{name[:32]}"
         with _lock:
@@ -104,8 +103,8 @@ class KernelLibrary:
         from adc.passes.bounds.drop_checks import DropChecks
         from adc.passes.simplify.drop_rules import DropRules
 
-        module, name = clone_module(traced[0]), traced[1]  # an interrupt may come, and the same be compiled again
-        for func in module.funcs.values():  # what its lines are checked for is right
+        module, name = clone_module(traced[0]), traced[1]  # after an interrupt it may be compiled again
+        for func in module.funcs.values():  # the checks in its source always hold
             erase_if(func.body, lambda op: op.opdef is ops.assert_)
         if self.contract:
             contract(module)
@@ -125,8 +124,8 @@ class KernelLibrary:
 
 
 def library_for(options: Options) -> KernelLibrary | None:
-    """Where programs find their kernels; None if they have them inside, where it is to be known what memory a run
-    takes."""
+    """The library where programs find their kernels; None if programs contain them, because the memory of a run must be
+    known."""
     if options.checkpoint is not None and options.checkpoint.memory:
         return None
     return KernelLibrary(
@@ -142,8 +141,8 @@ _lock = forks.Lock()
 
 
 def address(symbol: str) -> int:
-    """Where the code of a kernel is, which is compiled now if a program has mentioned it and no process has before.
-    Raises ``LookupError`` if there is none."""
+    """The address of a kernel. It is compiled now if a program has mentioned it and no process has compiled it yet.
+    Raises ``LookupError`` if there is no such kernel."""
     with _lock:
         if symbol not in _LOADED:
             code, made = _kept(symbol) or _pending(symbol)
@@ -160,7 +159,7 @@ def _place(name: str) -> str:
 
 
 def _kept(symbol: str) -> tuple[Code, bytes] | None:
-    """What was compiled before."""
+    """The kernel from the cache."""
     data = object_cache.find(_place(symbol))
     if data is None:
         return None
@@ -176,7 +175,7 @@ def _pending(symbol: str) -> tuple[Code, bytes]:
 
 
 def linked(externals: tuple[tuple[str, Named], ...], elsewhere: tuple[str, ...]) -> dict[str, int]:
-    """The addresses of functions of other libraries, and of kernels. Raises ``LookupError`` for what is not there."""
+    """The addresses of functions of other libraries, and of kernels. Raises ``LookupError`` if one is missing."""
     found: dict[str, int] = {}
     for symbol, function in externals:
         if (known := provided(function)) is None:

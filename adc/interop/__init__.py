@@ -1,6 +1,6 @@
 """Connections to other frameworks: compiled functions in PyTorch and JAX, derivatives for SciPy, arrays without copies.
 
-Nothing of PyTorch, JAX or SciPy is loaded before a function that needs it is called.
+PyTorch, JAX and SciPy are not loaded before a function that needs them is called.
 """
 
 from __future__ import annotations

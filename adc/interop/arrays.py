@@ -11,16 +11,16 @@ from adc.ir import kinds
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
-_CPU = (1, 3)  # DLPack's numbers of memory that a CPU reads: its own, and that pinned for CUDA
+_CPU = (1, 3)  # DLPack's device types that a CPU can read: its own memory, and memory pinned for CUDA
 
 
 @public
 def asarray(value: Any) -> NDArray:
     """An array of PyTorch, JAX, CuPy's host memory, Arrow or any other package as a NumPy array, without a copy.
 
-    It is read through ``__array_interface__`` or DLPack, so that both have the same memory: what one writes the other
-    sees. An array that its owner declares read-only, as JAX does, is read-only. NumPy arrays are returned as they are.
-    What would need a copy is refused: arrays of other devices, and tensors that PyTorch differentiates (their
+    It is read through ``__array_interface__`` or DLPack, so both share memory: changes of one are visible in the other.
+    An array that its owner declares read-only, as JAX does, is read-only. NumPy arrays are returned unchanged. Arrays
+    on other devices, which would have to be copied, are refused, and so are tensors that PyTorch differentiates (their
     gradient would be lost; ``to_torch`` keeps it).
     """
     if isinstance(value, np.ndarray):
@@ -53,7 +53,7 @@ def asarray(value: Any) -> NDArray:
 
 
 class _Interface:
-    """What NumPy reads of an array: its interface, and the owner, which lives as long as the view."""
+    """An object with the array interface that NumPy reads; it keeps the owner alive as long as the view."""
 
     def __init__(self, owner: Any) -> None:
         self.__array_interface__ = owner.__array_interface__

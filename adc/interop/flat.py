@@ -1,7 +1,9 @@
-"""Functions of numbers and arrays one after the other, and their derivatives as functions of the same sort.
+"""Functions whose parameters are numbers and arrays, not containers, and their derivatives as functions of the same
+form.
 
-What a framework differentiates is a ``Flat``. Its pullback and its tangent are again a ``Flat`` (of the arguments and
-the cotangents, or tangents), and so is what maps it over a batch, so that derivatives of any order and batches nest.
+What a framework differentiates is a ``Flat``. Its pullback is again a ``Flat``, of the arguments and the cotangents;
+its tangent is one of the arguments and the tangents; and mapping it over a batch gives a ``Flat``, too. So derivatives
+of any order and batches can be nested.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ Axes = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Results:
-    """What a function returns: the tree, and for each leaf whether it is made of floats."""
+    """The structure of a function's result: the tree, and for each leaf whether it consists of floats."""
 
     tree: Tree
     floats: tuple[bool, ...]
@@ -44,7 +46,8 @@ Origin = tuple[str, "Flat", Results, tuple[int, ...]]
 
 
 class Flat:
-    """A function of so many numbers and arrays. ``of``: if it is a derivative, which, of what, and by what."""
+    """A function of ``count`` numbers and arrays. ``of``: for a derivative, its kind, its function, and with respect to
+    what."""
 
     def __init__(self, fn: JitFunction[..., Any], count: int, of: Origin | None = None) -> None:
         self.fn = fn
@@ -54,7 +57,8 @@ class Flat:
 
     @staticmethod
     def calling(fn: Any, options: Options, tree: Tree, count: int) -> Flat:
-        """``fn`` of the positional and keyword arguments of a tree whose leaves are the arguments."""
+        """``fn``, called with the positional and keyword arguments in a tree whose leaves are the arguments of the
+        ``Flat``."""
         names = [f"a{k}" for k in range(count)]
         rest, constants = iter(names), dict[str, Any]()
         (_, _, (positional, keywords)) = tree
@@ -68,7 +72,7 @@ class Flat:
         return results_of(self.fn(*values), values)
 
     def pullback(self, values: Sequence[Any]) -> tuple[list[Any], Results, Callable[[Sequence[Any]], Sequence[Any]]]:
-        """The same, and what maps the cotangents of the results that are floats to those of the arguments."""
+        """As ``run``, with a function that maps the cotangents of float results to those of the arguments."""
         result, back = self.fn.pullback(*values)
         leaves, results = results_of(result, values)
 
@@ -81,15 +85,17 @@ class Flat:
         return leaves, results, pulled
 
     def vjp(self, wrt: tuple[int, ...], results: Results) -> Flat:
-        """Of the arguments, then the cotangents of the results that are floats: the cotangents of the arguments."""
+        """The function of the arguments, then the cotangents of float results, that returns the cotangents of the
+        arguments."""
         return self._derived(("vjp", wrt, results), lambda: self._vjp(wrt, results))
 
     def jvp(self, wrt: tuple[int, ...], results: Results) -> Flat:
-        """Of the arguments, then the tangents of those in ``wrt``: the tangents of the results that are floats."""
+        """The function of the arguments, then the tangents of those in ``wrt``, that returns the tangents of float
+        results."""
         return self._derived(("jvp", wrt, results), lambda: self._jvp(wrt, results))
 
     def mapped(self, axes: Axes) -> Flat:
-        """The function of batches: along the first axis of the arguments for which ``axes`` has 0."""
+        """The function mapped over a batch: along the first axis of those arguments for which ``axes`` has 0."""
         return self._derived(("map", axes), lambda: Flat(self._vmap(axes), self.count))
 
     def _vmap(self, axes: Axes) -> JitFunction[..., Any]:
@@ -106,7 +112,7 @@ class Flat:
         return self._made[key]
 
     def _floats(self, results: Results) -> JitFunction[..., Any]:
-        """The same function, which returns the floats among the leaves of its result as a tuple."""
+        """The same function, returning only the float leaves of its result, as a tuple."""
         found = list(places(results.tree, "out"))
         wanted = "".join(f"{found[k]}, " for k in results.differentiable)
         args = self._names
@@ -142,7 +148,7 @@ class Flat:
 
 
 class Calls:
-    """A Python function as one ``Flat`` for each way in which its arguments are built."""
+    """A Python function as ``Flat`` functions, one for each structure of its arguments."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
@@ -157,7 +163,7 @@ class Calls:
 
 
 def results_of(result: Any, values: Sequence[Any]) -> tuple[list[Any], Results]:
-    """The leaves of a result; arrays that an argument shares memory with are copied."""
+    """The leaves of a result; arrays that share memory with an argument are copied."""
     leaves, tree = flatten(result, is_number)
     arrays = [v for v in values if isinstance(v, np.ndarray)]
     for k, leaf in enumerate(leaves):
@@ -176,7 +182,7 @@ def no_complex(verb: str) -> Exception:
 
 
 def _compiled(source: str, name: str, namespace: dict[str, Any], options: Options) -> JitFunction[..., Any]:
-    """A function made of a text, which adc can read again."""
+    """A function made from source text, which adc can read."""
     file = f"<adc.interop {name} {zlib.crc32(source.encode()):08x}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     names = {**namespace, "__name__": __name__}

@@ -1,7 +1,7 @@
-"""Functions of adc in JAX: under ``jit``, ``vmap``, ``grad``, ``jvp`` and what is made of these, to any order.
+"""Functions of adc in JAX: under ``jit``, ``vmap``, ``grad``, ``jvp`` and their combinations, to any order.
 
-Such a function is a primitive of JAX that runs compiled code by a callback. Its tangent and its transpose are the same
-primitive, of the derivatives that adc makes: so both modes work, where ``custom_vjp`` and ``custom_jvp`` allow one.
+Such a function is a JAX primitive that runs compiled code in a callback. Its tangent and its transpose are the same
+primitive, applied to adc's derivatives. So both modes work, whereas ``custom_vjp`` and ``custom_jvp`` allow only one.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from adc.ir import kinds
 
 @public
 def to_jax(fn: Callable[..., Any], *, result: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """``fn`` as a function of JAX arrays, which JAX differentiates and batches by adc's compiled code.
+    """``fn`` as a function of JAX arrays, which JAX differentiates and batches with adc's compiled code.
 
-    Arrays and numbers among the arguments, in containers too, are given to ``fn`` as NumPy arrays, and those without
-    dimensions as numbers. What ``fn`` returns, numbers and arrays in any containers, comes as JAX arrays. ``fn`` may be
-    a Python function or one of adc's, and must leave its arguments as they are. dtypes are JAX's: without
-    ``jax_enable_x64`` all floats have 32 bits.
+    Arrays among the arguments, also in containers, are passed to ``fn`` as NumPy arrays, and those without dimensions
+    as numbers. The results of ``fn``, numbers and arrays in any containers, become JAX arrays. ``fn`` may be a Python
+    function or one of adc's, and must not change its arguments. dtypes are JAX's: without ``jax_enable_x64`` all floats
+    have 32 bits.
 
     The function works under ``jit``, ``vmap`` (the batch is one parallel loop), ``grad``, ``vjp``, ``jvp``, ``jacfwd``,
-    ``jacrev``, ``hessian``, and these of each other. JAX asks for the shapes of results before they are computed: they
-    follow from those of the arguments, or ``result``, called with the arguments, says them: a container of
-    ``jax.ShapeDtypeStruct`` built as the result of ``fn`` is.
+    ``jacrev``, ``hessian``, and combinations of these. JAX needs the shapes of results before they are computed. If
+    they do not follow from those of the arguments, ``result``, called with the arguments, must return them:
+    ``jax.ShapeDtypeStruct`` objects in the containers of the result of ``fn``.
     """
     package("jax", "to_jax")
     calls = Calls(fn)
@@ -69,7 +69,7 @@ def _said(given: Any) -> tuple[Results, list[Aval]]:
 
 
 def _like(operand: Any) -> Any:
-    """Something of the same type and shape, whose memory nobody touches."""
+    """An array of the same type and shape; its memory is not accessed."""
     sample = np.empty(operand.shape, operand.dtype) if operand.shape else np.ones((), operand.dtype)
     return _read_only(sample) if operand.shape else _number(sample)
 
@@ -81,14 +81,14 @@ def _read_only(array: Any) -> Any:
 
 
 def _number(array: Any) -> Any:
-    """An array without dimensions as the number that compiled code takes."""
+    """An array without dimensions becomes a number, as compiled code takes it."""
     if array.dtype.kind in "iu":
         return int(array)
     return array[()] if array.dtype == np.float32 else array.item()
 
 
 def _host(flat: Flat, avals: Sequence[Aval], operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Run compiled code. Arrays of JAX are never written to."""
+    """Run compiled code. JAX's arrays are never written to."""
     arrays = [np.asarray(x) for x in operands]
     found, _ = flat.run([_read_only(a) if a.shape else _number(a) for a in arrays])
     outputs = tuple(np.asarray(x, dtype) for x, (_, dtype) in zip(found, avals, strict=True))
@@ -165,10 +165,11 @@ def _primitive() -> Any:
 def _transposed(
     flat: Flat, results: Results, linear: tuple[int, ...], operands: Sequence[Any], zeros: Any
 ) -> tuple[Flat, list[Any]]:
-    """The transpose of a function in arguments in which it is linear: the function, and its first arguments."""
+    """The transpose of a function with respect to arguments in which it is linear: the function, and its first
+    arguments."""
     if flat.of is not None:
         kind, of, its_results, wrt = flat.of
-        if linear == tuple(range(of.count, flat.count)):  # tangents or cotangents, and all of them
+        if linear == tuple(range(of.count, flat.count)):  # all tangents or cotangents
             primals = list(operands[: of.count])
             return (of.vjp if kind == "jvp" else of.jvp)(wrt, its_results), primals
     filled = [zeros(x.aval.shape, x.aval.dtype) if k in linear else x for k, x in enumerate(operands)]

@@ -1,4 +1,4 @@
-"""Packages that are loaded when they are needed, and a clear error where they are not installed."""
+"""Loads optional packages when they are needed, with a clear error if they are not installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def package(module: str, wanted_by: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         if error.name is not None and error.name.partition(".")[0] != name:
-            raise  # the package is there, and something that it needs is not
+            raise  # the package is installed, but something that it needs is not
         raise kinds.MISSING_PACKAGE(
             f"{wanted_by} needs {name}, which is not installed", help=_INSTALLED_AS[name]
         ) from None

@@ -1,4 +1,4 @@
-"""What a function returns, told without running it: containers, dtypes and shapes.
+"""The containers, dtypes and shapes of a function's result, without running it.
 
 Extents are read from the traced function, where they follow from those of the arguments by integer arithmetic.
 """
@@ -29,19 +29,20 @@ Aval = tuple[Shape, Any]
 
 
 class _Unknown(Exception):
-    """An extent that does not follow from what is known."""
+    """An extent that cannot be computed from what is known."""
 
 
 @dataclass(frozen=True)
 class _Out:
-    """Stands for a result."""
+    """A placeholder for a result."""
 
     shape: Shape
     dtype: Any
 
 
 def shapes_of(flat: Flat, values: Sequence[Any], known: Sequence[bool]) -> tuple[Results, list[Aval]]:
-    """What a call with these arguments returns; of those that are not ``known``, only type and shape count."""
+    """The structure and shapes of the result of a call with these arguments; of arguments that are not ``known``, only
+    type and shape are used."""
     subject = flat.fn._subject
     names = subject.parameters.names
     key, _ = flat.fn._made(lower(names, tuple(values)), Borrowed(), lambda key: key)
@@ -99,7 +100,7 @@ def _argument(leaf: Leaf, values: Sequence[Any], known: Sequence[bool]) -> Any:
 
 
 class _Scope:
-    """A function that is called with what is known of its arguments."""
+    """The evaluation of a function with what is known of its arguments."""
 
     def __init__(
         self, module: Module, func: Func, arguments: Mapping[Value, Any], caller: tuple[_Scope, Op] | None = None

@@ -14,8 +14,8 @@ from adc.ir import kinds
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
-_WITH_HESSIAN = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")  # that take products with the Hessian
-_WITH_MATRIX = ("dogleg", "trust-exact")  # that take the Hessian itself
+_WITH_HESSIAN = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")  # take products with the Hessian
+_WITH_MATRIX = ("dogleg", "trust-exact")  # take the Hessian itself
 _WITHOUT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 _ROOT_WITH_JACOBIAN = ("hybr", "lm")
 
@@ -26,8 +26,8 @@ def minimize(
 ) -> Any:
     """``scipy.optimize.minimize`` of ``fun(x, *args)``, with the gradient and, for methods that use it, the Hessian.
 
-    ``x`` has the shape of ``x0``, which need not be flat, and so has ``x`` of the result. The gradient comes with the
-    value in one run. ``Newton-CG``, ``trust-ncg``, ``trust-krylov`` and ``trust-constr`` get products of the Hessian
+    ``x`` has the shape of ``x0``, which need not be flat, and so has ``x`` of the result. Value and gradient are
+    computed in one run. ``Newton-CG``, ``trust-ncg``, ``trust-krylov`` and ``trust-constr`` get products of the Hessian
     with vectors, ``dogleg`` and ``trust-exact`` the Hessian. All other arguments are SciPy's.
     """
     optimize = package("scipy.optimize", "interop.minimize")
@@ -77,7 +77,8 @@ def root(fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, method
     """``scipy.optimize.root`` of ``fun(x, *args)``, with the Jacobian for the methods ``hybr`` and ``lm``.
 
     ``x`` has the shape of ``x0``, and the result of ``fun`` has as many elements. For ``krylov`` no Jacobian is used.
-    (``adc.root`` is a function with derivatives, for use in what is differentiated; this one returns SciPy's result.)
+    (``adc.root`` is a function with derivatives, for use inside differentiated functions; this one returns SciPy's
+    result.)
     """
     optimize = package("scipy.optimize", "interop.root")
     _refuse(options, ("jac",))
@@ -102,7 +103,7 @@ def _jacobian(fun: Callable[..., Any], shaped: Any, args: tuple[Any, ...], spars
 
 
 def _flat(x0: Any) -> tuple[NDArray, Callable[[NDArray], Any]]:
-    """The first guess as a flat array of float64, and what gives such an array its shape; a number stays one."""
+    """The first guess as a flat array of float64, and a function that restores its shape; a number stays a number."""
     given = np.asarray(x0, np.float64)
     shape = given.shape
 

@@ -17,11 +17,11 @@ from adc.ir import kinds
 
 @public
 def to_torch(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """``fn`` as a function of PyTorch tensors, which ``torch.autograd`` differentiates by adc's compiled code.
+    """``fn`` as a function of PyTorch tensors, which ``torch.autograd`` differentiates with adc's compiled code.
 
-    Tensors among the arguments, in containers too, are given to ``fn`` as NumPy arrays that share their memory,
-    tensors without dimensions as numbers. What ``fn`` returns, numbers and arrays in any containers, comes as tensors.
-    ``fn`` may be a Python function or one of adc's, and must leave its arguments as they are.
+    Tensors among the arguments, also in containers, are passed to ``fn`` as NumPy arrays that share their memory, and
+    tensors without dimensions as numbers. The results of ``fn``, numbers and arrays in any containers, become tensors.
+    ``fn`` may be a Python function or one of adc's, and must not change its arguments.
 
     Derivatives of any order work (``backward``, ``create_graph=True``, ``torch.func.grad``, ``jvp``, ``jacrev``,
     ``hessian``), and ``torch.vmap`` runs the batch in one parallel loop. Tensors must be on the CPU.
@@ -55,10 +55,10 @@ def _check(tensor: Any) -> None:
 
 
 class _Run:
-    """One call: of what function; then what its result is made of, and how cotangents are pulled back through it.
+    """One call: its function; after it has run, the structure of its result, and its pullback.
 
-    ``pending``: the reverse sweep of a run whose forward sweep is over, for the ``wrt`` of which ``flat`` is the
-    cotangents; it takes the place of ``flat`` where there is no batch.
+    ``pending``: the reverse sweep that belongs to a forward sweep already run, where ``flat`` computes the cotangents
+    of ``wrt``; it is used instead of ``flat`` if there is no batch.
     """
 
     def __init__(self, flat: Flat, *, wanted: bool = False, pending: Any = None) -> None:
@@ -84,13 +84,13 @@ class _Run:
 
 
 def _to_numpy(leaf: Any) -> Any:
-    """A leaf as compiled code takes it. Its memory is not to be written to."""
+    """A leaf as compiled code takes it. Its memory must not be written to."""
     if not hasattr(leaf, "detach"):
         return leaf
     array = leaf.detach().numpy()
     if array.ndim == 0:
         return array[()] if array.dtype != np.float64 else float(array)
-    if 0 in array.strides:  # expanded, as cotangents of sums are
+    if 0 in array.strides:  # expanded tensors, such as cotangents of sums
         array = np.ascontiguousarray(array)
     view = array.view()
     view.flags.writeable = False

@@ -1,6 +1,6 @@
 """Containers taken apart into the numbers and arrays in them, and put together again.
 
-A *tree* says how: it is made of nested tuples, hashable, and the same for arguments that are built alike.
+A *tree* describes the structure: it is made of nested tuples, hashable, and equal for arguments of equal structure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ LEAF: Tree = ("leaf",)
 
 
 def flatten(value: Any, is_leaf: Callable[[Any], bool]) -> tuple[list[Any], Tree]:
-    """The leaves of tuples, lists, dicts and dataclasses, and the tree. What else is no leaf is part of the tree."""
+    """The leaves of tuples, lists, dicts and dataclasses, and the tree. Everything else that is not a leaf is part of
+    the tree."""
     leaves: list[Any] = []
 
     def tree(part: Any) -> Tree:
@@ -57,7 +58,7 @@ def unflatten(tree: Tree, leaves: Sequence[Any]) -> Any:
 
 
 def places(tree: Tree, of: str) -> Iterator[str]:
-    """Python text for each leaf of the value that the text ``of`` stands for."""
+    """Python expressions for the leaves of the value of the expression ``of``."""
     kind = tree[0]
     if kind == "leaf":
         yield of
@@ -70,12 +71,12 @@ def places(tree: Tree, of: str) -> Iterator[str]:
 
 
 def flat_tree(count: int) -> Tree:
-    """The tree of a tuple of so many leaves."""
+    """The tree of a tuple of ``count`` leaves."""
     return ("sequence", tuple, (LEAF,) * count)
 
 
 class _Constant:
-    """Something that is no leaf, compared by value where Python can tell, else by identity."""
+    """An object that is not a leaf; compared by value where Python can, else by identity."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -92,5 +93,5 @@ class _Constant:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number or an array of NumPy, as compiled functions take and return them."""
+    """Whether a value is a number or a NumPy array, as compiled functions take and return them."""
     return isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
