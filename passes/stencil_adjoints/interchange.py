@@ -17,11 +17,16 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
+from adc.passes.analysis.costs import cost_of, cost_of_block, trips
 from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.building import choose
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.gather import both
+
+REPEATED = 40.0
+"""What it may cost to compute what the innermost loop takes from the loops around it, which is done in each iteration
+when these have changed places: a few operations, and no sum."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +71,16 @@ def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
     # Nothing that is read inside a sequential loop changes in the nest, or this would see an obstacle.
     if fission.obstacle(needed | {op}, [op]) is not None:
         return None
+    if sum(map(_cost, needed - set(chain[-1].regions[0].walk()))) > REPEATED:
+        return None
     # The last dimension's loop goes inside, the others keep their order.
     outer = [o for o in chain if o in axes and o is not axes[-1]]
     return Interchange(op, (*outer, axes[-1]), tuple(sums))
+
+
+def _cost(op: Op) -> float:
+    """Of one execution, without the loops around it, which may be of what is needed too."""
+    return trips(op) * sum(map(cost_of_block, op.regions)) if op.regions else cost_of(op.opdef)
 
 
 def build_interchanged(fission: Fission, change: Interchange, before: Block, *, threads: bool) -> None:

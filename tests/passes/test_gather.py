@@ -424,3 +424,24 @@ def test_interchange_of_a_vector() -> None:
     module = program(f"%wbar: {V}, %vbar: {V}, %u: {V}, %n: index, %m: index", body)
     inputs = [[*arrays(n, (3,), (6,), (9,)), n, m] for n, m in ((6, 3), (1, 2), (0, 7), (4, 0))]
     assert check(module, inputs) == ["interchange"]
+
+
+def test_sums_that_would_be_computed_again() -> None:
+    """What is added depends on a sum over a row, as in the gradient of ``np.sum((a @ x) ** 2)``: with the loop over
+    elements outside, there would be one for each row and element."""
+    body = nest(
+        f"""%s = scf.parallel (%k) = (%c0) to (%m) step (%c1) init (%zero) -> f64 {{
+      %w = memref.load %a[%i0, %k] : {M}
+      scf.reduce(%w : f64) {{kinds = ["add"]}}
+    }}
+    scf.for %j = %c0 to %m step %c1 {{
+      %y = memref.load %a[%i0, %j] : {M}
+      %z = arith.mulf %s, %y : f64
+      adc.accumulate %z, %xbar[%j] : {V}
+    }}""",
+        ["%c0"],
+        ["%n"],
+    )
+    module = program(f"%xbar: {V}, %a: {M}, %n: index, %m: index", "%zero = arith.constant 0.0 : f64\n" + body)
+    inputs = [[*arrays(n, (4,), (5, 4)), n, m] for n, m in ((5, 4), (1, 3), (0, 4), (5, 0))]
+    assert "interchange" not in check(module, inputs)
