@@ -1,1 +1,1 @@
-"""What holds of code, without changing it: effects, extents, integers, subscripts, dependences, costs."""
+"""Facts about code, found without changing it: effects, extents, integers, subscripts, dependences, costs."""

@@ -60,8 +60,8 @@ Monomial = tuple[Symbol, ...]
 
 
 class Form:
-    """``sum(coefficient * product of symbols)``. Monomials are sorted by symbol; no coefficient is zero. Never changed;
-    what is asked of it again and again is remembered."""
+    """``sum(coefficient * product of symbols)``. Monomials are sorted by symbol; no coefficient is zero. Immutable, so
+    that answers which are asked for repeatedly are remembered."""
 
     __slots__ = ("_hash", "_symbols", "terms")
     ZERO: ClassVar[Form]
@@ -189,7 +189,7 @@ class Forms:
         self._symbols: dict[tuple[Value, int | None, Op | None], Symbol] = {}
         self._forms: dict[Value, Form] = {}
         self._nonnegative: set[Symbol] = set()
-        self.known: dict[Symbol, Interval] = {}  # what is known of symbols where we are, beside what they are made of
+        self.known: dict[Symbol, Interval] = {}  # what is known of symbols at this point, besides what they are made of
 
     # Forms ------------------------------------------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class Forms:
         return known
 
     def rename(self, old: Value, new: Value) -> None:
-        """Let what is known of ``old`` hold of ``new``, which has taken its place."""
+        """Let what is known of ``old`` hold for ``new``, which has taken its place."""
         for key in [k for k in self._symbols if k[0] is old]:
             symbol = self._symbols.pop(key)
             symbol.value = new
@@ -208,7 +208,7 @@ class Forms:
         self.extents = Extents()
 
     def forget(self, values: Iterable[Value]) -> None:
-        """Find the forms of ``values`` anew when they are asked for: what they are made of was replaced."""
+        """Find the forms of ``values`` again when they are asked for, since what they are made of has been replaced."""
         for value in values:
             self._forms.pop(value, None)
         self.extents = Extents()
@@ -237,7 +237,7 @@ class Forms:
         return self.in_extents(self.extents, memref, dim)
 
     def in_extents(self, extents: Extents, memref: Value, dim: int) -> Form:
-        """The same, by what ``extents`` knows."""
+        """The same, according to ``extents``."""
         return self._of_extent(extents.shape(memref)[dim])
 
     def _of_extent(self, extent: Extent) -> Form:
@@ -266,7 +266,7 @@ class Forms:
         return None
 
     def _induction(self, value: Value, depth: int) -> Form | None:
-        """A carried integer that every iteration adds the same to: ``init + (i - lower) * addend`` (step one)."""
+        """A carried integer to which every iteration adds the same: ``init + (i - lower) * addend`` (step one)."""
         block = value.owner
         loop = block.parent_op if isinstance(block, Block) else None
         if loop is None or loop.opdef is not ops.for_ or value.index == 0 or not is_wide(value):
@@ -275,7 +275,7 @@ class Forms:
         known = len(self._forms)
         self._forms[value] = own
         addend = self.of(loop.regions[0].terminator.operands[value.index - 1], depth) - own
-        while len(self._forms) > known:  # what was found in terms of ``own`` is not the best to be found
+        while len(self._forms) > known:  # forms found in terms of ``own`` may not be the best
             self._forms.popitem()
         init = self.of(loop.operands[2 + value.index], depth)
         if not addend.terms:
@@ -288,7 +288,8 @@ class Forms:
     # Intervals --------------------------------------------------------------------------------------------------------
 
     def assume_nonnegative(self, value: Value) -> Symbol | None:
-        """From now on ``value``, the extent of a memref, is known not to be negative. The symbol, if that is new."""
+        """From now on ``value``, the extent of a memref, is known not to be negative. Returns the symbol, if it is
+        new."""
         form = self.of(value)
         for symbol in form.symbols():
             if symbol not in self._nonnegative and symbol.dim is None and form == Form.symbol(symbol):
@@ -297,7 +298,7 @@ class Forms:
         return None
 
     def forget_nonnegative(self, symbols: Iterable[Symbol]) -> None:
-        """Out of the scope of what was assumed."""
+        """Forget assumptions whose scope has been left."""
         self._nonnegative.difference_update(symbols)
 
     def interval_of(self, symbol: Symbol, limit: int | None = None) -> Interval:
@@ -320,7 +321,7 @@ class Forms:
         return low_high
 
     def interval(self, form: Form, limit: int | None = None) -> Interval:
-        """Between which integers the form lies, read as a polynomial over integers."""
+        """The integers between which the form lies, read as a polynomial over integers."""
         low = high = 0
         for monomial, coefficient in form.terms.items():
             if len(monomial) == 1:
@@ -338,7 +339,7 @@ class Forms:
         return low, high
 
     def _of_value(self, form: Form, limit: int | None) -> Interval:
-        """Of the value that the form stands for, which may have wrapped around."""
+        """The interval of the value that the form stands for, which may have wrapped around."""
         low, high = self.interval(form, limit)
         return (low, high) if low >= INT64[0] and high <= INT64[1] else INT64
 
@@ -359,7 +360,7 @@ def _modest(form: Form) -> bool:
 
 
 def nest_around(op: Op, known: Iterable[Value]) -> Op:
-    """``op``, or the outermost loop or branch around it in front of which the values are known."""
+    """``op``, or the outermost loop or branch around it before which the values are known."""
     values = list(known)
     while True:
         around = next(enclosing(op.parent), None)
@@ -369,6 +370,7 @@ def nest_around(op: Op, known: Iterable[Value]) -> Op:
 
 
 def never_zero(form: Form) -> bool:
-    """Whether the form is zero for no integers: the constant is no multiple of what divides all the rest."""
+    """Whether the form is zero for no integers: the constant is not a multiple of the divisor of all other
+    coefficients."""
     divisor = math.gcd(*(c for monomial, c in form.terms.items() if monomial))
     return bool(form.constant % divisor) if divisor else form.constant != 0

@@ -1,4 +1,4 @@
-"""Attributes of operations: as keys, and the predicates of comparisons whose operands or results are exchanged."""
+"""Attributes of operations: as keys, and the predicates of comparisons with operands exchanged or results negated."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What loops carry: intervals of integers, what these are picked from, and which memrefs change places.
+"""Values that loops carry: intervals of integers, what these are picked from, and which memrefs change places.
 
-Counts, sums of bounded terms, and numbers that each iteration makes again have intervals.
-
-A carried integer lies between its first value and what iterations give, where that does not depend on it. Else what an
-iteration adds to it counts, times the iterations; or, in a ``scf.while``, as far as the condition lets it.
+Counts, sums of bounded terms, and numbers that each iteration makes anew have intervals. A carried integer lies between
+its first value and what iterations give, if that does not depend on it. Otherwise its interval follows from what an
+iteration adds to it and the number of iterations or, in a ``scf.while``, from the condition.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def _union(a: Interval, b: Interval) -> Interval:
 
 
 def _counted(facts: Integers, loop: Op, k: int, depth: int, whole: Interval, runs: int) -> Interval:
-    """What a ``scf.for`` carries, ``runs`` more often than it has iterations."""
+    """The interval of what a ``scf.for`` carries, ``runs`` iterations after the last."""
     argument, following = loop.regions[0].args[k + 1], loop.regions[0].terminator.operands[k]
     first = facts.interval(loop.operands[3 + k], depth)
     with facts.taking(argument, whole):
@@ -77,23 +76,24 @@ def _trips(facts: Integers, loop: Op, depth: int) -> int:
 
 
 def _open(facts: Integers, loop: Op, argument: Value, depth: int, whole: Interval) -> Interval:
-    """What a ``scf.while`` carries."""
+    """The interval of what a ``scf.while`` carries."""
     following = loop.regions[1].terminator.operands[argument.index]
     first = facts.interval(loop.operands[argument.index], depth)
     with facts.taking(argument, whole):
         again = facts.interval(following, depth)
         step = _growth(facts, following, argument, depth, exact=True)
     low, high = _union(first, again)
-    if step is not None:  # no iteration wraps around, so that it goes one way
+    if step is not None:  # no iteration wraps around, so it goes one way
         low = first[0] if step[0] >= 0 else low
         high = first[1] if step[1] <= 0 else high
     return low, high
 
 
 def _growth(facts: Integers, value: Value, start: Value, depth: int, *, exact: bool = False) -> Interval | None:
-    """Between which numbers ``value - start`` lies, whatever ``start`` is; None if that is not found.
+    """The numbers between which ``value - start`` lies, whatever ``start`` is; None if they are not found.
 
-    As integers if nothing wraps around on the way from one to the other; ``exact``: that it does not is shown.
+    They are integers if nothing wraps around on the way from one to the other; ``exact``: it is shown that nothing
+    does.
     """
     if value is start:
         return 0, 0
@@ -128,7 +128,7 @@ def _growth(facts: Integers, value: Value, start: Value, depth: int, *, exact: b
 
 
 def _through_while(facts: Integers, value: Value, start: Value, depth: int, exact: bool) -> Interval | None:
-    """``value`` as an argument of the second region of a ``scf.while``: what the first one passes on."""
+    """The same for ``value`` as an argument of the second region of a ``scf.while``: what the first one passes on."""
     block = value.owner
     loop = block.parent_op if isinstance(block, Block) else None
     if loop is None or loop.opdef is not ops.while_ or block is not loop.regions[1]:
@@ -140,7 +140,7 @@ _MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle", "eq": "eq"}
 
 
 def _narrowed(facts: Integers, found: Interval, condition: Value, value: Value, depth: int) -> Interval:
-    """The part of ``found``, the interval of ``value``, in which ``condition`` may hold."""
+    """The part of ``found``, the interval of ``value``, in which ``condition`` can hold."""
     op = condition.op
     if op is None or not depth:
         return found
@@ -164,8 +164,8 @@ def _narrowed(facts: Integers, found: Interval, condition: Value, value: Value, 
 
 
 def picked_from(value: Value) -> list[Value] | None:
-    """Where ``value`` is the result of a loop that keeps what it carries or takes another value in its place, as of the
-    place of a least element: what it begins with, and all that it may take."""
+    """The values that ``value`` may be, if it is the result of a loop that keeps a carried value or replaces it, such
+    as the place of a least element: the initial value and all replacements."""
     loop = value.op
     if loop is None or loop.opdef is not ops.for_:
         return None
@@ -185,7 +185,7 @@ def picked_from(value: Value) -> list[Value] | None:
 
 
 def carried_from(memref: Value) -> list[Value] | None:
-    """The memrefs, from before the loop, that a memref which a loop only permutes with others can be."""
+    """The memrefs from before the loop that ``memref`` can be, if the loop only permutes it with others."""
     block = memref.owner
     loop = block.parent_op if isinstance(block, Block) else memref.op
     if loop is None or loop.opdef is not ops.for_:

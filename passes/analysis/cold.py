@@ -1,6 +1,6 @@
-"""Code that is there for the rare case: slow copies of loops, which later passes need not optimise.
+"""Code for rare cases: slow copies of loops, which later passes need not optimise.
 
-An ``scf.if`` says which of its regions is cold by the attribute ``adc.cold``, "then" or "else".
+The attribute ``adc.cold`` of an ``scf.if``, "then" or "else", says which of its regions is cold.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ COLD = "adc.cold"
 
 
 def warm_regions(op: Op) -> tuple[Block, ...]:
-    """The regions of ``op`` that are worth the effort."""
+    """The regions of ``op`` that are worth optimising."""
     cold = op.attrs.get(COLD) if op.opdef is ops.if_ else None
     return op.regions if cold is None else op.regions[1:] if cold == "then" else op.regions[:1]
 
@@ -32,7 +32,7 @@ def walk_warm(block: Block) -> Iterator[Op]:
 
 
 def walk_likely(block: Block) -> Iterator[Op]:
-    """Every operation but those of cold regions, and of the other side of branches that are likely."""
+    """Every operation, except those in cold regions and on the other side of likely branches."""
     return _walk(block, lambda op: op.regions[:1] if ops.LIKELY in op.attrs else warm_regions(op))
 
 
@@ -49,7 +49,7 @@ def _walk(block: Block, regions: Callable[[Op], tuple[Block, ...]]) -> Iterator[
 
 
 def is_cold(block: Block) -> bool:
-    """Whether ``block`` lies in a copy that is only there for subscripts out of the ordinary."""
+    """Whether ``block`` lies in a copy of code that only serves rare cases."""
     op = block.parent_op
     while op is not None:
         if op.opdef is ops.if_ and block not in warm_regions(op):

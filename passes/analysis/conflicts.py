@@ -16,7 +16,7 @@ def has_accumulate(op: Op) -> bool:
 
 
 def conflicting(analysis: Analysis, loop: Op) -> list[Group]:
-    """Accumulations that another iteration of ``loop`` may meet, in groups that add to one memref, and why."""
+    """Accumulations that may touch the same element in another iteration of ``loop``, grouped by memref, and why."""
     accesses, questions = analysis.accesses(loop).found, analysis.questions(loop)
     involved = [a for a in accesses if a.kind == "accumulate" and not a.op.attrs.get("atomic")]
     groups: dict[Value, dict[Op, None]] = {}
@@ -29,7 +29,7 @@ def conflicting(analysis: Analysis, loop: Op) -> list[Group]:
                 if access in involved:
                     groups.setdefault(access.base, {})[access.op] = None
                     reasons.setdefault(access.base, _reason(a, b))
-    # The others of a group go with them: terms of one memref are best added together.
+    # The other terms of a group are included: terms of one memref are best added together.
     for a in involved:
         if a.base in groups:
             groups[a.base][a.op] = None

@@ -1,4 +1,4 @@
-"""What code costs, in the units of the operations' cards: see ``adc.ir.opdef``."""
+"""What code costs, in the units of the operation cards: see ``adc.ir.opdef``."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, scalar_bytes
 
-DEFAULT_TRIPS = 64  # of a loop whose trip count is not a constant
+DEFAULT_TRIPS = 64  # for a loop whose trip count is not a constant
 STORE_BYTE = 1.5  # writing one byte to a tape and reading it back, when the tape leaves the cache
 LEAST_STORED = 4.0
-"""Bytes: a smaller entry is written and read no faster, and has to be widened to the lanes that it is for."""
+"""Bytes: smaller entries are not written or read faster, and have to be widened to the lanes."""
 
 
 def cost_of(opdef: OpDef) -> float:
-    """Of one execution of an operation, without what is in its regions."""
+    """The cost of one execution of an operation, without what is in its regions."""
     assert opdef.cost is not None
     return opdef.cost
 
 
 def cost_of_block(block: Block, module: Module | None = None) -> float:
-    """Of one execution of a block, loops inside weighed by their trip counts."""
+    """The cost of one execution of a block, with loops inside weighed by their trip counts."""
     total = 0.0
     for op in block.ops:
         if op.regions:
@@ -67,12 +67,12 @@ def executions(block: Block) -> float:
 
 
 def storage_cost(value: Value) -> float:
-    """Of keeping one instance of a value for the reverse sweep; of a memref, without its memory."""
+    """The cost of keeping one instance of a value for the reverse sweep; for a memref, without its memory."""
     return STORE_BYTE * max(float(scalar_bytes(value.type)), LEAST_STORED)
 
 
 def memory_cost(array: Value) -> float:
-    """Of keeping the memory of one instance of an array that is allocated."""
+    """The cost of keeping the memory of one instance of an allocated array."""
     t = array.type
     assert isinstance(t, MemRefType)
     elements = math.prod(DEFAULT_TRIPS if extent is None else extent for extent in t.shape)

@@ -1,4 +1,4 @@
-"""The least, or the greatest, of integers that a loop nest counts, found by a copy of the counting alone.
+"""The minimum or maximum of integers that a loop nest counts, found by a copy of the counting alone.
 
     for p in range(n):                              least = 2**63 - 1
         q = 0                                       q = 0
@@ -6,10 +6,10 @@
             for j in range(i + 1):                      least = min(least, size - 1 - (q + i))
                 ... a[q] ...; q += 1                    q += i + 1
 
-What packs triangles, walks blocks of several sizes, or has the place of a row as ``i * (i + 1) // 2`` is no linear
-form, but follows from counters and from what is known before the nest. Loops that it does not depend on are left out,
-and at least one must be: so the copy takes less time than what it looks into (an inspector, see ``extremes``). Where it
-is known before the nest that such a loop, or a branch, is not gone through, nothing is counted.
+Code that packs triangles, walks blocks of several sizes, or has a row begin at ``i * (i + 1) // 2`` has subscripts that
+are no linear forms, but follow from counters and from what is known before the nest. Loops that they do not depend on
+are left out of the copy, and there must be at least one: so the copy takes less time than the nest (an inspector, see
+``extremes``). If it is known before the nest that such a loop or branch does not run, nothing is counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ LEAST, GREATEST = -(2**63), 2**63 - 1
 
 
 class Counting:
-    """What integers of ``loop`` follow from, if that is counters, what is known before it, and arithmetic."""
+    """What integers of ``loop`` follow from: counters, values known before the loop, and arithmetic, if nothing
+    else."""
 
     def __init__(self, loop: Op, values: Iterable[Value], point: Block) -> None:
         self.loop = loop
@@ -38,7 +39,7 @@ class Counting:
         self._ops: set[Op] = set()
         self._loops: set[Op] = set()
         self._carried: dict[Op, dict[int, None]] = {}
-        self._runs: list[Value] = []  # whether what is left out around a loop of the copy is gone through
+        self._runs: list[Value] = []  # whether loops and branches run that are left out around a loop of the copy
         self._path = [loop] if point.parent is loop else [*_up_to(point, loop)][::-1]
         self.found = self._follow(list(values)) and self._is_less()
 
@@ -75,7 +76,8 @@ class Counting:
         return True
 
     def _of_loop(self, loop: Op, carried: int) -> list[Value]:
-        """What the trips of a loop follow from, and what it carries at a position, -1 for its counter."""
+        """What the trip count of a loop follows from, and the value that it carries at a position; -1 for its
+        counter."""
         self._loops.add(loop)
         needed = list(loop.operands[:3])
         if carried >= 0:
@@ -90,7 +92,7 @@ class Counting:
     # The copy ---------------------------------------------------------------------------------------------------------
 
     def _level(self, depth: int, mapping: Mapping, best: Value) -> Value:
-        """Append the loop, or branch, of the path at a depth; return the extreme behind it."""
+        """Append the loop, or branch, of the path at a depth; return the extreme after it."""
         op = self._path[depth]
         if op in self._loops:
             return self._copy(op, mapping, depth, best)
@@ -131,7 +133,7 @@ class Counting:
         return copy.results[-1]
 
     def _run(self, block: Block, mapping: Mapping, depth: int | None, best: Value) -> Value:
-        """Append what is needed of a block; return the extreme behind it."""
+        """Append what is needed of a block; return the extreme after it."""
         through = None if depth is None else self._next(depth)
         for op in block.ops:
             if op is through and depth is not None:

@@ -1,8 +1,8 @@
 """Do two iterations of a loop touch the same memory? The accesses of a loop's body, and a test of pairs of them.
 
-An access names a memref that is not a view and, per dimension, the least and greatest subscript as forms. Two accesses
-are *separated* if in some dimension the one's greatest subscript lies below the other's least one for every pair of
-different iterations (Banerjee's test, with symbols), or if no solution in integers exists (the GCD test).
+An access names a memref that is not a view and, for each dimension, the least and greatest subscript as forms. Two
+accesses are *separated* if in some dimension the greatest subscript of one is below the least subscript of the other
+for every pair of different iterations (Banerjee's test, with symbols), or if no integer solution exists (the GCD test).
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ class Access:
 
 @dataclass
 class Accesses:
-    """Of one loop's body: accesses to memory that outlives an iteration, and operations that rule out any order."""
+    """For the body of one loop: accesses to memory that outlives an iteration, and operations that rule out any
+    order."""
 
     found: list[Access] = field(default_factory=list)
     obstacles: list[tuple[Op, str]] = field(default_factory=list)
 
 
 class Analysis:
-    """What the dependence tests of one function share."""
+    """What the dependence tests of one function have in common."""
 
     def __init__(
         self, func: Func, module: Module, summaries: Summaries | None = None, aliasing: Aliasing | None = None
@@ -67,13 +68,13 @@ class Analysis:
         self.forms = Forms()
         self.summaries = summaries or Summaries.asked(module)
         self.aliasing = aliasing or Aliasing.asked(func, module)
-        self.facts: list[Form] = []  # not negative where we are
-        self.conditions: dict[Value, bool] = {}  # what the branches around have decided on
-        self.rows: dict[Op, dict[Op, object]] = {}  # by loop: accesses to rows of that iteration, and of what array
+        self.facts: list[Form] = []  # not negative at this point
+        self.conditions: dict[Value, bool] = {}  # what the branches around this point have decided on
+        self.rows: dict[Op, dict[Op, object]] = {}  # by loop: accesses to rows of an iteration's own, and the arrays
 
     @contextlib.contextmanager
     def inside(self, region: Block) -> Iterator[None]:
-        """While code in ``region`` is looked at: if it is a branch, what its condition says of integers is known."""
+        """Inside, code in ``region`` is looked at: in a branch, use what its condition says of integers."""
         branch = region.parent_op
         taken = branch is not None and branch.opdef is ops.if_ and branch.regions[0] is region
         known, count, conditions = self.forms.known, len(self.facts), self.conditions
@@ -91,7 +92,7 @@ class Analysis:
         del self.facts[count:]
 
     def _learn_limit(self, op: Op) -> None:
-        """Of a comparison of a symbol with a number."""
+        """Learn from a comparison of a symbol with a number."""
         left, right = (self.forms.of(v) for v in op.operands)
         for sign, margin in MEANING[op.attrs["predicate"]]:
             form = (right - left) * sign - margin  # not negative
@@ -110,14 +111,15 @@ class Analysis:
     # Accesses ---------------------------------------------------------------------------------------------------------
 
     def accesses(self, loop: Op) -> Accesses:
-        """What the body of ``loop`` does to memory that was there before the iteration."""
+        """What the body of ``loop`` does to memory that existed before the iteration."""
         result = Accesses()
         for op in loop.regions[0].walk():
             self._visit(op, loop, result)
         return result
 
     def accesses_of(self, op: Op, loop: Op) -> Accesses:
-        """What one operation in the body of ``loop``, with all in it, does to memory from before the iteration."""
+        """What one operation in the body of ``loop``, nested ones included, does to memory from before the
+        iteration."""
         result = Accesses()
         self._visit(op, loop, result)
         for region in op.regions:
@@ -198,12 +200,12 @@ class Analysis:
             found.append(Access(op, base, spans, kind))
 
     def is_private(self, memref: Value, loop: Op) -> bool:
-        """Whether each iteration of ``loop`` has memory of its own there."""
+        """Whether each iteration of ``loop`` has memory of its own for ``memref``."""
         roots = self.aliasing.roots(memref)
         return all(root.op is not None and inside(root, loop) for root in roots)
 
     def through_views(self, memref: Value, where: list[Span]) -> tuple[Value, tuple[Span, ...] | None]:
-        """Subscripts of a view as subscripts of what it is a view of."""
+        """Subscripts of a view as subscripts of the memref that it is a view of."""
         spans: list[Span] | None = where
         while (op := memref.op) is not None and Trait.VIEW in op.opdef.traits:
             memref = op.operands[0]
@@ -223,7 +225,7 @@ class Analysis:
     # Dependences ------------------------------------------------------------------------------------------------------
 
     def conflicts(self, loop: Op, accesses: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
-        """Pairs that may touch the same element in different iterations, at least one of them changing it."""
+        """Pairs that may touch the same element in different iterations, if at least one of them changes it."""
         unlike, questions = distinct(accesses), self.questions(loop)
         pairs = 0
         for n, a in enumerate(unlike):
@@ -234,7 +236,7 @@ class Analysis:
                         yield a, b
 
     def apart(self, a: Access, b: Access, loop: Op) -> bool:
-        """Whether the two are of memory that never overlaps in any iterations."""
+        """Whether the two access memory that never overlaps in any iterations."""
         if a.base is b.base:
             return False
         if inside(a.base, loop) or inside(b.base, loop):
@@ -246,11 +248,11 @@ class Analysis:
         return not self.aliasing.may_overlap(a, b)
 
     def leaves(self, loop: Op, memref: Value) -> bool:
-        """Whether no access in ``loop`` changes what ``memref`` is memory of."""
+        """Whether no access in ``loop`` changes the memory of ``memref``."""
         return all(self.apart_now(a.base, memref) for a in self.accesses(loop).found if a.changes)
 
     def questions(self, loop: Op) -> Questions:
-        """For ``independent`` of many pairs, while neither the code changes nor where we are."""
+        """For asking ``independent`` about many pairs, while neither the code nor the current point changes."""
         return Questions(self.forms, loop, self.facts)
 
     def independent(self, a: Access, b: Access, loop: Op, questions: Questions | None = None) -> bool:
@@ -266,7 +268,7 @@ class Analysis:
         return self._separated(a, b, questions) and (a is b or self._separated(b, a, questions))
 
     def _have_own(self, a: tuple[Span, ...], b: tuple[Span, ...], loop: Op) -> bool:
-        """Whether a subscript of both is the counter of ``loop``, beside what is the same in all iterations. That is so
+        """Whether the counter of ``loop``, plus what is the same in all iterations, is a subscript of both. That is so
         for most pairs, and quickly seen."""
         counter = self.forms.symbol(loop.regions[0].args[0])
         for (low, high), (least, greatest) in zip(a, b, strict=True):
@@ -289,7 +291,7 @@ class Analysis:
         return self._contradiction(first, second, questions)
 
     def _contradiction(self, first: Access, second: Access, questions: Questions) -> bool:
-        """Whether equal subscripts in all dimensions would mean that the second iteration is not the later one."""
+        """Whether equal subscripts in all dimensions would imply that the second iteration is not the later one."""
         assert first.where is not None and second.where is not None
         loop, asked = questions.loop, functools.partial(questions.nonnegative, first.op.parent, second.op.parent)
         counter = Form.symbol(self.forms.symbol(loop.regions[0].args[0]))
@@ -347,7 +349,7 @@ class Analysis:
         return not trips.is_constant or abs(distance) < trips.constant
 
     def comparable(self, symbol: Symbol, loop: Op) -> bool:
-        """Whether a symbol has one value in two iterations: an invariant, or a counter that takes the same values."""
+        """Whether a symbol has the same value in two iterations: an invariant, or a counter with the same range."""
         if not inside(symbol.value, loop):
             return True
         bounds = symbol.loop.operands[:3] if symbol.loop is not None else ()
@@ -358,7 +360,7 @@ _HARMLESS = TERMINATORS | {ops.alloc}
 
 
 def distinct(accesses: Sequence[Access]) -> list[Access]:
-    """One of those that do the same to the same place, in the same loops."""
+    """One of each group of accesses that do the same to the same place, in the same loops."""
     found: dict[object, Access] = {}
     for a in accesses:
         found.setdefault((a.base, a.where, a.kind, a.op.parent if a.where is None else None), a)
@@ -372,7 +374,7 @@ def _solvable(zero: Form, symbol: Symbol, loop: Op) -> bool:
 
 
 def _always_runs(op: Op, loop: Op) -> bool:
-    """Whether every iteration of ``loop`` comes to ``op``, if the loops in between run at all."""
+    """Whether every iteration of ``loop`` reaches ``op``, if the loops in between run at all."""
     for outer in enclosing(op.parent):
         if outer is loop:
             return True

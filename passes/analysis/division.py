@@ -1,4 +1,4 @@
-"""Python's ``%`` and ``//`` as they appear in IR, and what is known of their results."""
+"""Python's ``%`` and ``//`` as they appear in the IR, and what is known about their results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def remainder(value: Value) -> tuple[Value, Value, bool] | None:
 
 
 def _has_wrong_sign(condition: Value, plain: Value, n: Value) -> bool:
-    """Whether ``condition`` says that ``plain`` is not zero and has another sign than ``n``."""
+    """Whether ``condition`` says that ``plain`` is not zero and its sign differs from that of ``n``."""
     both = _made_by(condition, ops.andi)
     found = {"ne": False, "slt": False}
     for part in both.operands if both is not None else ():

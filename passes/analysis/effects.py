@@ -1,4 +1,4 @@
-"""What memory an operation, with all that is nested in it, may read and write, by roots."""
+"""The memory that an operation, including everything nested in it, may read and write, by roots."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ NO_ROOTS: Set[Value] = frozenset()
 @dataclass
 class Effects:
     """``everything``: any memory that is visible outside of one local allocation may be read and written. ``ordered``:
-    it has effects outside of the program's memory, and must be done exactly as often as it is reached, in its order;
-    it counts as what ``traps``, with which nothing that can be seen changes places, and which is not done beforehand.
-    ``once``: nor may it be done again in a reverse sweep, as what all ranks do together may be.
+    the operation has effects outside the program's memory, and must run exactly as often as it is reached, in order. It
+    counts as one that ``traps``: it does not change places with anything visible, and is not run beforehand. ``once``:
+    nor may it be run again in a reverse sweep, as what all ranks do together may be.
     """
 
     reads: Set[Value] = NO_ROOTS
@@ -58,7 +58,7 @@ class Memory:
         self.escaped: set[Value] = set()
         self._summaries = summaries
         self._known: dict[Op, Effects] = {}
-        self._loads: dict[Roots, Effects] = {}  # of one array: they are one object
+        self._loads: dict[Roots, Effects] = {}  # of one array: equal ones are one object
         self._stores: dict[Roots, Effects] = {}
         self._roots: dict[Value, Roots] = {}
         self._overlaps: dict[tuple[Value, Value], bool] = {}
@@ -66,7 +66,7 @@ class Memory:
 
     @classmethod
     def asked(cls, func: Func, summaries: Summaries) -> Memory:
-        """That of a function as it is, made if it is not known."""
+        """The memory of a function as it is now, analysed if that is not known."""
         return of_function(cls, func, summaries.module, lambda: cls(func, summaries))
 
     def effects(self, op: Op) -> Effects:
@@ -103,7 +103,7 @@ class Memory:
         return not effects.reads.isdisjoint(roots) or (effects.everything and self._visible(roots))
 
     def is_local(self, root: Value) -> bool:
-        """Whether nothing but this activation of the function can reach the memory of ``root``."""
+        """Whether only this activation of the function can reach the memory of ``root``."""
         return _is_allocated(root) and root not in self.escaped
 
     def _visible(self, roots: Iterable[Value]) -> bool:
@@ -129,7 +129,7 @@ class Memory:
     def _compute(self, op: Op) -> Effects:
         if op.regions:
             total = Effects()
-            seen: set[int] = set()  # many have the same
+            seen: set[int] = set()  # many are the same object
             for region in op.regions:
                 for inner in region.ops:
                     if inner.opdef not in SILENT and id(effects := self.effects(inner)) not in seen:
@@ -190,8 +190,8 @@ def _is_allocated(root: Value) -> bool:
 
 @dataclass(frozen=True)
 class Summary:
-    """Which arguments a function may read from or write to, memrefs held by them included, whether it may trap, and
-    whether it has effects that are in order, and such as must not be repeated."""
+    """Which arguments a function may read from or write to, including memrefs that they hold, whether it may trap, and
+    whether it has effects that must stay in order, or must not be repeated."""
 
     reads: frozenset[int]
     writes: frozenset[int]
@@ -207,13 +207,13 @@ class Summaries:
         self.module = module
         self._summary = Fixpoint[str, Summary](
             lambda name: self._summarise(module.funcs[name]),
-            # A call in a circle may run out of stack.
+            # A recursive call may run out of stack.
             lambda name: Summary(frozenset(), frozenset(), name in self._recursive),
         )
 
     @classmethod
     def asked(cls, module: Module) -> Summaries:
-        """Those of a module as it is, made if they are not known."""
+        """The summaries of a module as it is now, made if they are not known."""
         return of_module(cls, module, lambda: cls(module))
 
     @cached_property
@@ -221,7 +221,7 @@ class Summaries:
         return recursive(self.module)
 
     def of(self, name: str) -> Summary | None:
-        """None if nothing is known: the function is not in the module."""
+        """The summary of a function; None if the function is not in the module."""
         return self._summary(name) if name in self.module.funcs else None
 
     def _summarise(self, func: Func) -> Summary:

@@ -19,24 +19,24 @@ MAX_DEPTH = 40
 
 
 class Extents:
-    """Finds the shape of a memref in terms of values that dominate it; remembers what it found.
+    """Finds the shape of a memref in terms of values that dominate it, and remembers it.
 
-    Loops: what a loop carries has the shape of its initial value if every value yielded to it has, assuming that of
-    all carried memrefs at once and dropping those for which it fails until the rest agree. ``u = u + k`` asserts that u
-    and k are of one shape, and so is what it makes.
+    What a loop carries has the shape of its initial value if every value yielded to it has. This is assumed of all
+    carried memrefs at once; those for which it fails are dropped until the rest agree. ``u = u + k`` asserts that u and
+    k have one shape, and its result has that shape too.
     """
 
     def __init__(
         self, conditions: Mapping[Value, bool] | None = None, like: Mapping[Value, Value] | None = None
     ) -> None:
-        """``conditions``: what branches decide on is known, where the answers are to hold. ``like``: memrefs that have
-        the shape of another one, as shadows have."""
+        """``conditions``: what branches decide on, as far as it is known where the answers are to hold. ``like``:
+        memrefs that have the shape of another one, such as shadows."""
         self._conditions = conditions or {}
         self._like = like or {}
         self._shapes: dict[Value, Shape] = {}
         self._assumed: dict[Value, Shape] = {}
         self._provisional: dict[Value, Shape] = {}  # what follows from the assumptions
-        self._chosen: dict[Value, Extent] = {}  # by select; what follows from the assumptions, too
+        self._chosen: dict[Value, Extent] = {}  # by select; also what follows from the assumptions
         self._level = 0  # of recursion
         self._active: set[Op] = set()  # loops being solved
 
@@ -53,8 +53,8 @@ class Extents:
         return shape
 
     def extent(self, value: Value) -> Extent:
-        """What an SSA value says as an extent: equal for equal constants and equal ``memref.dim``. One that is chosen
-        among equal ones, as where an operand may stretch, is that one."""
+        """An SSA value as an extent: equal for equal constants and equal ``memref.dim``. A value that is chosen among
+        equal ones, as where an operand may be broadcast, is that one."""
         op = value.op
         if op is not None:
             if op.opdef is ops.constant:
@@ -142,7 +142,7 @@ class Extents:
             body = loop.regions[0]
             slot = body.args[1 + memref.index] if block is None else memref
             shape = self._slot(slot, loop, loop.operands[3:], body.args[1:], body.terminator.operands)
-            # Where the shape may change, the result and the argument only have themselves to name.
+            # If the shape may change, the result and the argument can only name their own dimensions.
             pairs = zip(self._unknown(memref), shape, strict=True)
             return tuple(u if isinstance(e, tuple) and e[0] is slot else e for u, e in pairs)
         if loop.opdef is ops.while_:
@@ -158,7 +158,7 @@ class Extents:
         shape = self._shapes.get(slot) or self._assumed.get(slot)
         if shape is None and loop not in self._active:
             if not self._active:
-                # From outside in: what a loop around this one carries may pass through it.
+                # From outside in: memrefs that an outer loop carries may pass through this one.
                 for outer in _loops_around(loop):
                     for memref in outer.regions[0].args[1 if outer.opdef is ops.for_ else 0 :]:
                         if isinstance(memref.type, MemRefType):
@@ -200,11 +200,11 @@ class Extents:
         return a == b or self._follows(a, b, _equal_before(op))
 
     def all_equal_at(self, value: Value, op: Op) -> set[Extent]:
-        """All that is known to equal an integer wherever ``op`` is reached."""
+        """Everything that is known to equal an integer wherever ``op`` is reached."""
         return _closure(self.extent(value), [{self.extent(x), self.extent(y)} for x, y in _equal_before(op)])
 
     def _follows(self, a: Shape, b: Shape, equal: Iterable[Values]) -> bool:
-        """Whether two shapes are equal if the integers in each of ``equal`` are."""
+        """Whether two shapes are equal if the integers in each member of ``equal`` are."""
         pairs = [{self.extent(x), self.extent(y)} for x, y in equal]
         return all(x == y or y in _closure(x, pairs) for x, y in zip(a, b, strict=True))
 
@@ -215,7 +215,7 @@ class Extents:
 
 
 def shadowed(func: Func) -> dict[Value, Value]:
-    """The argument that each shadow among the arguments of ``func`` has the shape of."""
+    """For each shadow among the arguments of ``func``, the argument whose shape it has."""
     return {
         arg: func.args[int(attrs["adc.shadow"])]
         for arg, attrs in zip(func.args, func.arg_attrs, strict=True)
@@ -224,7 +224,7 @@ def shadowed(func: Func) -> dict[Value, Value]:
 
 
 def _equal_in_steps(loop: Op) -> list[Values]:
-    """Pairs of integers that are equal if a step of ``loop`` ends."""
+    """Pairs of integers that are equal when a step of ``loop`` ends."""
     return [*_equal_before(loop), *_asserted_equal(op for region in loop.regions for op in region.ops)]
 
 
@@ -234,7 +234,7 @@ def _equal_before(op: Op) -> list[Values]:
     for one in with_enclosing(op):
         block = one.parent
         if block is None or one not in block.ops:
-            continue  # a pass is just putting it in its place
+            continue  # a pass is about to put it in its place
         found += _asserted_equal(block.ops[: block.ops.index(one)])
         branch = block.parent_op
         if branch is not None and branch.opdef is ops.if_ and branch.regions and branch.regions[0] is block:
@@ -251,7 +251,7 @@ def _equal_if(condition: Value) -> list[Values]:
 
 
 def _closure(start: Extent, equal: Iterable[set[Extent]]) -> set[Extent]:
-    """All that equals ``start``, directly or through others."""
+    """Everything that equals ``start``, directly or through others."""
     found, size = {start}, 0
     while size < len(found):
         size = len(found)
@@ -262,7 +262,7 @@ def _closure(start: Extent, equal: Iterable[set[Extent]]) -> set[Extent]:
 def _loops_around(op: Op) -> list[Op]:
     """The loops around an operation that may carry memrefs, outermost first.
 
-    A loop that a pass is just putting the body of in its place has no region any more.
+    A loop whose body a pass is about to put in its place has no region any more.
     """
     found: list[Op] = []
     around = op.parent.parent_op if op.parent is not None else None

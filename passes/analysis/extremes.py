@@ -1,9 +1,9 @@
-"""The least and the greatest element of integer arrays that are used as subscripts.
+"""The least and the greatest elements of integer arrays that are used as subscripts.
 
 What is loaded from ``idx`` lies between its extremes, so ``0 <= min(idx)`` and ``max(idx) < n`` before a loop nest make
-all its ``x[idx[i]]`` safe: an inspector (Saltz, Mirchandaney, Crowley, IEEE Trans. Comput. 40, 1991).
-Subscripts that are known before the nest stay as they are: of ``pairs[i, 1]`` only that column is gone through. That
-happens each time that the nest is come to, so long as arrays are not much longer than the nest has iterations.
+all its accesses ``x[idx[i]]`` safe: an inspector (Saltz, Mirchandaney, Crowley, IEEE Trans. Comput. 40, 1991).
+Subscripts that are known before the nest are kept: for ``pairs[i, 1]`` only that column is searched. The search runs
+each time that the nest is reached, unless arrays are much longer than the nest has iterations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adc.passes.analysis.kinds import COUNTED, LOOPS
 from adc.passes.building import parallel_extreme
 
 PER_ITERATION, AT_LEAST = 16, 4096
-"""Elements that may be gone through for each iteration of the nest, and in any case."""
+"""Elements that may be searched for each iteration of the nest, and in any case."""
 
 MOST_TRIPS, MOST_ITERATIONS = 2**20, 2**38  # that are counted, so that products do not wrap around
 
@@ -34,8 +34,8 @@ _Key = tuple[Value, tuple[Value | None, ...], bool]
 def limits_of(value: Value, extremes: Extremes | None, *, least: bool) -> tuple[Value, ...]:
     """Values of which one is not greater than ``value`` (``least``), or not less; none if none are found.
 
-    Of what is loaded ``extremes`` knows that. The result of a parallel loop may be an extreme: of its start, and of
-    what there is in each iteration. What a loop carries may be a running extreme of what is loaded.
+    For loaded values ``extremes`` knows such a value. The result of a parallel loop may be an extreme: of its start and
+    of the terms of all iterations. What a loop carries may be a running extreme of loaded values.
     """
     bound = extremes.loaded(value, least=least) if extremes is not None else None
     if bound is not None:
@@ -65,7 +65,7 @@ _RUNNING = {ops.minsi: "min", ops.maxsi: "max"}
 
 
 class Origins:
-    """Which values and operations of a function copies stand for: what is known of memory is known of these."""
+    """The values and operations of a function that copies stand for: facts about memory are known of these."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
@@ -73,7 +73,7 @@ class Origins:
         self._ops: dict[Op, Op] = {}
 
     def copied(self, values: Mapping, operations: dict[Op, Op]) -> None:
-        """Copies were made; what was copied may be a copy itself."""
+        """Note copies; what was copied may be a copy itself."""
         self._values.update((new, self._values.get(old, old)) for old, new in values.items())
         self._ops.update((new, self._ops.get(old, old)) for old, new in operations.items())
 
@@ -83,7 +83,8 @@ class Origins:
 
 
 class Extremes:
-    """Of arrays that ``loop`` loads integers from; ``pending`` is the code that finds them, for in front of it."""
+    """The extremes of arrays that ``loop`` loads integers from; ``pending``: the code that finds them, to go before
+    it."""
 
     def __init__(self, loop: Op, origins: Origins) -> None:
         self.loop = loop
@@ -91,13 +92,13 @@ class Extremes:
         self.pending = Block()
         self._found: dict[_Key, Value] = {}
         self._counted: dict[tuple[object, bool], Value | None] = {}
-        self._most: Value | None = None  # elements that may be gone through
+        self._most: Value | None = None  # the number of elements that may be searched
 
     def counted(
         self, key: object, values: Sequence[Value], point: Block, body: Callable[[Mapping], Value], *, least: bool
     ) -> Value | None:
-        """The extreme of what ``body`` builds of ``values`` at the end of ``point``, if it follows from what is
-        counted; it is found once for each ``key``."""
+        """The extreme of what ``body`` builds from ``values`` at the end of ``point``, if it follows from counted
+        integers. It is found once for each ``key``."""
         if (key, least) not in self._counted:
             counting = Counting(self.loop, values, point)
             self._counted[key, least] = None
@@ -107,14 +108,14 @@ class Extremes:
         return self._counted[key, least]
 
     def of(self, value: Value, *, least: bool) -> Value | None:
-        """A bound of ``value`` in all iterations, if it is loaded or counted."""
+        """A bound of ``value`` in all iterations, if the value is loaded or counted."""
         loaded = self.loaded(value, least=least)
         if loaded is not None or value.type != index or not inside(value, self.loop) or value.block is None:
             return loaded
         return self.counted(value, [value], value.block, lambda mapping: mapping[value], least=least)
 
     def loaded(self, value: Value, *, least: bool) -> Value | None:
-        """A bound of ``value`` in all iterations, if it is loaded from memory that they do not change."""
+        """A bound of ``value`` in all iterations, if it is loaded from memory that the iterations do not change."""
         op = value.op
         if op is not None and op.opdef in (ops.extsi, ops.index_cast):
             op = op.operands[0].op
@@ -137,7 +138,7 @@ class Extremes:
         return found
 
     def _fixed(self, subscript: Value) -> Value | None:
-        """A subscript that is the same in all iterations, as it is known before them."""
+        """A subscript that is the same in all iterations, as a value known before them."""
         if not inside(subscript, self.loop):
             return subscript
         op = subscript.op
@@ -146,7 +147,8 @@ class Extremes:
         return None
 
     def _iterations(self, loop: Op) -> Value:
-        """Of the innermost loops in ``loop``, as far as that is known before the nest; others count once."""
+        """The number of iterations of the innermost loops in ``loop``, as far as it is known before; others count
+        once."""
         inner: Value | None = None
         for op in loop.regions[0].walk():
             if op.opdef in COUNTED and next(outer for outer in enclosing(op.parent) if outer.opdef in LOOPS) is loop:
@@ -191,5 +193,5 @@ class Extremes:
                 zero, limits[d], lambda x: level(d + 1, [*at, x]), neutral, kind=kind, counter="subscript"
             )
 
-        # Where it was not worth while nothing is known.
+        # If the search was not worth while, nothing is known.
         return ops.select(worth, level(0, []), const(_LEAST if least else _GREATEST, t))

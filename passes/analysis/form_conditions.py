@@ -37,7 +37,7 @@ TRUE, FALSE = Condition("true"), Condition("false")
 
 
 def both(conditions: Iterable[Condition]) -> Condition:
-    """All of them hold. Of forms that differ by a constant only the least is kept."""
+    """The conjunction of conditions. Of forms that differ by a constant only the least is kept."""
     parts: dict[Condition, None] = {}
     least: dict[Form, int] = {}
     for c in conditions:
@@ -148,7 +148,7 @@ def as_index(value: Value) -> Value:
 
 
 class EmitterAt(Emitter):
-    """Emits forms where copies stand for values."""
+    """Emits forms at a place where copies stand for values."""
 
     def __init__(self, forms: Forms, mapping: Mapping) -> None:
         super().__init__(forms)
@@ -160,9 +160,9 @@ class EmitterAt(Emitter):
 
 
 def sides(forms: Forms, form: Form) -> tuple[Form, Form, bool]:
-    """``(left, right, strict)``, no negative terms: ``left <= right``, or ``left < right``, means ``form >= 0``.
+    """``(left, right, strict)`` without negative terms: ``left <= right``, or ``left < right``, means ``form >= 0``.
 
-    The constant goes to the side that it does not make wrap around.
+    The constant goes to the side that it does not cause to wrap around.
     """
     right = Form({m: c for m, c in form.terms.items() if m and c > 0})
     left = Form({m: -c for m, c in form.terms.items() if m and c < 0})

@@ -1,8 +1,8 @@
-"""What is known of integer values: linear forms over other values, intervals, and proofs of ``a >= b``.
+"""Facts about integer values: linear forms over other values, intervals, and proofs of ``a >= b``.
 
-A *linear form* writes a value as ``sum of coefficient * value + constant``. Two readings are kept apart. Modulo
-2**width every ``addi``, ``subi`` and ``muli`` is linear: good for rewriting. As true integers only those are that
-provably do not overflow: good for comparing.
+A *linear form* writes a value as ``sum of coefficient * value + constant``. It can be read in two ways. Modulo
+2**width every ``addi``, ``subi`` and ``muli`` is linear: good for rewriting. As true integers only those are linear
+that provably do not overflow: good for comparing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_unsigned(t: Type) -> bool:
 
 
 def wrap(value: int, t: Type) -> int:
-    """The integer of type ``t`` that ``value`` is modulo two to its width."""
+    """The integer of type ``t`` that equals ``value`` modulo two to the width of ``t``."""
     bits = width(t)
     if bits == 1:
         return value & 1
@@ -63,7 +63,7 @@ def _same_range(a: Type, b: Type) -> bool:
 
 @dataclass(slots=True)
 class Linear:
-    """``sum(coefficient * value for value, coefficient in terms) + constant``; never changed, no zeros in it."""
+    """``sum(coefficient * value for value, coefficient in terms) + constant``; immutable, without zero coefficients."""
 
     terms: dict[Value, int]
     constant: int
@@ -146,7 +146,7 @@ class Integers:
         return low - most >= smallest and high - least <= largest
 
     def fits(self, kind: str, a: Value, b: Value) -> bool:
-        """Whether what ``kind`` (see ``adc.fits``) makes of two integers never leaves 64 bits."""
+        """Whether the result of ``kind`` (see ``adc.fits``) on two integers always fits into 64 bits."""
         least, most = limits(a.type)
         (low, high), (c, d) = self.interval(a), self.interval(b)
         if kind == "pow":
@@ -221,7 +221,7 @@ class Integers:
 
     @contextlib.contextmanager
     def taking(self, value: Value, interval: Interval) -> Iterator[None]:
-        """Inside, ``value`` lies in ``interval``; what is found out meanwhile is forgotten."""
+        """Inside, take ``value`` to lie in ``interval``; what is found meanwhile is forgotten."""
         known = dict(self._intervals), dict(self._exact)
         self._intervals[value] = interval
         try:
@@ -258,7 +258,7 @@ class Integers:
         return None if form.terms else form.constant
 
     def differ(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
-        """Whether two subscript lists, in scope at the same time, surely name different elements."""
+        """Whether two subscript lists, in scope at the same time, certainly name different elements."""
         return any(x is not y and self.difference(x, y) not in (None, 0) for x, y in zip(a, b, strict=True))
 
     def least(self, form: Linear, substitutions: int = MAX_SUBSTITUTIONS) -> int:
@@ -290,7 +290,7 @@ class Integers:
         return self.interval(a)[0] >= 0 or self.least(self.linear(a, exact=True)) >= 0
 
     def proves_ge_zero_in(self, a: Value, block: Block | None) -> bool:
-        """The same where ``block`` is run, in the loops around it."""
+        """The same where ``block`` runs, so that the loops around it run."""
         return self.holds(self.linear(a, exact=True), (op for op in enclosing(block) if op.opdef in COUNTED))
 
     def proves_ge(self, a: Value, b: Value, margin: int = 0) -> bool:
@@ -299,7 +299,7 @@ class Integers:
         return self.least(form.plus_number(-margin)) >= 0
 
     def holds(self, form: Linear, loops: Iterable[Op]) -> bool:
-        """Whether an exact form is not negative inside ``loops``: their limits are apart, as they run."""
+        """Whether an exact form is not negative inside ``loops``, which run: lower limits are below upper ones."""
         return self.least(form) >= 0 or any(self._follows(form, loop) for loop in loops)
 
     def _follows(self, form: Linear, loop: Op) -> bool:
@@ -311,9 +311,9 @@ class Integers:
 
 
 class SmallIntegers(Integers):
-    """What is known if integers of which ``available`` holds are not larger than ``limit``; ``small`` names those.
+    """What is known if the integers that are ``available`` are not larger than ``limit``; ``small`` lists those used.
 
-    What a loop carries comes from earlier iterations, and is small only if it was so in those: while a carried value is
+    What a loop carries comes from earlier iterations, and is small only if it was so there. So while a carried value is
     followed back through a loop's body, nothing that the body computes is taken to be small.
     """
 
@@ -331,7 +331,7 @@ class SmallIntegers(Integers):
         with super().taking(value, interval):
             for known in (self._intervals, self._exact):
                 for v in [v for v in known if v is not value and inside(v, loop)]:
-                    del known[v]  # found where it was taken to be small
+                    del known[v]  # found when it was taken to be small
             self._followed.append(loop)
             try:
                 yield
@@ -350,14 +350,14 @@ class SmallIntegers(Integers):
 
 
 def _largest_extent(memref: Value) -> int:
-    """NumPy makes no array, not even an empty or a broadcast one, whose elements would take more than 2**63 bytes."""
+    """NumPy makes no array, not even an empty or broadcast one, whose elements would take more than 2**63 bytes."""
     t = memref.type
     assert isinstance(t, MemRefType)
     return int(limits(index)[1]) // scalar_bytes(t.element)
 
 
 def counter_bounds(value: Value) -> tuple[Value, Value] | None:
-    """Lower and upper bound of the loop that ``value`` is the counter of; None if it is not a counter."""
+    """The lower and upper bound of the loop whose counter ``value`` is; None if it is not a counter."""
     block = value.owner
     if not isinstance(block, Block) or value.index != 0:
         return None
@@ -391,7 +391,7 @@ def _towards_zero(a: int, b: int) -> int:
 
 
 def says_more(a: Value, b: Value) -> bool:
-    """Of equal integers: whether ``a`` is the better one to have, being a constant, or no choice between others."""
+    """Of equal integers: whether ``a`` is the better one to keep, as a constant, or as no choice between others."""
     return _vagueness(a) < _vagueness(b)
 
 

@@ -1,5 +1,5 @@
-"""Sets of operations by what stands on their cards, for passes that ask of every operation: looking up an enum member
-is slow."""
+"""Sets of operations by what their cards say, for passes that ask about every operation: looking up an enum member is
+slow."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ DIVISIONS = ops.having(Trait.DIVISION)
 COUNTED = ops.having(Trait.COUNTED)
 LOOPS = ops.having(Trait.LOOP)
 STRUCTURED = COUNTED | {ops.if_}
-"""Control flow of which is known that it comes to an end."""
+"""Control flow that is known to end."""
 REGIONS = frozenset(kind for kind in ops.TABLE.values() if kind.regions)
 ELEMENT: dict[OpDef, int] = {kind: kind.element for kind in ops.TABLE.values() if kind.element is not None}
-"""What reads or changes one element of an array, and which operand the array is; subscripts follow it."""
+"""Operations that read or change one element of an array, and which operand the array is; subscripts follow it."""
 TARGET = ops.having(target=1)
-"""What writes to elements of the array that is its second operand."""
+"""Operations that write to elements of the array that is their second operand."""
 ELEMENT_WRITES = TARGET & ELEMENT.keys()
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS
-"""Without regions, and neither reading nor writing memory nor ending the run."""
+"""Operations without regions that neither read nor write memory nor end the run."""
 
 
 def accessed(op: Op) -> tuple[Value, ...]:
-    """The array of which an operation reads or changes an element, and the subscripts."""
+    """The array whose element an operation reads or changes, and the subscripts."""
     return op.operands[ELEMENT[op.opdef] :]
 
 
 def is_elementwise(user: Op, position: int) -> bool:
-    """Whether what uses an array at an operand accesses elements of it, sets all of them, or asks for an extent."""
+    """Whether the user of an array at an operand accesses elements of it, sets all of them, or asks for an extent."""
     if user.opdef is ops.fill:
         return position == 1
     return ELEMENT.get(user.opdef) == position or user.opdef is ops.dim
 
 
 def adds_ones(reshape: Op) -> bool:
-    """Whether all that it does is to add and to drop dimensions of extent one."""
+    """Whether a reshape only adds and drops dimensions of extent one."""
     return all(m == n == 1 or not m or not n for m, n in reshape.attrs["groups"])

@@ -1,4 +1,4 @@
-"""Which memory is reached by one name alone, and where the last use of that name is."""
+"""Memory that is reached by one name only, and where the last use of that name is."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from adc.ir.types import MemRefType, RecordType, holds_memory
 from adc.passes.analysis.kinds import LOOPS, VIEWS
 
 _ACCESSES = frozenset({ops.load, ops.fill, ops.copy, ops.accumulate, ops.dim, ops.matmul})
-"""What uses an array, and does not make it reachable in another way."""
+"""Operations that use an array and do not make it reachable in another way."""
 
 
 def users_of(memref: Value, passing: Container[Op] = ()) -> list[Op] | None:
-    """What reads or changes the memory of ``memref`` by this name or by views of it; without ``passing``, which hand it
-    on. None if it can be reached in another way too."""
+    """The operations that read or change the memory of ``memref`` by this name or by views of it, except ``passing``,
+    which hand it on. None if it can be reached in another way too."""
     found: list[Op] = []
     for user, position in memref.uses:
         if user in passing:
@@ -36,7 +36,7 @@ def users_of(memref: Value, passing: Container[Op] = ()) -> list[Op] | None:
 
 
 def writers_of(memref: Value) -> list[Op]:
-    """What may write to ``memref``, by its name or by views of it; whatever else hands it on counts as well."""
+    """The operations that may write to ``memref``, by its name or views; those that hand it on count as well."""
     found: list[Op] = []
     for user, position in memref.uses:
         if user.opdef in VIEWS:
@@ -47,8 +47,8 @@ def writers_of(memref: Value) -> list[Op]:
 
 
 def only_read(memref: Value) -> bool:
-    """Whether the memory of ``memref`` is read by this name, by views of it and behind branches, and nothing else is
-    done to it."""
+    """Whether the memory of ``memref`` is only read, by this name, by views of it and as results of branches, and
+    nothing else is done to it."""
     for user, position in memref.uses:
         branch = user.parent.parent_op if user.opdef is ops.yield_ and user.parent is not None else None
         if user.opdef in VIEWS:
@@ -65,15 +65,16 @@ def only_read(memref: Value) -> bool:
 
 
 def _keeps_nothing(call: Op) -> bool:
-    """Whether no result of a call can be memory that it was given, nor anything that it was given hold such memory."""
+    """Whether no result of a call can be memory that it was given, and nothing that it was given can hold such
+    memory."""
     if any(isinstance(r.type, MemRefType | RecordType) for r in call.results):
         return False
     return not any(holds_memory(v.type) for v in call.operands)
 
 
 def dies_at(memref: Value, last: Op) -> bool:
-    """Whether the memory of an allocation is not used any more once ``last``, which is one of its users, has begun, and
-    ``last`` begins but once for each time that it is allocated."""
+    """Whether the memory of an allocation is not used any more once ``last``, one of its users, has begun, and ``last``
+    begins only once for each time that it is allocated."""
     alloc = memref.op
     if alloc is None or alloc.opdef is not ops.alloc or sum(user is last for user, _ in memref.uses) != 1:
         return False
@@ -86,12 +87,12 @@ def dies_at(memref: Value, last: Op) -> bool:
 
 
 def is_behind(op: Op, last: Op) -> bool:
-    """Whether ``op`` may be run once ``last`` has begun."""
+    """Whether ``op`` may run after ``last`` has begun."""
     return _order(op, list(with_enclosing(last))) is Order.LATER
 
 
 def _until(op: Op, block: Block | None) -> Iterator[Op]:
-    """``op`` and what is around it, up to what is in ``block``."""
+    """``op`` and the operations around it, up to the one in ``block``."""
     for one in with_enclosing(op):
         yield one
         if one.parent is block:
@@ -99,7 +100,7 @@ def _until(op: Op, block: Block | None) -> Iterator[Op]:
 
 
 class Order(enum.Enum):
-    """When an operation is run, as seen from another one: before it alone, in branches of which one is run, or else."""
+    """When an operation runs, seen from another one: only before it, in the other branch, or possibly later."""
 
     BEFORE = enum.auto()
     INSTEAD = enum.auto()
@@ -107,7 +108,7 @@ class Order(enum.Enum):
 
 
 def _order(user: Op, around: list[Op]) -> Order:
-    """When ``user`` is run as seen from the first of ``around``; the others are around that one."""
+    """When ``user`` runs, seen from the first of ``around``; the others are around that one."""
     for one in with_enclosing(user):
         for other in around:
             if one.parent is other.parent and one.parent is not None:

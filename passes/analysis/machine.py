@@ -1,4 +1,4 @@
-"""The machine that code is for: what passes ask of it, and what a target (``adc.target``) says of its own."""
+"""The machine that code is made for: what passes ask about it, and what a target (``adc.target``) says."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Machine:
-    """Figures by which passes choose. What is right does not depend on any of them, but for the order of sums."""
+    """Figures by which passes choose. Results do not depend on them, except through the order of sums."""
 
     cache_bytes: int
-    """What stays in the caches of a core between two uses, its share of those that cores have in common included."""
+    """What stays in the caches of a core between two uses, including its share of common caches."""
     block_bytes: int
-    """What stays close to a core, where a loop can choose how much it goes through again."""
+    """What stays close to a core, for loops that can choose how much they read again."""
     second_cache_bytes: int
-    """What stays in the second cache of a core."""
+    """What stays in the second-level cache of a core."""
     last_cache_bytes: int
-    """The last cache, which all cores have in common, does not hold more."""
+    """The most that the last cache, which all cores share, can hold."""
     line_bytes: int
-    """Of a cache line, which is also the alignment that vectors like."""
+    """The length of a cache line, which is also the alignment that vectors prefer."""
     lanes: int
-    """Iterations of a loop side by side, of doubles: some registers' worth, so that one waits for its sum while others
-    go on, and what is the same for all is spread over many."""
+    """Iterations of a loop side by side, of doubles: some registers' worth, so that others go on while one waits for
+    its sum, and the cost of what is the same for all is shared by many."""
     few_lanes: int
-    """Lanes where there are no more iterations: those of a long register or of two short ones."""
+    """Lanes if there are no more iterations: those of a long register or of two short ones."""
 
 
 CPU = Machine(
@@ -35,7 +35,7 @@ CPU = Machine(
     second_cache_bytes=192 << 10,
     last_cache_bytes=32 << 20,
     line_bytes=64,
-    lanes=48,  # twelve of AVX2's registers are their sums, and four are left for what is added
+    lanes=48,  # twelve of AVX2's registers hold their sums, and four are left for what is added
     few_lanes=8,
 )
 
@@ -43,13 +43,13 @@ _asked: ContextVar[Machine | None] = ContextVar("machine", default=None)
 
 
 def machine() -> Machine:
-    """The one that code is being made for; a CPU where nobody says."""
+    """The machine that code is being made for; a CPU by default."""
     return _asked.get() or CPU
 
 
 @contextmanager
 def made_for(given: Machine) -> Iterator[None]:
-    """Passes that run inside make code for that machine."""
+    """Let passes that run inside make code for that machine."""
     token = _asked.set(given)
     try:
         yield

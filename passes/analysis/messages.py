@@ -1,4 +1,4 @@
-"""Which functions of a module speak to other ranks (``adc.ir.messages``)."""
+"""Which functions of a module communicate with other ranks (``adc.ir.messages``)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from adc.ir.types import MemRefType
 
 
 class Messages:
-    """``speaking``: the functions that send or receive, or call such functions. ``crossing``: those by which floats go
-    to another place of the program, perhaps, on another rank: from there they may depend on what they do not depend on
-    here, and matter where they do not matter here. So they have derivatives wherever anything has some."""
+    """``speaking``: the functions that send or receive, or call such functions. ``crossing``: those that may carry
+    floats to another place of the program, on another rank. There these may depend on what they do not depend on here,
+    and matter where they do not matter here. So crossing functions have derivatives wherever anything has some."""
 
     def __init__(self, module: Module) -> None:
         self.speaking = _closed(module, is_message)
@@ -22,7 +22,7 @@ class Messages:
 
     @classmethod
     def asked(cls, module: Module) -> Messages:
-        """Those of a module as it is, made if they are not known."""
+        """The messages of a module as it is now, found if they are not known."""
         return of_module(cls, module, lambda: cls(module))
 
 
@@ -33,10 +33,10 @@ def _crosses(op: Op) -> bool:
 
 
 def _closed(module: Module, chosen: Callable[[Op], bool]) -> frozenset[str]:
-    """The functions with such an operation, and those that call them."""
+    """The functions that contain such an operation, and those that call them."""
 
     def has(func: Func) -> bool:
-        return bool(func.body.ops) and chosen(func.body.ops[0])  # it is all that such a function does
+        return bool(func.body.ops) and chosen(func.body.ops[0])  # it is the only operation of such a function
 
     found = {name for name, func in module.funcs.items() if has(func)}
     work = True

@@ -1,4 +1,4 @@
-"""Loops that go through the elements of an array one by one."""
+"""Loops that visit the elements of an array one by one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_visible(value: Value, block: Block) -> bool:
 
 
 def match_counters(loops: Sequence[Op], subscripts: Sequence[Value], integers: Integers) -> list[int] | None:
-    """For each loop, the position of a subscript that it alone, of these loops, moves; None unless each has its own.
+    """For each loop, the position of a subscript that only this loop moves; None unless each loop has one.
 
     No element is then visited in two iterations.
     """
@@ -69,18 +69,18 @@ def match_counters(loops: Sequence[Op], subscripts: Sequence[Value], integers: I
 
 
 RIM = "adc.rim"
-"""Of a copy: it is of what the one store that follows it, in a loop, leaves as it was."""
+"""Attribute of a copy: it copies what the one store that follows it, in a loop, leaves as it was."""
 
 
 class Bounds(NamedTuple):
-    """From one subscript to before another one: ``offset`` and the numbers that a loop goes from and to."""
+    """The range from one subscript to before another one: ``offset`` and the limits of a loop."""
 
     lower: Value
     upper: Value
     offset: int = 0
 
     def built(self) -> tuple[Value, Value]:
-        """Append the two subscripts; equal ones if the loop does not run. If it does, they are in range."""
+        """Append the two subscripts; they are equal if the loop does not run. If it does, they are in range."""
         if not self.offset:
             return self.lower, self.upper
         upper = ops.maxsi(self.upper, self.lower)
@@ -92,7 +92,7 @@ class Bounds(NamedTuple):
 
 
 Box = list[Bounds | None]
-"""Per dimension: all of it, or a part."""
+"""For each dimension: all of it, or a part."""
 
 
 def covered_box(
@@ -130,20 +130,20 @@ def covered_box(
 
 
 def fill_outside(value: Value, memref: Value, box: Box) -> None:
-    """Append what fills an array outside of a box with a value."""
+    """Append the operations that fill an array outside a box with a value."""
     for slab in _slabs(memref, box):
         build(ops.fill, [value, slab(memref)])
 
 
 def copy_outside(source: Value, memref: Value, box: Box) -> None:
-    """Append what copies an array outside of a box from another one of the same shape."""
+    """Append the operations that copy an array outside a box from another one of the same shape."""
     for slab in _slabs(memref, box):
         build(ops.copy, [slab(source), slab(memref)], {RIM: True})
 
 
 def _slabs(memref: Value, box: Box) -> list[Callable[[Value], Value]]:
-    """What an array has outside of a box, as what builds views of it: slabs at both ends of each dimension, within
-    those of the dimensions before."""
+    """The part of an array outside a box, as functions that build views of it: slabs at both ends of each dimension,
+    limited to the box in the dimensions before."""
     zero, one = const_index(0), const_index(1)
     extents = [ops.dim(memref, dim=d) for d in range(len(box))]
     offsets, sizes = [zero] * len(box), list(extents)

@@ -1,4 +1,4 @@
-"""Questions about pairs of accesses in one loop: what pair after pair asks is answered once."""
+"""Questions about pairs of accesses in one loop: what many pairs ask is answered once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adc.passes.analysis.running import running
 
 
 class Questions:
-    """For as long as the code stays as it is, and so does what is known where ``loop`` stands: ``facts``."""
+    """Valid as long as the code does not change, nor the ``facts`` that are known at ``loop``."""
 
     def __init__(self, forms: Forms, loop: Op, facts: Sequence[Form]) -> None:
         self.forms = forms
@@ -32,7 +32,8 @@ class Questions:
         return known
 
     def nonnegative(self, first: Block | None, second: Block | None, form: Form) -> bool:
-        """Whether it is proved of ``form``, of code in ``first`` in one iteration and in ``second`` in a later one."""
+        """Whether ``form`` is proved not negative, for code in ``first`` in one iteration and in ``second`` in a later
+        one."""
         found = self._answers.get((first, second))
         if found is None:
             facts = [*self._facts, *self._runs(first), *map(self.later, self._runs(second))]
@@ -44,7 +45,7 @@ class Questions:
         return known
 
     def _runs(self, block: Block | None) -> list[Form]:
-        """What is not negative because the loops around ``block`` run."""
+        """Forms that are not negative because the loops around ``block`` run."""
         known = self._running.get(block)
         if known is None:
             loops = (op for op in enclosing(block) if op.opdef in COUNTED)

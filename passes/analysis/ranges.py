@@ -1,8 +1,8 @@
 """When is a form at least zero, wherever a piece of code runs? As a proof, or as a condition to test beforehand.
 
-Loop counters, and other values that are not to be had where the question is asked, are eliminated one by one, the
+Loop counters, and other values that are not available where the question is asked, are eliminated one by one, the
 innermost first: a counter by the bound of its loop at which the form is least, a maximum by one of its operands, a
-minimum by both. What is left is a combination by "and" and "or" of forms that must be at least zero.
+minimum by both. The result is a combination by "and" and "or" of forms that must be at least zero.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ LIMITS = (1 << 40, 1 << 30)  # of the size of symbols, tried in turn where sums 
 
 
 class Ranges:
-    """Questions about forms. ``available`` says of which values the answer may speak: none of them for a proof.
-
-    ``facts``: forms that are known not to be negative. ``extremes`` gives bounds of values that are loaded or
-    counted.
+    """Questions about forms. ``available`` says which values the answer may use: none of them for a proof. ``facts``:
+    forms that are known not to be negative. ``extremes`` gives bounds of values that are loaded or counted.
     """
 
     def __init__(
@@ -46,8 +44,8 @@ class Ranges:
     def nonnegative(self, form: Form) -> Condition | None:
         """A condition under which ``form >= 0`` holds in every iteration of the loops around; None if none is found.
 
-        Without ``available``: "true" if it always holds. "false" if there is an iteration (should the loops run at
-        all) in which it does not.
+    Without ``available``: "true" if it always holds. "false" if it fails in some iteration (should the loops run at
+    all).
         """
         self._steps = MAX_STEPS
         return self._nonnegative(form)
@@ -80,8 +78,8 @@ class Ranges:
         return found if found is not None else self._counted(form, symbol, candidates)
 
     def _counted(self, form: Form, innermost: Symbol, candidates: list[Symbol]) -> Condition | None:
-        """Where ``form`` follows from integers that are counted: that the least that it comes to is not negative.
-        (Taken one by one, integers would be at bounds that do not go together.)"""
+        """If ``form`` follows from counted integers: the condition that its least value is not negative. (If integers
+        were eliminated one by one, they would be at bounds that cannot occur together.)"""
         point = innermost.value.block
         if self.extremes is None or point is None or all(s.loop is not None for s in candidates):
             return None
@@ -134,7 +132,7 @@ class Ranges:
         if sign is None:
             if self.available is None or loop is None:
                 return None
-            # Of a subscript like i * width + j, with width known only at run time: demand that it is not negative.
+            # For a subscript like i * width + j, with width known only at run time: demand that it is not negative.
             sign = 1 if sum(factor.terms.values()) >= 0 else -1
             demanded = self._nonnegative(factor * sign)
             found = self._nonnegative(self._at_bound(symbol, loop, lower=sign > 0) * factor + rest)
@@ -151,7 +149,7 @@ class Ranges:
         return either(first, second)
 
     def _picked(self, symbol: Symbol, factor: Form) -> list[Form] | None:
-        """Bounds of what ``symbol`` is one of, if it is picked by a loop: each is known after the loop."""
+        """Forms for the values that ``symbol`` may be, if a loop picks it: each of them is known after the loop."""
         loop, values, sign = symbol.value.op, picked_from(symbol.value), self._sign(factor)
         if loop is None or values is None or sign is None:
             return None
@@ -166,7 +164,7 @@ class Ranges:
         return found
 
     def _of_division(self, symbol: Symbol, factor: Form, rest: Form) -> Condition | None:
-        """Where ``symbol`` is a remainder by a positive number or a quotient by a positive constant."""
+        """The condition if ``symbol`` is a remainder by a positive number or a quotient by a positive constant."""
         sign = self._sign(factor)
         found = remainder(symbol.value)
         if found is not None and sign is not None:
@@ -209,11 +207,11 @@ class Ranges:
         return -1 if high <= 0 or self._follows(-factor, factor.symbols()) else None
 
     def _of(self, symbol: Symbol, form: Form) -> Form:
-        """``form`` in the iteration that ``symbol`` is of."""
+        """``form`` in the iteration that ``symbol`` belongs to."""
         return form if symbol.later is None else self.forms.later(form, symbol.later)
 
     def _at_bound(self, symbol: Symbol, loop: Op, *, lower: bool) -> Form:
-        """The least value, or one that is not below the greatest, of a loop's counter, if the loop runs at all."""
+        """The least value of a loop's counter, or one not below the greatest, if the loop runs at all."""
         if loop is symbol.later and lower:
             step = self.forms.of(loop.operands[2])
             least = step if self.forms.interval(step)[0] > 0 else Form.number(1)
@@ -238,7 +236,7 @@ class Ranges:
         return form - 1
 
     def note_inexact(self, form: Form) -> None:
-        """Answers rest on ``form`` not wrapping around."""
+        """Note that answers rest on ``form`` not wrapping around."""
         if form in self.inexact:
             return
         self.inexact[form] = None
@@ -253,11 +251,11 @@ _ELIMINATED = _CHOICES | {ops.remsi, ops.floordivsi}
 
 
 def _innermost(symbol: Symbol) -> tuple[int, bool, bool, int]:
-    """What is computed from a counter comes before it."""
+    """The order of elimination: what is computed from a counter comes before it."""
     depth = sum(1 for _ in enclosing(symbol.value.block))
     return depth, symbol.later is not None, symbol.loop is None, symbol.number
 
 
 def _carried(symbol: Symbol) -> bool:
-    """Whether a symbol is what a loop carries beside its counter."""
+    """Whether a symbol is a value that a loop carries beside its counter."""
     return symbol.dim is None and symbol.value.op is None and symbol.loop is None

@@ -1,4 +1,4 @@
-"""What is known inside of loops because they run."""
+"""What is known inside loops because they run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from adc.passes.analysis.affine import Form, Forms
 
 
 def running(forms: Forms, loops: Iterable[Op]) -> Iterator[Form]:
-    """What is not negative inside ``loops``, because they run: upper - 1 - lower, whichever of several they are."""
+    """Forms that are not negative inside ``loops``, because they run: upper - 1 - lower, whichever of several these
+    are."""
     for loop in loops:
         lower, upper = loop.operands[:2]
         for low, high in product(_each(lower, ops.maxsi), _each(upper, ops.minsi)):
@@ -22,5 +23,5 @@ def running(forms: Forms, loops: Iterable[Op]) -> Iterator[Form]:
 
 
 def _each(bound: Value, extreme: OpDef) -> tuple[Value, ...]:
-    """A bound, and what it is the ``extreme`` of."""
+    """A bound, and the operands if it is an ``extreme`` of some."""
     return (bound, *bound.op.operands) if bound.op is not None and bound.op.opdef is extreme else (bound,)

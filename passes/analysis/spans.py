@@ -1,4 +1,4 @@
-"""Spans of subscripts, from the least to the greatest, of a view as those of what it is a view of."""
+"""Spans of subscripts, from the least to the greatest, of a view as those of the memref that it is a view of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Span = tuple[Form, Form]  # least and greatest subscript
 
 
 def through_reshape(op: Op, spans: list[Span]) -> list[Span] | None:
-    """None where axes are not only added or taken away."""
+    """None if the reshape does more than add and drop axes of extent one."""
     if not adds_ones(op):
         return None
     inner = iter(spans)
@@ -22,7 +22,7 @@ def through_reshape(op: Op, spans: list[Span]) -> list[Span] | None:
 
 
 def through_subview(forms: Forms, op: Op, spans: list[Span]) -> list[Span] | None:
-    """None where it is not known which way a window goes."""
+    """None if the direction of a window is not known."""
     rank = (len(op.operands) - 1) // 3
     offsets, steps = op.operands[1 : 1 + rank], op.operands[1 + 2 * rank :]
     outer: list[Span] = []

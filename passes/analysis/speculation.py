@@ -1,4 +1,4 @@
-"""Which operations may be executed although the program might not have reached them."""
+"""Which operations may be executed although the program might not reach them."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ from adc.passes.analysis.kinds import PURE
 
 
 class Speculation:
-    """For one function, to be made before a pass takes its blocks apart."""
+    """Answers for one function; to be made before a pass takes its blocks apart."""
 
     def __init__(self, func: Func) -> None:
         self._undefined = undefined_values(func)
 
     def safe(self, op: Op) -> bool:
-        """Whether ``op`` is pure and has a result for whatever its operands may hold."""
+        """Whether ``op`` is pure and has a result whatever its operands hold."""
         if op.opdef not in PURE or op.regions or not _is_defined(op):
             return False
         return not self._undefined or self._undefined.isdisjoint(op.operands)
 
     def note_choice(self, chosen: Value, between: tuple[Value, Value]) -> None:
-        """A pass put ``chosen`` in the place of a branch's result: it may be undefined if one of the two may be."""
+        """Note that a pass put ``chosen`` in place of a branch's result: it may be undefined if one of the two may
+        be."""
         if not self._undefined.isdisjoint(between):
             self._undefined.add(chosen)
 
 
 def _is_defined(op: Op) -> bool:
-    """Whether there is a result for whatever the operands may hold that are no constants."""
+    """Whether there is a result whatever the operands that are not constants hold."""
     defined = op.opdef.defined
     if defined is None or isinstance(defined, bool):
-        return defined is not False  # what is no scalar operation says by its traits what it may do
+        return defined is not False  # the traits say what an operation that is not scalar may do
     number = constant_of(op.operands[1])
     return number is not None and defined(number)
 
 
 def undefined_values(func: Func) -> set[Value]:
-    """Values that may be undefined: what ``adc.undef`` gives, and what it flows into through loops and branches.
+    """Values that may be undefined: results of ``adc.undef``, and what they flow into through loops and branches.
 
     A record may hold values of branches that its forward sweep did not take. An undefined memref is a memref of extent
     zero, and so defined.

@@ -1,4 +1,4 @@
-"""Removing checks, right or wrong: what the benchmarks measure the cost of the checks against."""
+"""Removing checks, whether or not they hold: the benchmarks measure the cost of checks against this."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from adc.passes.rewrite import replace_op
 
 @dataclass(frozen=True)
 class DropChecks:
-    """Use subscripts as they are: only constants count from the end; others must be in range. Or, ``of`` integers, let
-    results wrap around."""
+    """Use subscripts as they are: only constants count from the end; others must be in range. Or, for operations ``of``
+    integers, let results wrap around."""
 
     of: OpDef = ops.bound
 

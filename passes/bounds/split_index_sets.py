@@ -1,17 +1,18 @@
-"""Index-set splitting: loops over points that treat those at the boundary otherwise become several loops.
+"""Index-set splitting: loops over points that treat those at the boundary differently become several loops.
 
     for i in range(n):                           for i in range(0, 1): ...
         left = u[i - 1] if i > 0 else u[n - 1]   for i in range(1, n): left = u[i - 1] ...
 
 A condition that compares the counter with something constant in the loop has one value on each side of a *threshold*.
-The range is cut there, so that the large part in the middle has neither condition nor wrapped subscript in it: it can
-be shown to stay within bounds, made SIMD, and its adjoint gathered. ``(i + 1) % n`` is such a condition as well, and so
-are subscripts ``max(i - 1, 0)`` and ``min(i + 1, n - 1)``. ``u[i - 1]`` where ``i`` begins at 0 is one for ranks alone:
-elsewhere two loops would be more code, and it would not be known any more that they write each element once.
+The range is cut there, so that the large part in the middle has neither the condition nor wrapped subscripts: it can be
+shown to stay within bounds, made SIMD, and its adjoint gathered. ``(i + 1) % n`` is such a condition as well, and so
+are subscripts ``max(i - 1, 0)`` and ``min(i + 1, n - 1)``. ``u[i - 1]`` where ``i`` begins at 0 counts as one only
+where arrays are shared out among ranks: elsewhere two loops would be more code, and it would no longer be known that
+together they write each element once.
 
-The parts run in order, so a loop whose order matters means what it did; but only loops that may turn out parallel are
-cut, those in which everything that is stored to is subscripted by the counter. Near each end there is one cut at most,
-and the few iterations outside it keep their conditions.
+The parts run in order, so a loop whose order matters keeps its meaning. But only loops that may turn out to be parallel
+are cut: those in which everything that is stored to is subscripted by the counter. There is at most one cut near each
+end, and the few iterations outside it keep their conditions.
 
 Reference: Griebl, Feautrier and Lengauer, Index set splitting, Int. J. Parallel Programming 28, 2000.
 """
@@ -63,7 +64,7 @@ class SplitIndexSets:
 class _Test:
     """An operation that is simpler on one side of each of its thresholds, which are in order.
 
-    ``sides``: what it is where the counter has passed none of them, one, and so on; None where it stays as it is.
+    ``sides``: its value where the counter has passed none of them, one, and so on; None where it stays as it is.
     ``ends``: whether a threshold counts only near the end of the loop.
     """
 
@@ -103,7 +104,7 @@ class _Splitting:
     # What to do -------------------------------------------------------------------------------------------------------
 
     def _cuts(self, loop: Op) -> tuple[list[_Test], _Cuts] | None:
-        """The tests in a loop that is to be cut, and where."""
+        """The tests in a loop that is to be cut, and the places to cut."""
         if loop.opdef not in (ops.for_, ops.parallel) or constant_of(loop.operands[2]) != 1:
             return None
         tests = [test for op in loop.regions[0].walk() if (test := self._test(loop, op)) is not None]
@@ -171,12 +172,12 @@ class _Splitting:
         return None if varies else found
 
     def _computable(self, threshold: Linear) -> bool:
-        """Whether a threshold is an integer of 64 bits, for certain or as ``_materialise`` makes it."""
+        """Whether a threshold fits into 64 bits, certainly or as ``_materialise`` makes it."""
         signs = (threshold, threshold.times(-1))
         return _is_value_or_next(threshold) or all(self._integers.least(form) >= -LARGEST for form in signs)
 
     def _may_be_parallel(self, loop: Op) -> bool:
-        """Whether no iteration surely writes what others write."""
+        """Whether iterations are not certain to write what others write."""
         if any(isinstance(r.type, MemRefType) for r in loop.results):
             return False
         counter = loop.regions[0].args[0]
@@ -190,7 +191,7 @@ class _Splitting:
         return True
 
     def _follows(self, subscript: Value) -> dict[Value, int]:
-        """The values that a subscript is a linear form of, one that may count from the end included."""
+        """The values that a subscript, with or without counting from the end, is a linear form of."""
         while subscript.op is not None and subscript.op.opdef is ops.bound:
             subscript = subscript.op.operands[0]
         return self._integers.linear(subscript).terms
@@ -226,7 +227,7 @@ class _Splitting:
         replace_op(loop, carried)
 
     def _simplify(self, test: _Test, mapping: Mapping, before: Sequence[Linear], after: Linear) -> None:
-        """Use in a copy of the loop that its counter is at least all of ``before`` and less than ``after``."""
+        """In a copy of the loop, use that its counter is at least all of ``before`` and less than ``after``."""
         passed = []
         for threshold in test.thresholds:
             if any(_at_most(threshold, t) for t in before):

@@ -1,14 +1,14 @@
 """Removing the checks of subscripts from loops.
 
-First by proof: the subscript is in range whenever the code runs. Else by versioning: before a loop nest that checks
-subscripts which are linear in its counters, one test finds whether all of them are in range in all iterations, and
-chooses between a copy without these checks and the nest as it was; so it does for bounds of slices that are loaded from
-an array of offsets, ``x[first[i] : first[i + 1]]``::
+First by proof: the subscript is in range whenever the code runs. Otherwise by versioning: before a loop nest that
+checks subscripts which are linear in its counters, one test finds whether all of them are in range in all iterations,
+and chooses between a copy without these checks and the nest as it was. The same is done for bounds of slices that are
+loaded from an array of offsets, ``x[first[i] : first[i + 1]]``::
 
     %ok = ...                       // 1 <= lower, upper <= extent, ...
     scf.if %ok { fast copy } else { the nest } {adc.cold = "else"}
 
-The nest as it was has Python's semantics to the letter: negative subscripts, an IndexError in the right iteration
+The original nest has Python's semantics to the letter: negative subscripts, and an IndexError in the right iteration
 with what was stored before it. Subscripts that are not linear (loaded ones, remainders) are checked in both copies.
 """
 
@@ -78,7 +78,7 @@ class VersionBounds:
 
 
 def version_bounds(module: Module) -> BoundsPlan:
-    """Change the module, and say what was done."""
+    """Change the module, and report what was done."""
     plan = BoundsPlan()
     summaries = Summaries.asked(module)
     for func in module.funcs.values():
@@ -142,7 +142,7 @@ class _Prover(_Scoped):
 
 
 def _remove(op: Op, kind: str, block: Block) -> None:
-    """Replace a check by its subscript, appending to ``block``, where what is left of it goes."""
+    """Replace a check by its subscript. What is left of the check is appended to ``block``."""
     subscript, extent = op.operands
     with insert_at(block, op.loc):
         if kind == "negative":
@@ -153,7 +153,7 @@ def _remove(op: Op, kind: str, block: Block) -> None:
 
 
 class _Versioner(_Scoped):
-    """Makes copies of loop nests without the checks that one test beforehand covers."""
+    """Makes copies of loop nests without the checks that a test before the nest covers."""
 
     def __init__(self, forms: Forms, decisions: list[BoundDecision], origins: Origins) -> None:
         super().__init__(forms, decisions)
@@ -199,9 +199,9 @@ class _Versioner(_Scoped):
             loop = self._version(loop, chosen, ways, block)
         else:
             for op in question.extremes.pending.ops:
-                op.drop()  # found, but no test came of it
+                op.drop()  # built for a test that was not made
             block.append(loop)
-        # What cannot be tested here may be at a loop further inside.
+        # What cannot be tested here may be testable before a loop further inside.
         for region in loop.regions:
             self._walk(region)
 
@@ -256,7 +256,7 @@ def _blocks(owner: Op | Func | None) -> Sequence[Block]:
 
 @dataclass
 class _Test:
-    """A condition to test before a nest; for it to mean what it says, symbols must be smaller than a limit."""
+    """A condition to test before a nest; it is valid only if certain symbols are smaller than a limit."""
 
     condition: Condition
     small: frozenset[Symbol] = frozenset()
@@ -264,7 +264,7 @@ class _Test:
 
 
 class _Question:
-    """What must be tested before ``loop`` for something to hold in all its iterations."""
+    """What must be tested before ``loop`` so that something holds in all its iterations."""
 
     def __init__(self, forms: Forms, loop: Op, extremes: Extremes) -> None:
         self.forms = forms
@@ -273,7 +273,7 @@ class _Question:
         self._clamps: Mapping = {}
 
     def about(self, op: Op) -> tuple[str, _Test] | None:
-        """How ``op``, if it is a check, may be done without, and the test that this takes."""
+        """How ``op``, if it is a check, can be removed, and the test that this needs."""
         if op.opdef is ops.bound and op.attrs["check"]:
             for way in ways_of(self.forms, op):
                 ranges = self._ranges()
@@ -284,7 +284,7 @@ class _Question:
                 if test is not None:
                     return way.kind, test
                 if way.kind == "plain" and conditions[0] != FALSE:
-                    return None  # else there are negative subscripts, on purpose
+                    return None  # else negative subscripts are meant
         elif op.opdef is ops.assert_:
             made = op.operands[0].op
             if made is not None and made.opdef is ops.fits:
@@ -340,7 +340,7 @@ class _Question:
         return both(c for c in conditions if c is not None) if None not in conditions else None
 
     def _small(self, holds: Callable[[SmallIntegers], bool]) -> _Test | None:
-        """What ``holds`` of integers if those that they are made of are small."""
+        """A test that integers are small, if ``holds`` is true of integers that are made of small ones."""
         for limit in (*LIMITS, LEAST_LIMIT):
             integers = SmallIntegers(limit, self._in_scope)
             if holds(integers):
@@ -357,7 +357,7 @@ class _Question:
             if op.parent is outer.parent:
                 order = op.parent.ops if op.parent is not None else []
                 return order.index(op) < order.index(outer)
-            # A block that is walked is in two pieces: what has been visited has moved to the first one.
+            # A block that is being walked is in two pieces: what has been visited has moved to the first one.
             if _parent(op) is _parent(outer):
                 return op.parent is not None and op.parent not in _blocks(_parent(op))
         return False
@@ -381,7 +381,7 @@ class _Question:
         return None if limit is None else _Test(condition, frozenset(small), limit)
 
     def _made_of(self, form: Form) -> set[Symbol]:
-        """The symbols on whose size that of the form depends: those of loop bounds in place of the counters."""
+        """The symbols on whose size the size of a form depends: those of loop bounds in place of the counters."""
         found: set[Symbol] = set()
         for symbol in form.symbols():
             if symbol.loop is None:

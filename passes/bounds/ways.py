@@ -1,5 +1,5 @@
-"""How checks of subscripts may be done without, and what Python makes of the bounds of a slice: ``x[p:]`` begins at
-``p``, counted from the end if that is negative, and not beyond the array."""
+"""How checks of subscripts can be removed, and what Python makes of the bounds of a slice: ``x[p:]`` begins at ``p``,
+counted from the end if that is negative, and not beyond the array."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_STEPS = 4  # from one value to those that it is computed from
 
 @dataclass(frozen=True)
 class Subscript:
-    """How a check may be done without: conditions, and the kind of subscript: "plain", "negative", or "either"."""
+    """How a check can be removed: conditions, and the kind of subscript: "plain", "negative", or "either"."""
 
     kind: str
     conditions: tuple[Form, ...]
@@ -35,7 +35,7 @@ def ways_of(forms: Forms, op: Op) -> list[Subscript]:
 
 
 def clamp(op: Op) -> tuple[Value, Value] | None:
-    """The bound of a slice, and the extent, if ``op``, a select, is what becomes of that bound. It stays what it is
+    """The bound of a slice, and the extent, if ``op``, a select, clamps that bound. Clamping does not change bounds
     from 0 to the extent, which is where bounds are that are loaded from an array of offsets."""
     condition, negative, beyond = (v.op for v in op.operands)
     if condition is None or negative is None or beyond is None or beyond.opdef is not ops.minsi:
@@ -50,8 +50,8 @@ def clamp(op: Op) -> tuple[Value, Value] | None:
 
 
 def computed_alike(a: Value, b: Value, clamps: Mapping, steps: int = _MOST_STEPS) -> bool:
-    """Whether two values are one, being computed from the same in the same way, once values are what ``clamps`` says:
-    lengths of two slices, as a rule."""
+    """Whether two values are equal, being computed in the same way from the same values, after replacement by
+    ``clamps``: usually lengths of two slices."""
     a, b = clamps.get(a, a), clamps.get(b, b)
     first, second = a.op, b.op
     if a is b or first is None or second is None or not steps:

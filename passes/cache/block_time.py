@@ -1,11 +1,11 @@
 """Several time steps in one sweep over memory (``block-time``).
 
-A time loop of stencils goes through its fields once a step, and where they exceed the caches memory decides how long
-that takes. Here steps are taken in groups, and a group goes through memory once: see ``time_emission``. What a loop
-must look like is in ``time_steps``, and why the result has the same bits in ``time_slopes``.
+A time loop of stencils goes through its fields once in each step, and if they exceed the caches, memory determines the
+run time. Here steps are taken in groups, and a group goes through memory once: see ``time_emission``. ``time_steps``
+says what a loop must look like, and ``time_slopes`` why the result has the same bits.
 
-Where the user asked for it (``time_block=``) it is done wherever it is right; if for ``"auto"``, only if the fields are
-large, which is looked up when the code runs.
+If the user asked for it (``time_block=``), it is done wherever it is right; for ``"auto"`` only if the fields are
+large, which is tested at run time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from adc.passes.plans import NestPlan
 class BlockTime:
     """Run the steps of time loops several at a time.
 
-    ``steps``: how many, or ``"auto"``; None leaves loops as they are, and says where it would be right.
+    ``steps``: how many, or ``"auto"``; None leaves loops as they are, and ``plan`` says where it would be right.
     """
 
     steps: TimeBlock = None
@@ -46,7 +46,7 @@ class BlockTime:
         return module
 
     def plan(self, module: Module) -> dict[str, list[NestPlan]]:
-        """Do it, and say of each function what was done and what was not."""
+        """Run the pass, and report for each function what was done and what was not."""
         summaries = Summaries.asked(module)
         return {name: _Blocking(func, module, summaries, self.steps).run() for name, func in module.funcs.items()}
 
@@ -70,7 +70,7 @@ class _Blocking:
         return self.plans
 
     def _loop(self, loop: Op) -> bool:
-        """Whether other code is in the place of the loop now."""
+        """Replace the loop if possible. Returns whether that was done."""
         analysis = Analysis(self.func, self.module, self.summaries)
         try:
             steps = recognise(analysis, loop)
@@ -93,7 +93,7 @@ class _Blocking:
 
 
 def _replace(analysis: Analysis, steps: Steps, slopes: Slopes, asked: int | None) -> None:
-    """Put the code that does several steps at once in the place of the loop."""
+    """Replace the loop by code that runs several steps at once."""
     loop = steps.loop
     block = loop.parent
     assert block is not None
@@ -110,7 +110,7 @@ def _replace(analysis: Analysis, steps: Steps, slopes: Slopes, asked: int | None
 
 
 def _versions(emission: Emission, loop: Op, asked: int | None) -> list[Value]:
-    """The blocked loop where the steps are as they were taken to be and it pays, and the loop as it was elsewhere."""
+    """The blocked loop if the conditions on steps hold and it pays, otherwise the loop as it was."""
     condition = emission.condition()
     if condition is not None:
         return _branch(condition, loop, lambda: _where_it_pays(emission, loop, asked), {COLD: "else"})
@@ -124,7 +124,7 @@ def _where_it_pays(emission: Emission, loop: Op, asked: int | None) -> list[Valu
 
 
 def _branch(condition: Value, loop: Op, then: Callable[[], list[Value]], attrs: dict[str, Attr]) -> list[Value]:
-    """Append a branch that does ``then``, or what ``loop`` does."""
+    """Append a branch that runs ``then``, or else ``loop`` as it is."""
     blocks = [Block(), Block()]
     with insert_at(blocks[0]):
         build(ops.yield_, then())

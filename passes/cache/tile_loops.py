@@ -1,14 +1,14 @@
 """Nests of loops run in blocks of their inner loops, so that what the outer loop reads again is still in cache.
 
-A stencil reads a plane of an array in as many iterations of its outer loop as it has offsets there. Where the planes
-that are read meanwhile do not fit in cache, each comes from memory as many times. Here the loops inside are cut into
-blocks, and the outer loop, on threads as before, runs once for each block: over less than a plane, of which
-enough fits (Rivera and Tseng, Tiling optimizations for 3D scientific computations, SC 2000).
+A stencil reads a plane of an array in as many iterations of its outer loop as it has offsets there. If the planes that
+are read meanwhile do not fit in cache, each of them comes from memory as many times. Here the inner loops are cut into
+blocks, and the outer loop, on threads as before, runs once for each block: over less than a plane, of which enough fits
+(Rivera and Tseng, Tiling optimizations for 3D scientific computations, SC 2000).
 
-How long blocks are is computed in front of the nest, from the lengths of its loops and the size of caches; where all
-fits, one block is everything. Of two iterations of the outer loop neither touches what the other changes, and what
-belongs to one of them runs in the order it had, so no bit of a result depends on blocks. What stands beside the loop
-that is cut runs with its first block, or with its last one.
+The length of blocks is computed before the nest, from the lengths of its loops and the size of caches; if everything
+fits, there is one block. Two iterations of the outer loop never touch what the other one changes, and the work of each
+iteration keeps its order, so no bit of a result depends on blocks. Code beside the loop that is cut runs with its first
+block, or with its last one.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from adc.passes.plans import NestPlan
 from adc.passes.rewrite import put_before, put_instead
 
 LEAST_OUTER = 4
-"""Iterations of the outer loop; in fewer, little is read again."""
+"""Iterations of the outer loop; if there are fewer, little is read again."""
 LEAST_ROWS = 4
-"""Iterations of a block around other loops; twice the span of a stencil, if that is more."""
+"""Iterations of a block that contains other loops; twice the span of a stencil, if that is more."""
 LEAST_POINTS = 2048
 """Iterations of a block of an innermost loop, which is SIMD."""
 GRAIN = 64
-"""Blocks of an innermost loop are a multiple of this. Each starts like the first one in its cache line, and all but the
-last are whole vectors: elementary functions of vectors may differ from those of one number in the last bit."""
+"""Blocks of an innermost loop are a multiple of this. So each starts at the same place in its cache line as the first,
+and all but the last are whole vectors: elementary functions of vectors may differ from scalar ones in the last bit."""
 
 
 @dataclass(frozen=True)
 class TileLoops:
-    """``tile``: True for blocks of the loops next to outer ones, as described, False for none, or the lengths of blocks
-    of these and of the loops inside."""
+    """``tile``: True for blocks of the loops next to outer ones, as described; False for none; or the lengths of blocks
+    of these loops and of the loops inside."""
 
     tile: Tiles = True
     name: ClassVar[str] = "tile-loops"
@@ -59,7 +59,7 @@ class TileLoops:
         return module
 
     def plan(self, module: Module) -> dict[str, list[NestPlan]]:
-        """Do it, and say what was done and what was not."""
+        """Run the pass, and report what was done and what was not."""
         if self.tile is False:
             return {}
         return {name: _Function(self, func, module).plans for name, func in module.funcs.items()}
@@ -111,8 +111,9 @@ class _Function:
 
 @dataclass(eq=False)
 class _Range:
-    """Of one level: the range of the loop that says it, ``end`` for the loop over blocks, how long blocks are; and
-    where the block that runs starts and stops, and whether it is the first one or the last one."""
+    """The range of one level: ``lower`` and ``upper`` of the loop that determines it, ``end`` for the loop over blocks,
+    and the length of blocks; and for the block that runs, where it starts and stops, and whether it is the first or the
+    last."""
 
     lower: Value
     upper: Value
@@ -125,7 +126,7 @@ class _Range:
 
 
 class _Tiling:
-    """One nest in the making."""
+    """One nest that is being tiled."""
 
     def __init__(self, nest: Nest, forms: Forms, sizes: tuple[int, ...] | None) -> None:
         self.nest = nest
@@ -139,7 +140,7 @@ class _Tiling:
             bounds = self.bounds()
             lengths = [ops.maxsi(ops.subi(upper, lower), const_index(0)) for lower, upper in bounds]
             sizes = self.asked(lengths) if self.sizes is not None else self.fitting(lengths)
-            # At least one block, even if the loop has no iterations: what stands beside it runs with that.
+            # At least one block, even if the loop has no iterations: the code beside it runs with that block.
             ends = [ops.maxsi(upper, ops.addi(lower, const_index(1))) for lower, upper in bounds]
         made = set(before.ops)
         known = [v for op in before.ops for v in op.operands if v.op not in made]
@@ -193,10 +194,11 @@ class _Tiling:
         return [ops.maxsi(size, const_index(1)) for size in sizes]
 
     def fitting(self, lengths: Sequence[Value]) -> list[Value]:
-        """By what has to stay in cache: the outermost first, the next one if the least blocks of it are too large."""
+        """Sizes chosen for the cache: the outermost loop first, then the next one if the least blocks are still too
+        large."""
         nest, one = self.nest, const_index(1)
         again = ops.cmpi(trip_count(*nest.outer.operands[:3]), const_index(LEAST_OUTER), predicate="sge")
-        unit = self.point()  # bytes of the loops around that are cut already
+        unit = self.point()  # bytes for an iteration of the loops that are cut already
         sizes: list[Value] = []
         for n, (level, length) in enumerate(zip(nest.levels, lengths, strict=True)):
             each = ops.maxsi(reduce(ops.muli, lengths[n + 1 :], unit), one)
@@ -212,7 +214,7 @@ class _Tiling:
         return sizes
 
     def point(self) -> Value:
-        """Append how many bytes stay in cache for a point of the levels."""
+        """Append the number of bytes that must stay in cache for a point of the levels."""
         emitter = Emitter(self.forms)
         parts = []
         for spans, size in self.nest.point.items():
@@ -226,7 +228,7 @@ class _Tiling:
     # What runs for a block --------------------------------------------------------------------------------------------
 
     def part(self, part: Part, n: int, ranges: Sequence[_Range]) -> None:
-        """Let the loops of level ``n`` in ``part`` run over the block, and what is beside them once."""
+        """Let the loops of level ``n`` in ``part`` run over the block, and the code beside them once."""
         first = reduce(ops.andi, (r.first for r in ranges[n:]))
         last = reduce(ops.andi, (r.last for r in ranges[n:]))
         made = [*part.shared, *_if(first, part.before)]
@@ -244,14 +246,14 @@ class _Tiling:
         part.block.set_ops([*made, part.main, *_if(last, part.after), part.block.terminator])
 
     def cut(self, loop: Op, level: Level, block: _Range) -> list[Op]:
-        """Restrict a loop to the block; what is to be computed in front of it for that."""
+        """Restrict a loop to the block. Returns the operations that must run before it for that."""
         made = Block()
         lower, upper = loop.operands[:2]
         if (self.forms.of(lower), self.forms.of(upper)) == (level.lower, level.upper):
             loop.set_operand(0, block.start)
             loop.set_operand(1, block.stop)
             return []
-        # Of another range than the one that the blocks are of: what exceeds it goes to the first block and to the last.
+        # If the range differs from that of the blocks, what exceeds it goes to the first block and to the last.
         with insert_at(made, loop.loc):
             loop.set_operand(0, ops.select(block.first, lower, ops.maxsi(lower, block.start)))
             loop.set_operand(1, ops.select(block.last, upper, ops.minsi(upper, block.stop)))
@@ -259,7 +261,7 @@ class _Tiling:
 
 
 def _proper(lower: Value, upper: Value) -> tuple[Value, Value]:
-    """Append bounds of the same iterations of which no difference wraps around: both zero, if there are none."""
+    """Append bounds of the same iterations whose differences do not wrap around: both zero, if there are none."""
     runs = ops.cmpi(lower, upper, predicate="slt")
     if constant_of(lower) is not None:
         return lower, ops.select(runs, upper, lower)
@@ -268,7 +270,7 @@ def _proper(lower: Value, upper: Value) -> tuple[Value, Value]:
 
 
 def _range(lower: Value, upper: Value, end: Value, size: Value, start: Value) -> _Range:
-    """Append what there is to know of the block that starts at ``start``."""
+    """Append everything about the block that starts at ``start``."""
     following = ops.addi(start, size)
     first = ops.cmpi(start, lower, predicate="eq")
     last = ops.cmpi(following, end, predicate="sge")
@@ -276,7 +278,7 @@ def _range(lower: Value, upper: Value, end: Value, size: Value, start: Value) ->
 
 
 def _if(flag: Value, body: Sequence[Op]) -> list[Op]:
-    """A branch that runs ``body`` if the flag is set; nothing for nothing."""
+    """A branch that runs ``body`` if the flag is set; nothing if ``body`` is empty."""
     if not body:
         return []
     then, other = Block(), Block()

@@ -1,8 +1,8 @@
 """Where a nest of loops reads the same elements again in a later iteration of its outer loop, and how it can be cut.
 
-The loops inside of a parallel loop are taken level by level: what an iteration does must be one loop, or a branch
-between such, with statements before and after it that run once. Accesses to one array at several offsets in the outer
-loop say how many of its planes (rows, in two dimensions) must stay in cache to be read from memory once.
+The loops inside a parallel loop are taken level by level: the body must consist of one loop, or of a branch between
+loops, with statements before and after it that run once. Accesses to one array at several offsets in the outer loop
+tell how many of its planes (rows, in two dimensions) must stay in cache so that each is read from memory once.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from adc.passes.analysis.kinds import COUNTED, ELEMENT, PURE, TRAPS, WRITES, acc
 from adc.passes.simd.align_loops import is_quick
 
 Span = tuple[Form, Form]  # lower and upper bound of a loop
-SHORT = 32  # iterations, known in number
+SHORT = 32  # iterations of a loop of known length
 _PLAIN = frozenset({REVERSE, "threads"})
 _SUMS = frozenset({ops.addf, ops.subf})
 _STATEMENTS = PURE | {ops.load, ops.store}
 
 
 class Whole(Exception):
-    """Why a nest stays in one piece."""
+    """Raised with the reason why a nest is not cut."""
 
 
 @dataclass(eq=False)
 class Part:
     """A block in which ``main``, a loop or a branch, does the work.
 
-    ``before`` and ``after`` are operations that run once, ``shared`` what both or the loop use of the block. ``inner``
-    is the body of a loop whose inner loop is cut as well, or the sides of a branch; None for sides without a loop.
+    ``before`` and ``after`` are operations that run once; ``shared`` are those of the block that both, or the loop,
+    use. ``inner``: the body of a loop whose inner loop is cut as well, or the sides of a branch; None for sides without
+    a loop.
     """
 
     block: Block
@@ -58,7 +59,7 @@ class Part:
             yield self.main
 
     def bodies(self) -> Iterator[Part]:
-        """What is in the loops of this level, where the loops in them are cut."""
+        """The bodies of the loops of this level whose inner loops are cut as well."""
         for part in self.inner:
             if part is not None:
                 yield from [part] if self.main.opdef is not ops.if_ else part.bodies()
@@ -92,7 +93,7 @@ def _side(region: Block, branch: Op, forms: Forms, apart: Callable[[Op], bool]) 
 
 
 def _split(block: Block, main: Op, apart: Callable[[Op], bool], inner: list[Part | None]) -> Part:
-    """What is to run once apart from what is only computed, for whoever needs it."""
+    """Separate what is to run once from what is only computed for others to use."""
     *body, _ = block.ops
     at = body.index(main)
     first, after = body[:at], body[at + 1 :]
@@ -120,7 +121,7 @@ def _split(block: Block, main: Op, apart: Callable[[Op], bool], inner: list[Part
 
 
 def _is_fused(op: Op, products: set[Op]) -> bool:
-    """Whether ``op`` may be one operation with one of ``products``, if both stay in one block."""
+    """Whether ``op`` may be fused with one of ``products`` into one operation, if both stay in one block."""
     if op.opdef not in _SUMS:
         return False
     return any(v.op is not None and v.op.opdef is ops.mulf and v.op in products for v in op.operands)
@@ -128,22 +129,22 @@ def _is_fused(op: Op, products: set[Op]) -> bool:
 
 @dataclass(eq=False)
 class Level:
-    """Loops, one of which runs in an iteration of what is around: of these, the first one says what the range is."""
+    """Loops of which one runs in each iteration of what is around them; the first one determines the range."""
 
     loops: list[Op]
     lower: Form
     upper: Form
     span: int = 0
-    """Over how many iterations accesses to one array are spread."""
+    """The number of iterations over which accesses to one array are spread."""
     innermost: bool = False
-    """Whether what is inside is at most unrolled, so that these loops are SIMD."""
+    """Whether code inside is at most unrolled, so that these loops are SIMD."""
 
 
 @dataclass(eq=False)
 class Nest:
     """A parallel loop whose iterations read what others read. ``point``: bytes that must stay in cache for one point of
-    the levels, by the ranges of loops in these that arrays go along as well; ``arrays``: which are read again, and how
-    many planes of each."""
+    the levels, by the ranges of inner loops that arrays go along as well. ``arrays``: those that are read again, and
+    the number of planes of each."""
 
     outer: Op
     body: Part
@@ -153,7 +154,7 @@ class Nest:
 
 
 def find_nest(outer: Op, forms: Forms, may_overlap: Callable[[Value, Value], bool], most: int) -> Nest | None:
-    """How up to ``most`` loops inside of ``outer`` can be cut; None if nothing is gained. Raises ``Whole``."""
+    """How up to ``most`` loops inside ``outer`` can be cut; None if nothing is gained. Raises ``Whole``."""
     if outer.results or not outer.attrs.keys() <= _PLAIN or constant_of(outer.operands[2]) is None:
         return None
     inner = [op for op in walk_warm(outer.regions[0]) if op.regions or op.opdef in ELEMENT]
@@ -189,8 +190,8 @@ def find_nest(outer: Op, forms: Forms, may_overlap: Callable[[Value, Value], boo
 
 
 def _check_vectors(levels: Sequence[Level], forms: Forms) -> None:
-    """Elementary functions of vectors may differ in the last bit from those of one number: blocks must not change which
-    elements are in vectors together with others."""
+    """Elementary functions of vectors may differ in the last bit from scalar ones: blocks must not change which
+    elements form a vector."""
     last = levels[-1]
     for loop in (loop for loop in last.loops if not all(map(is_quick, loop.regions[0].walk()))):
         if last.innermost and forms.of(loop.operands[0]) != last.lower:
@@ -212,8 +213,8 @@ def _level(part: Part, outer: Op, forms: Forms) -> Level:
 
 
 def _is_short(op: Op, forms: Forms) -> bool:
-    """Whether ``op`` is a loop of few iterations, or a branch, without long loops inside: unrolled, or little beside
-    another loop."""
+    """Whether ``op`` is a loop of few iterations, or a branch, without long loops inside: it is unrolled, or short
+    compared with another loop."""
     if op.opdef in COUNTED:
         lower, upper = (forms.of(v) for v in op.operands[:2])
         length = upper - lower
@@ -225,7 +226,7 @@ def _is_short(op: Op, forms: Forms) -> bool:
 
 
 def _deeper(parts: Sequence[Part], outer: Op, forms: Forms, apart: Callable[[Op], bool]) -> Level:
-    """Let the loops inside of those of the last level be cut as well."""
+    """Let the loops inside those of the last level be cut as well."""
     leaves = [part for whole in parts for part in _leaves(whole)]
     found = [find_part(part.main.regions[0], forms, apart) for part in leaves]
     levels = [_level(part, outer, forms) for part in found]
@@ -246,7 +247,7 @@ def _leaves(part: Part) -> Iterator[Part]:
 
 
 def _reads_neighbours(outer: Op, found: Sequence[Op], forms: Forms) -> bool:
-    """Whether it is worth looking closer."""
+    """Whether a closer look is worth while."""
     counter = forms.symbol(outer.regions[0].args[0])
     seen: dict[object, set[int]] = {}
     for op in found:
@@ -264,8 +265,8 @@ def _reads_neighbours(outer: Op, found: Sequence[Op], forms: Forms) -> bool:
 
 @dataclass(eq=False)
 class _Array:
-    """One array, or what is accessed of it alike but for constant offsets: by level, the least and greatest of these;
-    ``inner``: loops inside that it goes along; ``scale``: of how many elements one is accessed."""
+    """Accesses to one array that differ only in constant offsets. ``spans``: for each level, the least and greatest of
+    these; ``inner``: inner loops that the array goes along; ``scale``: one of so many elements is accessed."""
 
     memref: Value
     spans: dict[int, tuple[int, int]]
@@ -307,13 +308,13 @@ def _planes(
 
 
 def _long(spans: Iterable[Span]) -> int:
-    """How many of the loops are not known to be short."""
+    """The number of loops that are not known to be short."""
     lengths = [upper - lower for lower, upper in spans]
     return sum(not length.is_constant or length.constant > SHORT for length in lengths)
 
 
 def _note(op: Op, outer: Op, counters: dict[Symbol, int], forms: Forms, arrays: dict[object, _Array]) -> None:
-    """Sort an access by what it has in common with others. One that follows no loops, as if loaded, is left out."""
+    """Group an access with similar ones. One that follows no loops, such as a gather, is left out."""
     memref, *subscripts = accessed(op)
     if inside(memref, outer):
         return
@@ -349,7 +350,7 @@ def _note(op: Op, outer: Op, counters: dict[Symbol, int], forms: Forms, arrays: 
 
 
 def _span(symbol: Symbol, outer: Op, forms: Forms) -> Span | None:
-    """The range of the loop in ``outer`` that ``symbol`` counts, if it is known in front of that."""
+    """The range of the loop in ``outer`` whose counter ``symbol`` is, if it is known before ``outer``."""
     if symbol.loop is None:
         return None
     lower, upper = (forms.of(v) for v in symbol.loop.operands[:2])

@@ -1,13 +1,13 @@
 """Several steps of a time loop at once, over blocks of rows: the code.
 
-Steps are taken in groups. Of each group a parallel loop does the blocks, whose edges move inwards from step to step,
+Steps are taken in groups. For each group, a parallel loop runs the blocks, whose edges move inwards from step to step,
 and a second one the seams between them, whose edges move outwards. The first block has no lower edge and the last one
-no upper edge. In a block rows are taken in strips from the lowest to the highest, and all steps of a strip are done
-before the next, each step a few rows behind the one before it: what a strip touches stays in cache, however long the
+no upper edge. In a block, rows are taken in strips from the lowest to the highest. All steps of a strip are done before
+the next strip, each step a few rows behind the one before it: so what a strip touches stays in cache, however long the
 block is.
 
-Each statement does each of its rows once a step, by the code that it was, so nothing depends on groups, blocks, strips,
-or threads.
+Each statement does each of its rows once in each step, by its original code, so results do not depend on groups,
+blocks, strips, or threads.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from adc.passes.cache.time_steps import Statement, Steps
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in a group we are: its first step, how many there are, and what the loop over groups carries."""
+    """Where in a group we are: the first step, the number of steps, and what the loop over groups carries."""
 
     start: Value
     count: Value
@@ -56,7 +56,7 @@ class Emission:
         self.limits: list[tuple[Value, Value]] = []
 
     def condition(self) -> Value | None:
-        """What must hold for a step to be as it was taken to be; None if it always is."""
+        """The condition under which a step is as it was taken to be; None if it always is."""
         total: Value | None = None
         for value, taken in self.steps.conditions:
             held = value if taken else ops.xori(value, const(True, i1))
@@ -64,7 +64,7 @@ class Emission:
         return total
 
     def run(self) -> list[Value]:
-        """What stands for the results of the loop."""
+        """Append the loop over groups. Returns the values that replace the results of the loop."""
         steps = self.steps
         self.limits = [(self.emitter.value(s.lower), self.emitter.value(s.upper)) for s in steps.statements]
         sizes = self.measures.sizes(self.asked)
@@ -99,7 +99,7 @@ class Emission:
         return ops.alloc(count, type=MemRefType((None,), t))
 
     def _tabulate(self, place: _Place, numbers: Sequence[Value]) -> list[Value]:
-        """Find what recurrences are at each step of a group; what they are after it."""
+        """Compute the recurrences at each step of a group. Returns their values after it."""
         steps = self.steps
         if not numbers:
             return []
@@ -119,7 +119,7 @@ class Emission:
         return self._carrying(place, numbers, after)
 
     def _sum(self, place: _Place, sums: Sequence[Value]) -> list[Value]:
-        """What series are after a group, of what was noted in each of its steps."""
+        """The values of series after a group, from what was noted in each of its steps."""
         steps = self.steps
         if not sums:
             return []
@@ -140,7 +140,7 @@ class Emission:
     def _carrying(
         place: _Place, numbers: Sequence[Value], after: Callable[[Value, list[Value]], list[Value]]
     ) -> list[Value]:
-        """Append a loop over the steps of a group: what ``numbers`` are after it, each step as ``after`` builds it."""
+        """Append a loop over the steps of a group, whose steps ``after`` builds; return the ``numbers`` after it."""
         block = Block([index, *(v.type for v in numbers)], ["step", *(v.hint for v in numbers)])
         with insert_at(block):
             step, *carried = block.args
@@ -149,7 +149,7 @@ class Emission:
         return list(build(ops.for_, [*limits, *numbers], {}, [v.type for v in numbers], [block]).results)
 
     def _scalars(self, place: _Place, step: Value, buffers: Sequence[Value]) -> Mapping:
-        """Append the scalars of a step, which is known by what it carries."""
+        """Append the scalars of a step, which is determined by what it carries."""
         steps, args = self.steps, self.steps.body.args
         mapping: Mapping = {args[1 + k]: v for k, v in zip(steps.buffers, buffers, strict=True)}
         mapping[args[0]] = ops.addi(place.start, step)
@@ -164,7 +164,7 @@ class Emission:
         return place.buffers[self.steps.buffers.index(position)]
 
     def _flags(self, mapping: Mapping) -> None:
-        """What is the same from the second step on."""
+        """Compute the flags of a step, which are the same from the second step on."""
         args = self.steps.body.args
         for k in self.steps.flags:
             is_first = ops.cmpi(mapping[args[0]], self.lower, predicate="eq")
@@ -175,7 +175,7 @@ class Emission:
         return self._in_steps(place, None) if place.buffers else ()
 
     def _in_steps(self, place: _Place, body: Callable[[Value, Mapping], None] | None) -> Sequence[Value]:
-        """Append a loop over the steps of a group; ``body`` builds one. The buffers after it."""
+        """Append a loop over the steps of a group, each built by ``body``. Returns the buffers after it."""
         steps = self.steps
         args = steps.body.args
         hints = [args[1 + k].hint for k in steps.buffers]
@@ -195,7 +195,7 @@ class Emission:
     # Blocks and seams -------------------------------------------------------------------------------------------------
 
     def _edge(self, sizes: Sizes, number: Value) -> Value:
-        """Where a block begins."""
+        """The first row of a block."""
         rows = ops.subi(sizes.last, sizes.first)
         return ops.addi(sizes.first, ops.floordivsi(ops.muli(rows, number), sizes.blocks))
 

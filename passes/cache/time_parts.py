@@ -1,4 +1,4 @@
-"""Statements that touch several rows far from each other, as a loop over both borders of a field, in parts.
+"""Statements that touch several rows far from each other, such as a loop over both borders of a field, in parts.
 
 Each part keeps what a statement stores near one row, and runs all iterations of its own before the next part begins.
 """
@@ -16,9 +16,9 @@ from adc.passes.analysis.kinds import STRUCTURED
 
 
 def parts(op: Op, accesses: Sequence[Access], rows: dict[Access, Form]) -> list[tuple[Form, frozenset[Op]]] | None:
-    """A row and the stores of each part of ``op``, in order; None if it cannot be cut. The row may be a load's.
+    """A row and the stores of each part of ``op``, in order; None if it cannot be cut. The row may be that of a load.
 
-    ``rows``: of accesses of fields, which row. Those of one part are at constant distances.
+    ``rows``: the rows of accesses to fields. Those of one part are at constant distances.
     """
     if op.opdef is not ops.parallel or any(o.opdef not in STRUCTURED or o.results for o in _with_regions(op)):
         return None
@@ -45,7 +45,8 @@ def parts(op: Op, accesses: Sequence[Access], rows: dict[Access, Form]) -> list[
         return None
     for n, (_, members, reads) in enumerate(found):
         for _, others, other_reads in found[n + 1 :]:
-            # What the first part does must not have come after what it shares an element with in the second one.
+            # What the first part does must not have come after operations of the second one that share an element with
+            # it.
             if _inverted(members, {*others, *other_reads}, position, by_op, op):
                 return None
             if _inverted(reads, set(others), position, by_op, op):
@@ -67,7 +68,7 @@ def _inverted(
 
 
 def _in_sequence(op: Op, loop: Op) -> bool:
-    """Whether the iterations of a loop inside of ``loop`` may come to ``op`` more than once in one of its own."""
+    """Whether the iterations of a loop inside ``loop`` may reach ``op`` more than once in one iteration of ``loop``."""
     for outer in enclosing(op.parent):
         if outer is loop:
             return False
@@ -81,7 +82,7 @@ def _with_regions(op: Op) -> list[Op]:
 
 
 def _needed(store: Op, loop: Op) -> set[Op]:
-    """What is computed and loaded in ``loop`` for a store, and for whether and where it runs."""
+    """What is computed and loaded in ``loop`` for a store, and to decide whether and where it runs."""
     work: list[Value] = list(store.operands)
     for outer in enclosing(store.parent):
         if outer is loop:
@@ -97,7 +98,7 @@ def _needed(store: Op, loop: Op) -> set[Op]:
 
 
 def without(copy: Op, original: Op, keep: frozenset[Op]) -> None:
-    """Take from a copy of ``original`` the counterparts of what changes memory and is not in ``keep``."""
+    """Remove from a copy of ``original`` the counterparts of operations that change memory and are not in ``keep``."""
     for region, old in zip(copy.regions, original.regions, strict=True):
         _without(region, old, keep)
 

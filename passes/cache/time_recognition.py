@@ -1,4 +1,4 @@
-"""Which loops are time loops of stencils: what they carry, what their fields are, which statements a step has."""
+"""Recognising time loops of stencils: what they carry, what their fields are, which statements a step has."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from adc.passes.simd.align_loops import is_quick
 
 
 def recognise(analysis: Analysis, loop: Op) -> Steps:
-    """Take a loop for a time loop of stencils. Raises ``Unfit``."""
+    """Analyse a loop as a time loop of stencils. Raises ``Unfit``."""
     return _Recognition(analysis, loop).run()
 
 
 def is_candidate(loop: Op) -> bool:
-    """Whether it is a loop over steps with loops on threads in them, and not one of others around that."""
+    """Whether this is a loop over steps that contains loops on threads, and not a loop around such loops."""
     return loop.opdef is ops.for_ and any(op.attrs.get("threads") for op, _ in _flat(loop.regions[0]))
 
 
 def _flat(block: Block) -> Iterator[tuple[Op, Guards]]:
-    """What a block does in the common case, branches taken apart: each operation with the conditions for it."""
+    """What a block does in the common case, with branches taken apart: each operation with its conditions."""
     for op in block.ops[:-1]:
         if op.opdef is ops.if_ and not op.results and any(region.ops[:-1] for region in op.regions):
             for region in warm_regions(op):
@@ -90,13 +90,13 @@ class _Recognition:
         )  # fmt: skip
 
     def _check_shapes(self) -> None:
-        """Extents of buffers that change places are asked for only where they may differ."""
+        """Check that the extents of buffers that change places are not asked for, since they may differ."""
         for op in self.scalars:
             if op.opdef is ops.dim and op.operands[0].owner is self.body:
                 raise Unfit("buffers that are swapped may differ in shape", op)
 
     def _conditions(self, block: Block) -> Iterator[tuple[Value, bool]]:
-        """Of branches with a cold side: the condition, and which value of it is the common one."""
+        """For branches with a cold side: the condition, and its value in the common case."""
         for op in block.ops:
             if op.opdef is ops.if_ and not op.results:
                 cold = cold_region(op)
@@ -121,7 +121,7 @@ class _Recognition:
     # Fields -----------------------------------------------------------------------------------------------------------
 
     def _fields(self, accesses: list[Access], changed: list[Access]) -> dict[Value, Field]:
-        """By memref: the fields, which are what is changed, and what may be the same memory at another moment."""
+        """The fields by memref: memory that is changed, or that may be the same memory at another moment."""
         args, yields = self.body.args, self.body.terminator.operands
         memrefs = [k for k, arg in enumerate(args[1:]) if isinstance(arg.type, MemRefType)]
         source = {}
@@ -154,7 +154,8 @@ class _Recognition:
     # Statements -------------------------------------------------------------------------------------------------------
 
     def _classify(self, items: list[tuple[Op, Guards]], found: list[list[Access]], series: list[int]) -> None:
-        """Scalars and statements, if what is carried at these positions is not known when a step begins."""
+        """Find scalars and statements, if the values carried at positions ``series`` are not known when a step
+        begins."""
         self.statements, self.scalars, self.late = [], [], {}
         self.unknown = {self.body.args[1 + k] for k in series}
         self.known = {arg for arg in self.body.args if arg not in self.unknown}
@@ -196,7 +197,8 @@ class _Recognition:
         self.statements.append(statement)
 
     def _check_fused(self) -> None:
-        """Products and sums that are in one block, and so rounded once, are to stay so, and others are not to be."""
+        """Check that products and sums in one block, which are rounded once, stay in one, and that no others get into
+        one."""
         for op in self.position:
             for product in _products(op):
                 if product not in self.position or product.parent is op.parent:
@@ -205,14 +207,14 @@ class _Recognition:
                     raise Unfit("adds a product that is found in another branch", op)
 
     def _is_of_fields(self, position: int) -> bool:
-        """Whether what is carried at a position depends on fields."""
+        """Whether the value carried at a position depends on fields."""
         value = self.body.terminator.operands[position]
         if isinstance(value.type, MemRefType):
             return False
         return inside(value, self.loop) and value not in self.known
 
     def _sampled(self, series: list[int]) -> list[Op]:
-        """How numbers follow from what fields have at one row; statements that note what that is."""
+        """How numbers follow from field values at one row. Adds statements that note these values."""
         ends = [self.body.terminator.operands[k] for k in series]
         last = {self.late[v] for v in ends if v in self.late}
         summing = sorted({*last, *self._needed(list(last))}, key=self.position.__getitem__)
@@ -231,8 +233,8 @@ class _Recognition:
         return summing
 
     def _needed(self, of: list[Op]) -> list[Op]:
-        """What is found in statements alone and goes into these, in order; with products, which are fused with sums of
-        the block that they are in."""
+        """The operations found only in statements that these depend on, in order; with products that are fused with
+        sums of their block."""
         needed: set[Op] = set()
         work = list(of)
         while work:
@@ -246,7 +248,8 @@ class _Recognition:
         return sorted(needed, key=self.position.__getitem__)
 
     def _merge(self) -> None:
-        """Code for one row that uses what was loaded before another statement overwrote it becomes one with that."""
+        """Merge code for one row that uses what was loaded before another statement overwrote it with that
+        statement."""
         for statement in list(self.statements):
             while (other := self._in_the_way(statement)) is not None:
                 first, last = (self.statements.index(s) for s in (other, statement))
@@ -261,7 +264,7 @@ class _Recognition:
                 self.statements.remove(other)
 
     def _in_the_way(self, statement: Statement) -> Statement | None:
-        """A statement before it that changes what it has loaded, or stored, earlier."""
+        """An earlier statement that changes what this one has loaded, or stored, before."""
         for other in self.statements[: self.statements.index(statement)]:
             for op in statement.before:
                 if self.position[other.op] > self.position[op] and self._meet(self._accesses(op), other.accesses):
@@ -269,13 +272,13 @@ class _Recognition:
         return None
 
     def _meet(self, some: list[Access], others: list[Access]) -> bool:
-        """Whether two may be of one element, which one of them changes."""
+        """Whether two accesses, one of which changes memory, may be to one element."""
         return any(
             a.base is b.base and (a.changes or b.changes) and not self._distinct(a, b) for a in some for b in others
         )
 
     def _distinct(self, a: Access, b: Access) -> bool:
-        """Whether the two are of different elements, whatever the iterations."""
+        """Whether the two are to different elements, whatever the iterations."""
         if not (a.is_point and b.is_point):
             return False
         assert a.where is not None and b.where is not None
@@ -295,7 +298,7 @@ def _products(op: Op) -> Iterator[Op]:
 
 
 def _is_simd(loop: Op) -> bool:
-    """Whether LLVM may make the loop SIMD: loops inside whose length is known may come to be unrolled."""
+    """Whether LLVM may make the loop SIMD; inner loops of known length may be unrolled."""
     return not any(op.opdef in LOOPS and not has_known_length(op) for op in loop.regions[0].walk())
 
 

@@ -1,4 +1,4 @@
-"""Which axis of each field of a time loop has the rows, and how far from its own row a statement reaches."""
+"""Which axis of each field of a time loop is that of rows, and how far from its own row a statement reaches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adc.passes.cache.time_steps import MOST, NO_AXIS, Field, Statement, Touch, 
 
 
 class Rows:
-    """The search for them. ``statements`` are those that were given, some of them in parts."""
+    """The search for them. ``statements``: the given ones, some of them cut into parts."""
 
     def __init__(self, analysis: Analysis, loop: Op, statements: list[Statement], fields: dict[Value, Field]) -> None:
         self.analysis = analysis
@@ -38,23 +38,23 @@ class Rows:
         return self.rows
 
     def _settle(self, settled: Callable[[Statement], bool]) -> bool:
-        """Whether there are statements that this settles."""
+        """Remove waiting statements that ``settled`` is true of; whether there were any."""
         before = len(self.waiting)
         self.waiting = [s for s in self.waiting if not settled(s)]
         return len(self.waiting) < before
 
     def _is_connected(self, statement: Statement) -> bool:
-        """Whether it touches fields whose rows are known."""
+        """Whether a statement touches fields whose rows are known."""
         return any(self.fields[a.base] in self.rows for a in self._of(statement))
 
     def _start(self) -> bool:
-        """Begin with the largest of the loops that have nothing to do with those before."""
+        """Begin with the largest of the loops that share no fields with those before."""
         nests = [s for s in self.waiting if s.is_nest and not self._is_connected(s)]
         start = max(nests, key=lambda s: sum(1 for _ in s.op.regions[0].walk()), default=None)
         return start is not None and self._settle(lambda s: s is start and self._nest(s))
 
     def _no_rows(self) -> None:
-        """Statements that touch no rows are taken to be at one that all of them share."""
+        """Take statements that touch no rows to be at one row that all of them share."""
         nest = next((s for s in self.statements if s.is_nest and s not in self.waiting and not s.is_row), None)
         if nest is None or any(s.is_nest or self._is_connected(s) for s in self.waiting):
             raise Unfit("is not over rows at constant distances", self.waiting[0].op)
@@ -63,7 +63,7 @@ class Rows:
         self.waiting = []
 
     def _cut(self, statement: Statement) -> bool:
-        """Make several statements of one that touches several rows far from each other, if that can be."""
+        """Cut a statement that touches several rows far from each other into several, if possible."""
         rows: dict[Access, Form] = {}
         for access in self._of(statement):
             axis = self.rows.get(self.fields[access.base], NO_AXIS)
@@ -94,7 +94,7 @@ class Rows:
         return (a for a in statement.accesses if a.base in self.fields)
 
     def _nest(self, statement: Statement) -> bool:
-        """Take the statement for a loop over rows, if it can be one."""
+        """Treat the statement as a loop over rows, if it can be one."""
         op = statement.op
         if not statement.is_nest:
             return False
@@ -121,9 +121,9 @@ class Rows:
         return True
 
     def _one_row(self, statement: Statement, *, loose: bool = False) -> bool:
-        """Take the statement for code at one row, if it can be that.
+        """Treat the statement as code at one row, if it can be that.
 
-        ``loose``: fields that are in no loop over rows may be without rows.
+    ``loose``: fields that are in no loop over rows may have no rows.
         """
         base: Form | None = None
         for access in self._of(statement):

@@ -1,4 +1,4 @@
-"""How many steps of a time loop are done at once, over blocks of how many rows: found when it runs, from extents."""
+"""How many steps of a time loop are run at once, over blocks of how many rows: computed at run time, from extents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adc.passes.analysis.machine import machine
 from adc.passes.cache.time_slopes import Slopes
 from adc.passes.cache.time_steps import NO_AXIS, Statement, Steps
 
-MOST_BLOCKS = 64  # what many threads need
+MOST_BLOCKS = 64  # as many as many threads need
 STEEP = 4  # a block is at least so many times as high as its edges move
 MOST_STEPS = 16
 LEAST_STEPS = 8
@@ -23,7 +23,7 @@ STRIP_BYTES = 16 << 10  # of a strip's rows, about
 
 @dataclass(frozen=True)
 class Sizes:
-    """Values found in front of the loop: steps of a group, rows of a strip, the rows of all statements, blocks."""
+    """Values computed before the loop: steps of a group, rows of a strip, the range of all rows, number of blocks."""
 
     steps: Value
     strip: Value
@@ -34,14 +34,14 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Measures:
-    """Of one time loop, by code at the insertion point."""
+    """Sizes of one time loop, computed by code at the insertion point."""
 
     emitter: Emitter
     steps: Steps
     slopes: Slopes
 
     def pays(self) -> Value:
-        """Append whether the fields are larger than caches, and there are steps enough."""
+        """Append the condition that the fields are larger than the caches and there are enough steps."""
         first, last = self._range()
         lower, upper = self.steps.loop.operands[:2]
         size = ops.muli(self._row_bytes(), ops.subi(last, first))
@@ -64,7 +64,7 @@ class Measures:
         return first, ops.maxsi(first, last)
 
     def _valid(self, statement: Statement, row: Value) -> Value:
-        """A row of a statement that does not run may be any number."""
+        """A row within the field: that of a statement that does not run may be any number."""
         touch = next((t for t in statement.touches if self.steps.rows[t.field] != NO_AXIS), None)
         if touch is None:
             return row
@@ -75,13 +75,13 @@ class Measures:
         return self.emitter.value(self.emitter.forms.extent(self._outside(memref), axis))
 
     def _outside(self, memref: Value) -> Value:
-        """An array from in front of the loop that has the extents of ``memref`` at first."""
+        """An array from before the loop that has the initial extents of ``memref``."""
         if memref.owner is self.steps.body:
             return self.steps.loop.operands[2 + memref.index]
         return memref
 
     def _row_bytes(self) -> Value:
-        """What a row of all statements has in memory, about."""
+        """The approximate size in memory of one row of all statements."""
         total = const_index(0)
         for base, axis in self._along_rows().items():
             assert isinstance(base.type, MemRefType)
@@ -93,7 +93,8 @@ class Measures:
         return ops.maxsi(total, const_index(1))
 
     def _along_rows(self) -> dict[Value, set[int]]:
-        """The arrays that have rows, and their axes of which a row has one element: that of rows, and of the time."""
+        """The arrays that have rows, and their axes along which a row has one element: that of rows, and that of
+        time."""
         forms = self.emitter.forms
         found: dict[Value, set[int]] = {}
         time = forms.symbol(self.steps.body.args[0])
@@ -110,7 +111,7 @@ class Measures:
         return found
 
     def sizes(self, asked: int | None) -> Sizes:
-        """Append what finds all sizes; ``asked``: the steps of a group, if they are given."""
+        """Append the computation of all sizes. ``asked``: the number of steps in a group, if it is given."""
         slopes = self.slopes
         lower, upper = self.steps.loop.operands[:2]
         first, last = self._range()

@@ -1,16 +1,16 @@
 """How far the edge of a block of rows moves from statement to statement when a block does several steps at once.
 
-Statement ``i`` of step ``s`` depends on rows of statements before it, of the same step or of others: it reads what they
+Statement ``i`` of step ``s`` depends on rows of statements before it, in the same step or in others: it reads what they
 wrote, or overwrites what they read or wrote. Say a block does rows from ``a + lower[i] + s * lower_slope`` to
-``b - upper[i] - s * upper_slope``. That all it depends on is in the same block takes, for each dependence of row
+``b - upper[i] - s * upper_slope``. Everything it depends on is in the same block if, for each dependence of row
 ``x + distance`` of the later one on row ``x`` of the earlier one, ``steps`` steps before::
 
     lower[later] + steps * lower_slope >= lower[earlier] + distance
     upper[later] + steps * upper_slope >= upper[earlier] - distance
 
-The least slopes are those without a circle of dependences that gains rows, and the least offsets follow by longest
-paths (Wonnacott, Achieving scalable locality with time skewing, IJPP 2002). What blocks leave out, the seams between
-them, comes after all blocks.
+The least slopes are those for which no cycle of dependences gains rows, and the least offsets follow by longest paths
+(Wonnacott, Achieving scalable locality with time skewing, IJPP 2002). What blocks leave out, the seams between them,
+comes after all blocks.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.cache.time_steps import NO_AXIS, Steps, Touch, Unfit, varies
 
-STEEPEST = 64  # rows a step
+STEEPEST = 64  # rows for each step
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """``later`` and ``earlier`` are numbers of statements."""
+    """A dependence between the statements with the numbers ``later`` and ``earlier``."""
 
     earlier: int
     later: int
@@ -36,7 +36,7 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Slopes:
-    """Rows by which blocks shrink: ``slope`` a step, and ``offsets`` of each statement; at their lower and upper ends.
+    """The rows by which blocks shrink at their lower and upper ends: the slope per step, and offsets of each statement.
 
     ``reach``: the greatest distance of a dependence.
     """
@@ -73,7 +73,7 @@ def _least(count: int, edges: list[tuple[int, int, int, int]]) -> tuple[int, tup
 
 
 def dependences(analysis: Analysis, steps: Steps) -> Iterator[Dependence]:
-    """The dependences of statements, those of a later step as few steps later as they can be."""
+    """The dependences between statements; those on a later step with the least number of steps between."""
     for earlier in steps.statements:
         for later in steps.statements:
             for a in earlier.touches:
@@ -88,14 +88,14 @@ def dependences(analysis: Analysis, steps: Steps) -> Iterator[Dependence]:
 
 
 def _steps_apart(analysis: Analysis, steps: Steps, a: Touch, b: Touch, least: int) -> int | None:
-    """After how many steps, at least, ``b`` may touch what ``a`` touched; None if it never does."""
+    """The least number of steps after which ``b`` may touch what ``a`` touched; None if it never does."""
     exact = _by_time(analysis, steps, a, b)
     if exact is not None and exact < least:
         return None
     cycle = a.field.cycle
     if not cycle:
         return least if exact is None or exact < 0 else exact
-    # A step later a buffer is where the one before it in the cycle was.
+    # A step later, a buffer is where the one before it in the cycle was.
     args = steps.body.args
     own, other = (cycle.index(args.index(touch.access.base) - 1) for touch in (a, b))
     apart = (own - other) % len(cycle)

@@ -1,11 +1,11 @@
 """Time loops of stencils: what a step does, statement by statement, and to which rows of its fields.
 
-A *field* is memory that the loop changes, or that it may meet: an array from outside, or a buffer that the loop carries
-and permutes with others (``u, v = v, u``). Each field has an axis whose subscripts are *rows*. A *statement* is a
-parallel loop whose outermost counter runs through rows, each iteration touching rows at constant distances from its
-own; or code that touches rows at constant distances from one fixed row, as boundary conditions and the rims of gathered
-adjoints do, which is the same as a loop of one iteration. What a step computes of the time, of numbers and of memory
-that nobody changes are its *scalars*.
+A *field* is memory that the loop changes, or may overlap: an array from outside, or a buffer that the loop carries and
+permutes with others (``u, v = v, u``). Each field has an axis whose subscripts are *rows*. A *statement* is a parallel
+loop whose outermost counter runs through rows, each iteration touching rows at constant distances from its own; or code
+that touches rows at constant distances from one fixed row, as boundary conditions and the rims of gathered adjoints do,
+which is the same as a loop of one iteration. What a step computes from the time, from numbers and from memory that
+nobody changes are its *scalars*.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import Access
 
 Guards = tuple[tuple[Value, bool], ...]
-NO_AXIS = -1  # of a field whose elements are of no rows
+NO_AXIS = -1  # for a field whose elements are in no rows
 MOST = 64  # statements of a step; the number of pairs grows with the square
 
 
 class Unfit(Exception):
-    """Why the steps of a loop cannot be run several at a time, and what is in the way."""
+    """Raised with the reason why the steps of a loop cannot be run several at a time, and the operation in the way."""
 
     def __init__(self, reason: str, op: Op | None = None) -> None:
         super().__init__(reason)
@@ -34,8 +34,8 @@ class Unfit(Exception):
 
 @dataclass(frozen=True)
 class Field:
-    """``base``: an array from outside, or the first of the buffers that a loop permutes, ``cycle``: their positions
-    among what it carries, such that a step later each is where the one before it was."""
+    """``base``: an array from outside, or the first of the buffers that a loop permutes. ``cycle``: their positions
+    among the carried values, in such an order that a step later each is where the one before it was."""
 
     base: Value
     cycle: tuple[int, ...] = ()
@@ -54,7 +54,7 @@ class Touch:
 class Statement:
     """What ``op`` does in a step, if all ``guards`` have the values given.
 
-    ``before``: what only it needs, in order. ``keep``: all that it stores, if ``op`` is cut into several statements.
+    ``before``: what only it needs, in order. ``keep``: its own stores, if ``op`` is cut into several statements.
     ``lower`` and ``upper`` limit its rows.
     """
 
@@ -71,7 +71,7 @@ class Statement:
 
     @property
     def is_sample(self) -> bool:
-        """Whether it only notes what an element is, for ``series``."""
+        """Whether the statement only notes the value of an element, for ``series``."""
         return self.op.opdef is ops.load
 
     @property
@@ -83,10 +83,10 @@ class Statement:
 class Steps:
     """A time loop. ``scalars`` come first in a step.
 
-    By position among what is carried: ``buffers``; ``flags``, which are the same from the second step on;
-    ``recurrences``, numbers that follow from themselves; ``series``, numbers that follow from what fields have at one
-    row, and which no statement uses, with ``summing``, how. ``conditions``: what must hold (or not) in front of the
-    loop for a step to be like this. ``rows``: of each field, its axis.
+    By position among the carried values: ``buffers``; ``flags``, which are the same from the second step on;
+    ``recurrences``, numbers that follow from themselves; ``series``, numbers that no statement uses and that follow
+    from field values at one row, computed by ``summing``. ``conditions``: what must be true (or false) before the loop
+    for steps to be like this. ``rows``: the axis of rows of each field.
     """
 
     loop: Op
@@ -110,5 +110,5 @@ class Steps:
 
 
 def varies(form: Form, loop: Op) -> bool:
-    """Whether a form has different values in different steps, or in different iterations inside of one."""
+    """Whether a form has different values in different steps, or in different iterations inside a step."""
     return any(inside(symbol.value, loop) for symbol in form.symbols())
