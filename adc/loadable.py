@@ -1,4 +1,5 @@
-"""Object code as built-in functions of this process: linking, and binding what the stubs of the calls refer to."""
+"""Turns object code into built-in functions of this process: links it, and binds the objects that its stubs refer
+to."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ Builtin = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Loadable:
-    """Object code of a module, by the names of its files in the cache, and what makes built-in functions of it: one for
-    each of ``signatures``. ``defined`` are the symbols that are asked for, ``imports`` those of this process that it
-    needs, ``externals`` what other libraries provide, by the names that the code gives them, and ``elsewhere`` the
-    kernels that it calls."""
+    """The object code of a module, as names of cache files, and what is needed to make built-in functions of it, one
+    for each of ``signatures``. ``defined`` are the symbols to look up, ``imports`` those that this process provides,
+    ``externals`` the functions of other libraries, by their names in the code, and ``elsewhere`` the kernels that it
+    calls."""
 
     keys: tuple[str, ...]
     signatures: tuple[Signature, ...]
@@ -36,7 +37,7 @@ class Loadable:
     elsewhere: tuple[str, ...]
 
     def find(self) -> list[bytes] | None:
-        """The object code that an earlier process kept."""
+        """The object code from the cache; None if any file is missing."""
         found = [code for key in self.keys if (code := object_cache.find(key)) is not None]
         return found if len(found) == len(self.keys) else None
 

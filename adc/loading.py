@@ -1,4 +1,4 @@
-"""Finding the function that the command line names: in a file, perhaps decorated."""
+"""Finds the function that the command line names: in a file, decorated or not."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from adc.ir.core import Loc
 def load(target: str) -> JitFunction[..., Any]:
     """The function that ``FILE`` or ``FILE:FUNC`` names.
 
-    Without a name the file must have one decorated function, or one function at all. The file is run, as an import
-    would run it; what it raises is reported with its line.
+    Without a name the file must have exactly one decorated function, or exactly one function. The file is run as if
+    imported; exceptions are reported with their lines.
     """
     found = load_all(target)
     if len(found) != 1:
@@ -27,7 +27,7 @@ def load(target: str) -> JitFunction[..., Any]:
 
 
 def load_all(target: str) -> list[JitFunction[..., Any]]:
-    """The functions that ``FILE:FUNC,FUNC`` names, or the only one of ``FILE``."""
+    """The functions that ``FILE:FUNC,FUNC`` names, or the only function of ``FILE``."""
     path, _, names = target.rpartition(":") if ":" in target else (target, "", "")
     file = Path(path)
     if not file.is_file():
@@ -68,13 +68,13 @@ def _listing(module: types.ModuleType) -> str:
 
 
 def check_folder(output: Path) -> None:
-    """Refuse a file in a folder that does not exist, before anything is compiled for it."""
+    """Refuse an output file in a folder that does not exist, before anything is compiled."""
     if not output.parent.is_dir():
         raise kinds.INVALID_OPTION(f"there is no folder {output.parent} for {output.name}", help="create it first")
 
 
 def run_file(file: Path) -> types.ModuleType:
-    """The module that a file makes when it is run."""
+    """Run a file, and return it as a module."""
     name = f"__adc_compile_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file.resolve())
     if spec is None or spec.loader is None:

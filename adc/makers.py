@@ -1,4 +1,4 @@
-"""What makes code in one process, and has to be the same in another one for it to be used there."""
+"""Identifies what makes code: it must be the same in two processes for one to use the other's code."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import numpy as np
 from adc import began
 from adc.backend.target import host
 
-_COARSE = 20_000_000  # nanoseconds: the times of files lag behind the clock
+_COARSE = 20_000_000  # nanoseconds: file times lag behind the clock
 
 
 @functools.cache
 def makers() -> str:
-    """What makes a specialisation: adc's own modules, the interpreter, NumPy, LLVM and the machine.
+    """A name for what makes a specialisation: adc's own modules, the interpreter, NumPy, LLVM and the machine.
 
-    Where a module has changed since adc was imported, by an upgrade for instance, what is in memory may be what it was
-    before, or some of both. So nobody else may have what this process makes: its name is like no other.
+    If a module has changed since adc was imported, for instance by an upgrade, the code in memory may be the old one or
+    a mixture. No other process may use what this process makes, so the name is then unique.
     """
     own = hashlib.sha256()
     since, now = began.BEGAN - _COARSE, time.time_ns()
@@ -44,7 +44,7 @@ def makers() -> str:
 
 
 def _changed(file: os.stat_result) -> int:
-    """The last nanosecond at which a file may have changed, or another one got its name: some file systems have whole
+    """The latest time, in nanoseconds, at which a file may have been changed or replaced; some file systems store whole
     seconds."""
     when = file.st_ctime_ns
     return when if when % 1_000_000_000 else when + 999_999_999

@@ -1,4 +1,4 @@
-"""``adc.vmap``: a function of one item as a function of many, which are gone through by one parallel loop."""
+"""``adc.vmap``: turns a function of one item into a function of many items, with one parallel loop over them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adc.options import Options, Selection
 from adc.pickling import Memo, Recipe
 from adc.wrappers import written
 
-_KNOWN = "__adc_vmaps__"  # attribute of a function: what was made of it, so that it is compiled once
+_KNOWN = "__adc_vmaps__"  # attribute of a function: its mapped functions, so that each is compiled once
 
 
 @public
@@ -31,17 +31,17 @@ def vmap(fn: Callable[..., Any], in_axes: int | tuple[int | None, ...] | None = 
     dicts, dataclasses) each array has the axis, and an item is a new container. All mapped axes must have the same
     length ``n``; otherwise there is a ``ShapeError``. Arguments are positional.
 
-    A number that ``fn`` returns becomes an array of shape ``(n,)``, an array of shape ``s`` becomes one of shape ``(n,
-    *s)`` (all items must agree on ``s``), and containers of these become the same containers. ``out_axes`` is 0; other
-    values are refused. If ``n`` is 0 and ``s`` depends on more than shapes, there is a ``ShapeError``.
+    A number that ``fn`` returns becomes an array of shape ``(n,)``, an array of shape ``s`` an array of shape
+    ``(n, *s)`` (all items must have the same ``s``), and containers of these keep their structure. ``out_axes`` is 0;
+    other values are refused. If ``n`` is 0 and ``s`` depends on more than shapes, there is a ``ShapeError``.
 
-    The items are one parallel loop, as over ``prange``: on threads, with the same bits on any number of them. An array
-    is passed to ``fn`` as a view, like ``x[i]`` in NumPy: what is stored in it is stored in the caller's array. Storing
-    into what is the same for all items is refused. If ``fn`` raises for several items, the exception is that of one of
-    them.
+    The items are one parallel loop, as with ``prange``: it runs on threads, with the same bits for any number of
+    threads. An array is passed to ``fn`` as a view, like ``x[i]`` in NumPy: stores into it change the caller's array.
+    Stores into an array that is the same for all items are refused. If ``fn`` raises for several items, one of the
+    exceptions is raised.
 
-    The result is like a result of ``jit_grad``, which can give it options: ``jit_grad(threads=4)(vmap(fn))``. It has
-    derivatives in all modes, and may be called in compiled code, where ``fn`` may also be a lambda or a local function.
+    The result is like a result of ``jit_grad``, which can set options for it: ``jit_grad(threads=4)(vmap(fn))``. It has
+    derivatives in all modes, and may be called in compiled code; there ``fn`` may also be a lambda or a local function.
     ``fn`` may itself be made by ``grad``, ``value_and_grad`` or ``vmap``.
     """
     axes = tuple(in_axes) if isinstance(in_axes, tuple | list) else in_axes
@@ -63,11 +63,11 @@ def vmap(fn: Callable[..., Any], in_axes: int | tuple[int | None, ...] | None = 
 
 
 def _mapped(fn: Callable[..., Any], axes: Axes) -> JitFunction[..., Any]:
-    """What was made of a function, or is now."""
+    """The mapped function of ``fn``, which is made at the first call."""
     memo = getattr(fn, _KNOWN, None)
     if not isinstance(memo, Memo) or memo.of is not fn:
         memo = Memo(fn, {})
-        if isinstance(fn, types.FunctionType | Dispatcher):  # others remember nothing
+        if isinstance(fn, types.FunctionType | Dispatcher):  # other objects have no memo
             setattr(fn, _KNOWN, memo)
     known: dict[Axes, JitFunction[..., Any]] = memo.value
     if axes not in known:
@@ -99,7 +99,7 @@ class MappedFunction(JitFunction[..., Any]):
 def _complete(
     blank: MappedFunction, of: Callable[..., Any], axes: Axes, chosen: Selection, options: Options
 ) -> JitFunction[..., Any]:
-    """What ``vmap`` made in another process."""
+    """Complete a mapped function that another process sent."""
     if (chosen, options) == (Selection(), Options()):
         return _mapped(of, axes)
     blank.__init__(of, axes, chosen, options)  # type: ignore[misc]
@@ -107,10 +107,10 @@ def _complete(
 
 
 def _parameters(fn: Callable[..., Any], axes: Axes) -> dict[str, str]:
-    """The positional parameters of ``fn``, and what is written after them: a default if ``fn`` has one."""
+    """The positional parameters of ``fn``, each with the text after its name: the default, if there is one."""
     try:
         found = list(inspect.signature(fn._subject.fn if isinstance(fn, Dispatcher) else fn).parameters.values())
-    except ValueError:  # a function in C that does not tell
+    except ValueError:  # a C function without a signature
         found = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
     positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     first, rest = (axes.count, axes.axes) if isinstance(axes, After) else (0, axes)

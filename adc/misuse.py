@@ -1,4 +1,4 @@
-"""What to say to somebody who called a function of adc with what it does not take."""
+"""Errors for calls of adc's functions with unsuitable arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_JIT_GRAD = frozenset(
 
 
 def wrong_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> AdcError | None:
-    """Why arguments do not fit the parameters of a function of adc; None if they do."""
+    """An error that says why arguments do not fit the parameters of a function of adc; None if they do."""
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)
@@ -54,7 +54,7 @@ def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def no_function(verb: str, given: Any) -> AdcError:
-    """What was given in the place of a function."""
+    """The error for an argument that should be a function and is not."""
     if isinstance(given, type):
         help = "decorate its methods, or give an instance that can be called"
     elif callable(given):
@@ -67,7 +67,7 @@ def no_function(verb: str, given: Any) -> AdcError:
 
 
 def _called(function: Any) -> str:
-    """How a function of a library is written."""
+    """The name of a library function as users write it."""
     module = getattr(function, "__module__", None) or ("numpy" if type(function).__module__ == "numpy" else "")
     name = getattr(function, "__name__", "f")
     if module in ("", "builtins") or isinstance(function, types.MethodType):

@@ -1,4 +1,4 @@
-"""Functions of a file of MLIR, to be compiled and differentiated as those of a Python file are."""
+"""Functions of an MLIR file, which are compiled and differentiated like those of a Python file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def load_mlir(target: str) -> list[tuple[Subject, tuple[Abstract, ...]]]:
 
 
 def _refuse_overlaps(module: Module) -> None:
-    """Functions are compiled for arguments that do not overlap one that they write to."""
+    """Functions are compiled for arguments that do not overlap written ones; refuse functions that rely on an
+    overlap."""
     summaries = Summaries.asked(module)
     for func in module.funcs.values():
         memory = Memory(func, summaries)
@@ -62,7 +63,7 @@ def _refuse_overlaps(module: Module) -> None:
 
 
 def subject_of(module: Module, entry: str) -> tuple[Subject, tuple[Abstract, ...]]:
-    """A function of a module, to be compiled, and the types of its arguments."""
+    """The subject of compilation for a function of a module, and the types of its arguments."""
     module = part_of(module, [entry])
     _refuse_overlaps(module)
     func = module.funcs[entry]
@@ -112,7 +113,7 @@ def _result(func: Func) -> Result:
 
 
 def _stub(name: str, parameters: list[str]) -> types.FunctionType:
-    """A Python function of this name and these parameters, which stands for the one in the file."""
+    """A Python function with this name and these parameters, as a stand-in for the function in the file."""
     scope: dict[str, types.FunctionType] = {}
     plain = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
     exec(f"def {plain}({', '.join(parameters)}): raise NotImplementedError", scope)

@@ -1,4 +1,4 @@
-"""The function forms of whole Jacobians: ``jacobian``, ``hessian`` and their sparse kin."""
+"""The function forms for whole Jacobians: ``jacobian``, ``hessian`` and their sparse forms."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ def jacobian(
     """The Jacobian of a function, as a function of the same arguments.
 
     For a result of shape ``s`` and an argument of shape ``t`` it is an array of shape ``(*s, *t)``. For a result with
-    containers there is one such array in each place. ``argnums`` and ``argnames`` choose arguments as in ``grad``, and
-    the Jacobians are arranged as gradients are. ``fn`` may be a gradient.
+    containers there is such an array in place of each array or float. ``argnums`` and ``argnames`` choose arguments as
+    in ``grad``, and the Jacobians are arranged like gradients. ``fn`` may be a gradient.
 
     ``mode`` is ``"forward"``, one run per number in the arguments, or ``"reverse"``, one reverse sweep per number in
-    the result. ``"auto"`` takes the one that needs fewer, and forward mode if the function changes its arguments.
+    the result. ``"auto"`` chooses the one that needs fewer runs, and forward mode if the function changes its
+    arguments.
     """
     function = differentiable(fn)
     chosen = selection(argnums, argnames)
@@ -62,12 +63,13 @@ def sparse_jacobian(
     ``argnames`` choose: arrays in C order, one after the other, and items of containers likewise.
 
     ``pattern`` says which entries may differ from zero: a SciPy sparse matrix, a boolean array, or a pair of arrays of
-    row and column numbers. By default adc detects it. Pattern and colouring are kept; ``colouring(*args)`` shows them.
-    A given pattern is checked along a random direction at each call: it is a ``DifferentiationError`` if it is too
-    small. A detected one is detected again if floats decide branches, and now decide differently.
+    row and column numbers. By default adc detects it. Pattern and colouring are kept for later calls;
+    ``colouring(*args)`` shows them. A given pattern is checked along a random direction at each call; if it is too
+    small, ``DifferentiationError`` is raised. A pattern is detected again if branches depend on floats and now go
+    another way.
 
     ``mode`` is ``"forward"``, one run per group of columns that share no row, or ``"reverse"``, one reverse sweep per
-    group of rows that share no column. ``"auto"`` takes the one that needs fewer.
+    group of rows that share no column. ``"auto"`` chooses the one that needs fewer.
     """
     function = differentiable(fn)
     of = function._forward_of if isinstance(function, GradientFunction) else NONE
@@ -84,7 +86,8 @@ def sparse_hessian(
 
     Rows and columns are the floats of the arguments that ``argnums`` and ``argnames`` choose, in the order of
     ``sparse_jacobian``. It is computed forward over reverse, with one run per colour of a star colouring of the
-    pattern, which is given or detected as in ``sparse_jacobian``. An entry on one side of the diagonal counts for both.
+    pattern, which is given or detected as in ``sparse_jacobian``. An entry of the pattern on one side of the diagonal
+    stands for both sides.
     """
     function = grad(fn, argnums, argnames)
     chosen = selection(argnums, argnames)

@@ -1,4 +1,4 @@
-"""Compiled functions of numbers, which say what others take: footprints, schedules."""
+"""Compiled functions of numbers, which compute the memory and the schedules of other functions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def compiled(staged: Staged, module: Module, names: Sequence[str]) -> list[Any]:
 
 
 def sizes(func: Func, leaves: Sequence[Any], *, shadows: bool) -> list[int | float]:
-    """What a footprint takes: the numbers among the arguments of ``func``, and the extents of arrays, those of shadows
-    included or not."""
+    """The arguments of a footprint function: the numbers among the arguments of ``func``, and the extents of its
+    arrays, with or without those of shadows."""
     found: list[Any] = []
     for k, attrs in enumerate(func.arg_attrs):
         if "adc.shadow" in attrs and not shadows:
@@ -35,7 +35,7 @@ def sizes(func: Func, leaves: Sequence[Any], *, shadows: bool) -> list[int | flo
 
 
 def _number(value: Any, t: Type) -> Any:
-    """A number as functions take it: NumPy's of those types that Python has no number of."""
+    """A number as functions take it: a NumPy scalar if Python has no number of that type."""
     return _STRONG[t](value) if t in _STRONG else float(value) if t.is_float else bool(value) if t == i1 else int(value)
 
 

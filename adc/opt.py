@@ -1,4 +1,4 @@
-"""``adc opt``: passes on IR in a file, which says what each of them does."""
+"""``adc opt``: runs passes on IR in a file, which shows what each of them does."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from adc.passes.named import listing, parse_pipeline
 
 
 def optimise(file: str, passes: str, changed: str | None, output: Path | None) -> None:
-    """Run ``passes`` on the module in ``file`` ("-": what comes in), verify after each, and write what it became.
+    """Run ``passes`` on the module in ``file`` ("-": standard input), verify it after each, and write the result.
 
-    ``changed``: also what each pass changed, to stderr, in one of ``adc.changes.FORMS``.
+    ``changed``: also write what each pass changed to stderr, in one of ``adc.changes.FORMS``.
     """
     steps = _steps(passes)
     if output is not None:

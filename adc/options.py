@@ -1,4 +1,4 @@
-"""What a user can set for a function: which arguments to differentiate, and how compiled code runs."""
+"""The settings of a function: which arguments to differentiate, and how compiled code runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAN, GDB = DEBUG = "nan", "gdb"
 
 
 def default_level() -> int:
-    """How much LLVM optimises where none is asked for: ``ADC_LEVEL``, or 3."""
+    """The default of LLVM's optimisation level: ``ADC_LEVEL``, or 3."""
     given = os.environ.get("ADC_LEVEL", "3")
     if given not in ("0", "1", "2", "3"):
         raise kinds.INVALID_OPTION(f"ADC_LEVEL must be a number from 0 to 3, not {given!r}")
@@ -34,7 +34,7 @@ def default_level() -> int:
 
 
 def default_contract() -> bool:
-    """Whether the user's arithmetic may be fused where nothing is said: ``ADC_CONTRACT``, or not."""
+    """Whether the user's arithmetic may be fused by default: ``ADC_CONTRACT``, or False."""
     given = os.environ.get("ADC_CONTRACT", "0")
     if given not in ("0", "1"):
         raise kinds.INVALID_OPTION(f"ADC_CONTRACT must be 0 or 1, not {given!r}")
@@ -42,7 +42,7 @@ def default_contract() -> bool:
 
 
 def default_debug() -> str | None:
-    """How compiled code is debugged where nothing is said: ``ADC_DEBUG``, which is ``nan``, ``gdb`` or nothing."""
+    """How compiled code is debugged by default: ``ADC_DEBUG``, which is ``nan``, ``gdb`` or not set."""
     given = os.environ.get("ADC_DEBUG", "")
     if given not in ("", "0", *DEBUG):
         raise kinds.INVALID_OPTION(f"ADC_DEBUG must be nan or gdb, not {given!r}")
@@ -53,24 +53,22 @@ def default_debug() -> str | None:
 class Options:
     """How compiled code runs.
 
-    ``threads``: how many threads parallel loops use; None is ``ADC_NUM_THREADS``, or what is granted. ``parallel``:
-    whether any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs the IR in the reference
-    interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is how much LLVM optimises,
-    from 0 to 3, by default ``ADC_LEVEL``, or 3; less compiles faster. ``bounds``: whether subscripts are checked;
-    benchmarks measure what that costs.
-    ``accumulate``: how terms that several iterations add to one element are summed, wherever that is right (see
-    docs/parallel.md). ``deterministic``: whether they are summed in the same order on any number of threads; if not,
-    they are added atomically where they would have to be added one after the other.
-    ``contract``: whether a product and a sum that the user wrote may be rounded once, as C compilers do it; by default
-    ``ADC_CONTRACT``, or not: each operation is rounded, as in Python.
-    ``tile``: whether nests of loops that read neighbours run in blocks that stay in cache; or the lengths of blocks.
-    ``checkpoint``: how gradients run the steps of sequential loops again, or None. ``time_block``: how many steps of
-    time loops of stencils are run in one sweep over memory, where that is right, ``"auto"``, or None.
-    ``lapack``: whether decompositions of matrices are LAPACK's, which is called by the addresses that SciPy has of it:
-    by default where SciPy is installed, unless ``ADC_LAPACK`` is 0. Object files do without.
-    ``debug``: ``"nan"`` for code that stops where a NaN or an infinity is first made, on one thread; ``"gdb"`` for code
-    that debuggers know the lines of; by default what ``ADC_DEBUG`` says. ``shared``: which arguments are shared out
-    among ranks (``adc.distribute``).
+    ``threads``: how many threads parallel loops use; None: ``ADC_NUM_THREADS``, or the processors granted to the
+    process. ``parallel``: whether any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs
+    the IR in the reference interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is
+    LLVM's optimisation level, from 0 to 3, by default ``ADC_LEVEL``, or 3; lower levels compile faster. ``bounds``:
+    whether subscripts are checked; benchmarks measure the cost of that. ``accumulate``: how terms that several
+    iterations add to one element are summed, wherever that is possible (see docs/parallel.md). ``deterministic``:
+    whether they are summed in the same order on any number of threads; if not, they are added atomically where they
+    would otherwise be added serially. ``contract``: whether a product and a sum that the user wrote may be fused and
+    rounded once, as C compilers do; by default ``ADC_CONTRACT``, or False: each operation is rounded, as in Python.
+    ``tile``: whether loop nests that read neighbours are tiled for the cache; or the lengths of blocks. ``checkpoint``:
+    how gradients run the steps of sequential loops again, or None. ``time_block``: how many steps of a stencil's time
+    loop are run in one sweep over memory, where possible; ``"auto"``, or None. ``lapack``: whether LAPACK decomposes
+    matrices; it is called by the addresses that SciPy provides: by default where SciPy is installed, unless
+    ``ADC_LAPACK`` is 0. Object files do not use it. ``debug``: ``"nan"`` for code that stops where a NaN or an infinity
+    first arises, on one thread; ``"gdb"`` for code with line information for debuggers; by default ``ADC_DEBUG``.
+    ``shared``: which arguments are distributed over ranks (``adc.distribute``).
     """
 
     threads: int | None = None
@@ -91,12 +89,12 @@ class Options:
     def __post_init__(self) -> None:
         if self.debug not in (None, *DEBUG):
             raise kinds.INVALID_OPTION(f"debug must be 'nan', 'gdb' or None, not {self.debug!r}")
-        if self.debug == NAN:  # what is first, is first in the order of the program
+        if self.debug == NAN:  # "first" refers to the order of the program
             object.__setattr__(self, "parallel", False)
         if self.debug == GDB and not sys.platform.startswith("linux"):
             raise kinds.INVALID_OPTION("debug='gdb' is for Linux", help="leave it out, or unset ADC_DEBUG")
         for name in ("parallel", "bounds", "contract", "deterministic"):
-            if not isinstance(getattr(self, name), (bool, int, np.bool_)):  # any text would be true, "no" as well
+            if not isinstance(getattr(self, name), (bool, int, np.bool_)):  # any text would be true, even "no"
                 raise kinds.INVALID_OPTION(f"{name} must be True or False, not {getattr(self, name)!r}")
         if self.threads is not None and not (isinstance(self.threads, (int, np.integer)) and self.threads >= 1):
             raise kinds.INVALID_OPTION(f"threads must be an int of at least 1, not {self.threads!r}")
@@ -124,8 +122,8 @@ class Options:
 class Selection:
     """Which arguments to differentiate with respect to.
 
-    ``numbers`` are positions of parameters, in order; ``single`` says that one was asked for as a bare int, so that
-    its gradient comes without a tuple. ``names`` are parameters or captured variables whose gradients come in a dict.
+    ``numbers`` are positions of parameters, in order; ``single``: one position was given as a bare int, so that its
+    gradient is returned without a tuple. ``names`` are parameters or captured variables whose gradients come in a dict.
     """
 
     numbers: tuple[int, ...] = (0,)
@@ -133,7 +131,7 @@ class Selection:
     names: tuple[str, ...] = ()
 
     def by(self, parameters: Sequence[str]) -> str:
-        """How a text says by what, given the names of the parameters."""
+        """The selected arguments in words, given the names of the parameters."""
         count = len(parameters)
         shown = [parameters[n] if -count <= n < count else f"argument {n}" for n in self.numbers]
         return ", ".join([*shown, *self.names])
@@ -141,10 +139,10 @@ class Selection:
 
 @dataclass(frozen=True)
 class Derivative:
-    """A gradient, or one of a gradient and so on: with respect to what, in turn; with none, the function itself.
+    """A gradient, or a gradient of a gradient and so on: the selections in order; without any, the function itself.
 
-    ``has_aux``: the function returns a pair of the value that is differentiated and what is handed on. ``with_value``:
-    the value comes with the last gradient.
+    ``has_aux``: the function returns a pair of the value that is differentiated and an auxiliary value. ``with_value``:
+    the last gradient is returned with the value.
     """
 
     chain: tuple[Selection, ...] = (Selection(),)

@@ -1,7 +1,7 @@
-"""Which of the arguments that overlap matter: those that share memory with one that the function writes to.
+"""Which overlapping arguments matter: those that share memory with an argument that the function writes to.
 
-Arguments that are only read may be one array: no code can tell, and each has its own partial derivative. So it is only
-where one is written that code is compiled for arguments that may overlap, and shadows are shared.
+Arguments that are only read may be the same array: code cannot tell the difference, and each has its own partial
+derivative. So only where one of them is written, code is compiled for overlapping arguments, and shadows are shared.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Types = tuple[Abstract, ...]
 
 
 def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...], borrowed: Borrowed) -> Types:
-    """The types of a call's arguments, with the arrays in numbered groups that overlap one which is written.
+    """The types of a call's arguments; arrays that overlap a written array are marked with the number of their group.
 
-    The function is traced, once, if any arguments overlap. Raises what tracing raises, and ``ArgumentError`` if one of
-    a group is an aligned copy: the copies would not overlap.
+    The function is traced, once, if any arguments overlap. Raises what tracing raises, and ``ArgumentError`` if an
+    array of a group was replaced by an aligned copy, since the copies would not overlap.
     """
     copied = {id(made): original for original, made in borrowed.pairs}
     found = [(path, leaf) for path, leaf in leaves(values) if isinstance(leaf, np.ndarray)]
@@ -60,7 +60,7 @@ def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...], borrow
 
 
 def _written(subject: Subject, types: Types) -> frozenset[tuple[int, ...]]:
-    """The arguments, by their places, that the function writes to when it is called with arrays that do not overlap."""
+    """The paths of the arguments that the function writes to when it is called with arrays that do not overlap."""
     known: _Looked | None = subject.looks.get(types)
     if known is None or not known.fits():
         with subject.lock:
@@ -75,7 +75,7 @@ def _written(subject: Subject, types: Types) -> frozenset[tuple[int, ...]]:
 
 
 class _Looked(Specialisation):
-    """A function that was traced to see what it writes to, and not compiled."""
+    """A function that was traced to find out what it writes to, and was not compiled."""
 
     def __init__(self, staged: Staged) -> None:
         traced = staged.traced()

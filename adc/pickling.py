@@ -1,9 +1,9 @@
-"""``pickle`` of what users hold: compiled functions, their derivatives, maps, C functions.
+"""Pickling of users' objects: compiled functions, their derivatives, maps, C functions.
 
-What is found by its name in a module is sent as that name. Anything else, a lambda say, or what a notebook or a script
-defines, is sent by value: the Python function (by ``cloudpickle``), the text that it was written in, its rules and its
-options. A process that is sent the same again and again makes it once: objects are known by a digest of what was sent,
-so it is compiled once, too.
+Objects that are found by name in a module are sent as that name. Others, such as lambdas or functions defined in a
+notebook or a script, are sent by value: the Python function (by ``cloudpickle``), its source text, its rules and its
+options. A process that receives the same object again and again makes it only once, and so compiles it only once:
+objects are identified by a digest of what was sent.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from adc.frontend.rules.registry import RULES, Rule
 from adc.frontend.syntax import texts
 from adc.ir import forks, kinds
 
-_KEPT = 128  # objects that were sent or have come, most recently
+_KEPT = 128  # number of objects, most recently sent or received, that are remembered
 _known: OrderedDict[bytes, Any] = OrderedDict()
 _lock = forks.Lock()
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of a module, and what to call it with
 
 
 class _Work(threading.local):
-    """The objects that are being sent, or made, in this thread, each for the one before."""
+    """The stacks of objects that are being sent, or made, in this thread; each is part of the one before."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
         self.made: list[Any] = []
-        self.outermost = sys.maxsize  # of the objects being sent, the first that something in it referred to
+        self.outermost = sys.maxsize  # the outermost of the objects being sent that is referred to
 
 
 _work = _Work()
 
 
 class Memo:
-    """What adc remembers of a function in its attributes. It does not travel with the function."""
+    """Something that adc stores in an attribute of a function. It is not sent with the function."""
 
     __slots__ = ("of", "value")
 
     def __init__(self, of: object = None, value: Any = None) -> None:
-        self.of = of  # decorators copy attributes: what is remembered may be of another function
+        self.of = of  # decorators copy attributes, so the memo may belong to another function
         self.value = value
 
     def __reduce__(self) -> Any:
@@ -60,10 +60,11 @@ class Memo:
 
 
 def reduced(obj: Any, recipe: Callable[[], Recipe]) -> tuple[Any, ...]:
-    """For ``__reduce__``: how to send an object by name, or as what makes one like it, of a function most often.
+    """For ``__reduce__``: send an object by name, or by a recipe that makes an equal object, usually from a function.
 
-    Objects refer to each other in circles: a recursive function to itself, by a global variable. What is being sent
-    already is referred to by its position; what comes is ``cls.__new__(cls)`` first, for these references.
+    Objects may refer to each other in cycles: a recursive function to itself, through a global variable. An object that
+    is already being sent is referred to by its position; the receiver first makes ``cls.__new__(cls)``, to which these
+    references can point.
     """
     named = by_name(obj)
     if named is not None:
@@ -81,20 +82,20 @@ def reduced(obj: Any, recipe: Callable[[], Recipe]) -> tuple[Any, ...]:
     except Exception:
         if place is None:
             raise
-        parcel = b""  # for processes that have the module
+        parcel = b""  # only for processes that have the module
     finally:
         _work.sent.pop()
         closed = _work.outermost >= len(_work.sent)
         _work.outermost = around if closed else min(around, _work.outermost)
-    if closed:  # what is in it does not depend on what it is sent with
+    if closed:  # its contents do not depend on the objects that it is sent with
         _remember(_digest(parcel, place), obj)
     return _arrived, (parcel, type(obj), closed, place)
 
 
 class Place(NamedTuple):
-    """Where the sender has an object, or the Python function that it is made of as ``recipe`` says: a process that has
-    the same there, as those that run the same script, takes that. ``code`` tells whether it is the same:
-    the code of the function and all that it was compiled with."""
+    """The module and name under which the sender has an object, or the Python function from which ``recipe`` makes it.
+    A receiver that has the same there, for instance because it runs the same script, uses its own. ``code`` tells
+    whether it is the same: a digest of the code of the function and of all options."""
 
     module: str
     name: str
@@ -108,7 +109,7 @@ def _place(obj: Any, recipe: tuple[Callable[..., Any], list[Any]] | None) -> Pla
 
 
 def _there(place: Place) -> Any:
-    """What this process has at the place, if it is the same; else None."""
+    """The object of this process at the place, if it is the same; else None."""
     try:
         found = _named(place.module, place.name)
     except (ImportError, AttributeError):
@@ -120,18 +121,18 @@ _MADE_OF: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
 
 
 def made_of(cls: type, parts: Callable[[Any], tuple[Any, ...]]) -> None:
-    """Let what objects of a class are made of tell them apart: functions, options, numbers and texts."""
+    """Identify the objects of a class by their parts: functions, options, numbers and texts."""
     _MADE_OF[cls] = parts
 
 
 def parts_of(obj: Any) -> tuple[Any, ...] | None:
-    """What an object is made of, if its class was given to ``made_of``."""
+    """The parts of an object, if its class was registered by ``made_of``."""
     parts = next((_MADE_OF[cls] for cls in type(obj).__mro__ if cls in _MADE_OF), None)
     return None if parts is None else parts(obj)
 
 
 def _fingerprint(obj: Any) -> str:
-    """What tells one function from another: its code, and how it is compiled."""
+    """A digest that identifies a function: its code, and how it is compiled."""
     return hashlib.sha256(repr(_facts(obj)).encode()).hexdigest()
 
 
@@ -148,7 +149,7 @@ def _facts(obj: Any) -> object:
 
 
 def by_name(obj: Any) -> tuple[Any, ...] | None:
-    """How to send what a module has under its name; None if none has, or if it is to be sent by value."""
+    """How to send an object by its name in a module; None if it has no such name, or must be sent by value."""
     named = _own_name(obj)
     return None if named is None or _is_by_value(named[0]) else (_named, named)
 
@@ -165,7 +166,7 @@ def _own_name(obj: Any) -> tuple[str, str] | None:
 
 
 def _named(module: str, name: str) -> Any:
-    """What a module has under a name; of a static or class method, the function."""
+    """The object of a module under a name; for a static or class method, its function."""
     found: Any = sys.modules.get(module) or importlib.import_module(module)
     *owners, last = name.split(".")
     for owner in owners:
@@ -175,7 +176,8 @@ def _named(module: str, name: str) -> Any:
 
 
 def _is_by_value(module: str) -> bool:
-    """Whether other processes may lack what is in a module: in a script, a notebook, what the user said so of."""
+    """Whether other processes may lack the objects of a module: a script, a notebook, or one that the user registered
+    for this."""
     cloudpickle = _cloudpickle()
     return cloudpickle is not None and (module == "__main__" or module in cloudpickle.list_registry_pickle_by_value())
 
@@ -189,7 +191,7 @@ def _cloudpickle() -> Any:
 
 
 def _packed(recipe: Recipe, obj: Any) -> bytes:
-    """The recipe; then lists of rules, up to an empty one; then the texts of functions."""
+    """The pickled recipe; then lists of rules, ended by an empty one; then the source texts of functions."""
     out, functions = io.BytesIO(), [obj]
     pickler, rules = _pickler(out, functions), list[Rule]()
     try:
@@ -212,7 +214,7 @@ def _packed(recipe: Recipe, obj: Any) -> bytes:
 
 
 def _pickler(out: io.BytesIO, functions: list[Any]) -> pickle.Pickler:
-    """What pickles to ``out``, and notes the functions that it sends by value."""
+    """A pickler to ``out`` that notes the functions which it sends by value."""
     cloudpickle = _cloudpickle()
     if cloudpickle is None:
         return pickle.Pickler(out, pickle.HIGHEST_PROTOCOL)
@@ -238,7 +240,7 @@ def _in_file(code: types.CodeType, name: str) -> types.CodeType:
 
 
 def _rules_of(functions: list[Any]) -> list[Rule]:
-    """The rules of what is sent by value, and all rules that the other process may not have."""
+    """The rules of functions that are sent by value, and all rules that the other process may lack."""
     own = [rule for function in functions for rule in RULES.of(function)]
     return own + [rule for rule in RULES.all() if _is_by_value(_home(rule)) and by_name(rule.function) is not None]
 
@@ -253,7 +255,7 @@ def _home(rule: Rule) -> str:
 
 
 def _arrived(parcel: bytes, cls: Any, closed: bool, place: Place | None) -> Any:
-    """The object that was sent: the one that is known of the same parcel, or is at the same place, or a new one."""
+    """The received object: one already made from the same parcel, the one at the same place, or a new one."""
     with _lock:
         digest = _digest(parcel, place)
         if closed and digest in _known:
@@ -305,7 +307,7 @@ def _enter(rules: list[Rule]) -> None:
 
 
 def _is_same(one: Rule, other: Rule) -> bool:
-    """Whether a rule that comes is the one that is there. Functions that were sent twice are two objects."""
+    """Whether a received rule is the one that exists. Functions that were sent twice are different objects."""
     places = [(r.kind, r.types, r.rest, r.name, r.file, r.line) for r in (one, other)]
     codes = [getattr(r.implementation, "__code__", r.implementation) for r in (one, other)]
     return places[0] == places[1] and codes[0] == codes[1]

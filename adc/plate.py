@@ -1,8 +1,8 @@
 """The plate problem: from noisy measurements of a plate that cools, recover how warm it was and how well it conducts.
 
 The temperature u of a square plate obeys the heat equation. It is known at the rim and is stepped by the explicit
-five-point scheme, whose one parameter is ``r`` = diffusivity x time step / spacing² (stable up to 1/4). Measured are
-whole frames, every ``every`` steps, with normally distributed errors. The misfit is
+five-point scheme, whose one parameter is ``r`` = diffusivity x time step / spacing² (stable up to 1/4). Whole frames
+are measured, every ``every`` steps, with normally distributed errors. The misfit is
 
     sum over frames, points of (u - data)² / (2 sigma²)  +  smooth / 2 x sum of squared differences of neighbours in u0,
 
@@ -54,7 +54,7 @@ def misfit_loops(u0, r, data, every, sigma, smooth):  # type: ignore[no-untyped-
 
 
 def misfit_slices(u0, r, data, every, sigma, smooth):  # type: ignore[no-untyped-def]
-    """The same with NumPy slices."""
+    """The misfit, with NumPy slices."""
     u = u0.copy()
     v = u0.copy()
     total = 0.0
@@ -76,7 +76,7 @@ slices = jit_grad(argnums=(0, 1))(misfit_slices)
 
 @dataclass(frozen=True)
 class Problem:
-    """A plate, what was measured on it, and the truth behind the measurements."""
+    """A plate, the measurements, and the true values behind them."""
 
     truth: Array
     r: float
@@ -92,7 +92,7 @@ class Problem:
     def first_guess(self) -> tuple[Array, float]:
         """A plate like the first frame, and r = 0.1.
 
-        The plate is a copy: a window on the data would be the data, also in the gradient, which is one of memory.
+        The plate is a copy: a view of the data would share memory with it, and gradients are with respect to memory.
         """
         return self.data[0].copy(), 0.1
 
@@ -110,7 +110,7 @@ def warm_plate(n: int) -> Array:
 
 
 def step(u: Array, r: float) -> Array:
-    """One step of the scheme in plain NumPy: how the measurements are made, apart from what is tested."""
+    """One step of the scheme in plain NumPy; it makes the measurements, independently of the code under test."""
     v = u.copy()
     v[1:-1, 1:-1] += r * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4.0 * u[1:-1, 1:-1])
     return v
@@ -130,7 +130,7 @@ def measured(n: int = 48, frames: int = 10, every: int = 8, r: float = 0.18, sig
 
 @dataclass(frozen=True)
 class Recovered:
-    """The outcome: the plate, ``r``, the misfit at each iteration, and by what it was minimised."""
+    """The result: the plate, ``r``, the misfit at each iteration, and the name of the minimiser."""
 
     u0: Array
     r: float
@@ -182,7 +182,7 @@ def recover(
     return Recovered(z[:-1].reshape(shape), float(_rate(z[-1])), tuple(history), evaluations, method)
 
 
-_STIFFNESS = 0.2  # r in a coordinate in which the misfit curves about as much as in a temperature
+_STIFFNESS = 0.2  # scale of r, such that the misfit has about the same curvature in it as in a temperature
 
 
 def _rate(s: float) -> float:

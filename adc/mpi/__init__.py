@@ -1,13 +1,13 @@
 """Functions of several ranks: messages in compiled code, with gradients.
 
-All ranks run the same functions, each on arrays of its own. ``mpirun -n 4 python program.py`` starts four of them, with
-the package ``mpi4py``; without either there is one rank, number 0. ``simulate(n, f)`` runs n ranks in threads.
+All ranks run the same functions, each on arrays of its own. ``mpirun -n 4 python program.py`` starts four ranks, if the
+package ``mpi4py`` is installed; otherwise there is one rank, number 0. ``simulate(n, f)`` runs n ranks in threads.
 
-Arrays and numbers may be floats and integers of 32 and 64 bits. Whatever is sent keeps its dtype, and has to have the
-dtype and the number of elements that the other side receives.
+Arrays and numbers may be floats and integers of 32 and 64 bits. Messages keep their dtype; sender and receiver must
+agree on the dtype and the number of elements.
 
-The derivative is that of one function of what all ranks hold together, so ranks must call the same derivatives of the
-same functions at once. ``Same`` is the annotation of a parameter that has one value on all ranks.
+All ranks together compute one function of the data on all ranks, and its derivative. So all ranks must call the same
+derivatives of the same functions at once. ``Same`` is the annotation of a parameter with the same value on all ranks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adc.mpi.grids import Grid, grid
 from adc.mpi.simulated import simulate
 
 if TYPE_CHECKING:
-    from typing import Any as Same  # so that parameters may be used as what they are
+    from typing import Any as Same  # so that parameters keep their types for type checkers
 else:
     from adc.frontend.marker import Same
 
@@ -59,7 +59,7 @@ def rank() -> int:
 
 
 def size() -> int:
-    """How many ranks there are."""
+    """The number of ranks."""
     return int(_messages.size())
 
 
@@ -72,11 +72,12 @@ def allreduce(x: Any, op: str = "sum") -> Any:
 
 
 def allsum(x: Any) -> Any:
-    """The sum of all elements of ``x`` on all ranks, one number, with the same bits however they are shared out.
+    """The sum of all elements of ``x`` on all ranks, one number, with the same bits however the elements are
+    distributed.
 
-    ``x`` is a number or an array, which may have another shape on each rank. The result is the exact sum, within one
-    unit in its last place, and 2**-95 of the largest element for each; infinities and NaN are summed as usual. There
-    may be 2**38 elements. All ranks have to call it at once.
+    ``x`` is a number or an array, whose shape may differ between ranks. The error of the sum is at most one unit in its
+    last place, plus 2**-95 of the largest element for each element; infinities and NaN are summed as usual. There may
+    be up to 2**38 elements. All ranks have to call it at once.
     """
     return _exact_sums.allsum(x)
 
@@ -90,7 +91,7 @@ def allgather(x: Any) -> Any:
 
 
 def bcast(x: Any, root: int = 0) -> Any:
-    """The ``x`` that the rank ``root`` has.
+    """The ``x`` of the rank ``root``, on all ranks.
 
     ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
     """
@@ -106,7 +107,8 @@ def reduce(x: Any, op: str = "sum", root: int = 0) -> Any:
 
 
 def gather(x: Any, root: int = 0) -> Any:
-    """The ``x`` of all ranks on the rank ``root``, in an array with one more axis in front; on others it has no rows.
+    """The ``x`` of all ranks, on the rank ``root``, in an array with one more axis in front; on other ranks the array
+    has no rows.
 
     ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
     """
@@ -114,38 +116,38 @@ def gather(x: Any, root: int = 0) -> Any:
 
 
 def scatter(x: Any, root: int = 0) -> Any:
-    """This rank's row of the array that the rank ``root`` has, with one row for each rank: ``x[rank()]``.
+    """This rank's row, ``x[rank()]``, of the array of the rank ``root``, which has one row for each rank.
 
-    On other ranks ``x`` has rows of the same shape and dtype, of which there may be none, as ``gather`` gives them:
-    ``np.empty((0, 5))``. All ranks have to call it at once.
+    On other ranks ``x`` must have rows of the same shape and dtype, but may have no rows, like the result of
+    ``gather``: ``np.empty((0, 5))``. All ranks have to call it at once.
     """
     return _rooted.scatter(x, root)
 
 
 def sendrecv(x: Any, dest: int, source: int, tag: int = 0) -> Any:
-    """Send ``x`` to the rank ``dest``, and return what the rank ``source`` sends, which has the same shape.
+    """Send ``x`` to the rank ``dest``, and return what the rank ``source`` sends, which must have the same shape.
 
-    Either may be ``NOBODY``: nothing is sent then, and what comes from nobody is zero. Tags are less than 32000.
+    Either may be ``NOBODY``: then nothing is sent, or the result is zero. Tags are less than 32000.
     """
     return _messages.sendrecv(x, dest, source, tag)
 
 
 def send(x: Any, dest: int, tag: int = 0) -> None:
-    """Send ``x`` to the rank ``dest``, which receives it meanwhile; ``NOBODY``: do nothing."""
+    """Send ``x`` to the rank ``dest``, which must receive it at the same time; ``NOBODY``: do nothing."""
     _messages.send(x, dest, tag)
 
 
 def recv(like: Any, source: int, tag: int = 0) -> Any:
-    """What the rank ``source`` sends: of the shape and dtype of ``like``, whose value does not matter. Zero if the rank
-    is ``NOBODY``."""
+    """Receive what the rank ``source`` sends; it has the shape and dtype of ``like``, whose contents are not used. Zero
+    if ``source`` is ``NOBODY``."""
     return _messages.recv(like, source, tag)
 
 
 def exchange(u: Any, grid: Grid, width: int = 1) -> None:
-    """Set the outer ``width`` rows of ``u`` along each axis of the grid to those of the neighbours' inside.
+    """Halo exchange: set the outer ``width`` rows of ``u`` along each axis of the grid to the neighbours' inner rows.
 
-    The array of each rank is its block with ``width`` rows more on both sides of the leading axes, as many as the grid
-    has. Rows where there is no neighbour stay as they are. Corners come from the neighbours across. All ranks have to
-    call it at once.
+    The array of each rank is its block, extended by a halo of ``width`` rows on both sides along each axis of the grid,
+    which are the leading axes of the array. Rows without a neighbour are not changed. Corners come from the diagonal
+    neighbours. All ranks have to call it at once.
     """
     _messages.exchange(u, grid, width)

@@ -1,7 +1,7 @@
-"""Whether all ranks call one distributed function, in one version, with what is to be the same for all.
+"""Checks that all ranks call the same distributed function, in the same version, with equal common arguments.
 
-If they did not, messages would be taken for other ones, and numbers would be wrong. What a call is made of is told in a
-few bytes for each part of it, which all ranks compare before they begin.
+Otherwise messages would be mistaken for others, and results would be wrong. Each part of a call is summarised in a few
+bytes, which all ranks compare before they begin.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from adc.ir import kinds
 from adc.ir.messages import Communicator
 
 BYTES = 16
-"""Of what tells one part from another."""
+"""Size of the digest of a part."""
 
 ARGUMENT = "the argument"
 _HELP = "all ranks give equal arguments; of what is a Field of the grid (grid.scatter), each has its own block"
 
 
 def agree(group: Communicator, what: str, parts: Mapping[str, Any]) -> None:
-    """Raise on all ranks if one of the named parts of a call is not the same on all. All ranks do this at once."""
+    """Raise on all ranks if one of the named parts of a call is not the same on all ranks. All ranks call this at
+    once."""
     if group.size == 1:
         return
     mine = np.frombuffer(b"".join(_told(part) for part in ((what, list(parts)), *parts.values())), np.uint8)
@@ -52,8 +53,8 @@ def _told(part: Any) -> bytes:
 
 
 def version(fn: Any, inside: tuple[int, ...] = ()) -> object:
-    """What a function is made of, and the functions, numbers, arrays and objects that it and these name: those of
-    modules, and what they captured. ``inside``: what is being told already."""
+    """A summary of a function, and of the functions, numbers, arrays and objects that it refers to, directly or
+    indirectly, as globals or captured variables. ``inside``: the objects that are being summarised already."""
     inside = (*inside, id(fn))
     todo: list[Any] = [fn]
     seen: dict[int, Any] = {}
@@ -86,7 +87,8 @@ _NUMBERS = (bool, int, float, complex, str)
 
 
 def _named(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """What code reads by name: of a module or an object, the attributes that it takes, where it has these itself."""
+    """What code reads by name; of a module or an object only the attributes that are read, if they are in its own
+    dictionary."""
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     for name, attribute in _read(fn.__code__):
         if name in cells:
@@ -106,7 +108,8 @@ def _named(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 @functools.lru_cache(1024)
 def _read(code: types.CodeType) -> tuple[tuple[str, str], ...]:
-    """The globals and captured variables that code reads, each with the attribute that it takes of it, or nothing."""
+    """The globals and captured variables that code reads, each with the attribute that is read from it, or an empty
+    text."""
     found: dict[tuple[str, str], None] = {}
     for each in texts.within(code):
         steps = [step for step in dis.get_instructions(each) if step.opname != "EXTENDED_ARG"]
@@ -124,7 +127,8 @@ def _facts_of_code(code: types.CodeType) -> str:
 
 
 def _facts(x: Any, inside: tuple[int, ...] = ()) -> object:
-    """What tells one value from others. ``inside``: what is being told already, which may contain itself."""
+    """A summary that distinguishes a value from others. ``inside``: objects that are being summarised already, which
+    may be recursive."""
     if isinstance(x, np.ndarray):
         return x.shape, str(x.dtype), _sum(x) if x.dtype.kind in "biufc" else None
     if x is None or isinstance(x, (*_NUMBERS, bytes, np.generic, np.dtype)):
@@ -144,14 +148,14 @@ def _facts(x: Any, inside: tuple[int, ...] = ()) -> object:
 
 
 def _facts_of_object(x: Any, inside: tuple[int, ...]) -> object:
-    """The type of an object, and, where that is one of the user's, its attributes."""
+    """The type of an object and, if the class is the user's, its attributes."""
     plain = isinstance(x, types.SimpleNamespace) or not is_of_library(type(x))
     attributes = getattr(x, "__dict__", {}) if plain and not isinstance(x, type | types.ModuleType) else {}
     return type(x).__name__, [(name, _facts(value, inside)) for name, value in sorted(attributes.items())]
 
 
 def _sum(x: Any) -> int:
-    """Of the bits of an array, by rows, so that it depends on where they are."""
+    """A checksum of the bits of an array; it is formed by rows, so that it depends on positions."""
     bits = np.ascontiguousarray(x).reshape(-1).view(np.uint8)
     whole = len(bits) // 8 * 8
     rest = hashlib.blake2b(bits[whole:].tobytes(), digest_size=8).digest()

@@ -1,4 +1,4 @@
-"""One-process functions on several ranks: ``adc.Grid`` and ``adc.distribute``."""
+"""Functions for one process, run on several ranks: ``adc.Grid`` and ``adc.distribute``."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from adc.passes.ranks.layouts import Shared
 
 
 class Grid:
-    """Ranks that share out arrays of about one shape.
+    """A grid of ranks over which arrays of about the same shape are distributed.
 
-    ``shape`` are the extents of the arrays. ``ranks`` is how many ranks there are along each axis; where it is 0, adc
-    chooses the number. Without it all ranks are along the first axis. All ranks make it at once.
+    ``shape`` are the extents of the arrays. ``ranks`` is the number of ranks along each axis; where it is 0, adc
+    chooses the number. Without ``ranks``, all ranks are along the first axis. All ranks must create it at once.
     """
 
     def __init__(self, shape: Sequence[int], ranks: Sequence[int] | None = None) -> None:
@@ -40,12 +40,12 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
+        """The number of ranks."""
         return self._partition.group.size
 
     @public
     def scatter(self, x: Any) -> Field:
-        """This rank's block of an array that all ranks have."""
+        """Distribute an array that all ranks have: the field has this rank's block."""
         whole = np.asarray(x)
         axes = self._partition.axes(whole.shape)
         if axes is None:
@@ -59,14 +59,14 @@ class Grid:
 
     @public
     def gather(self, x: Field) -> Any:
-        """The whole array, on all ranks; all ranks call it at once."""
+        """The whole array, on all ranks; all ranks must call it at once."""
         array = x.array.copy()
-        replace(self._partition).complete(array, x.axes)  # with counts of its own
+        replace(self._partition).complete(array, x.axes)  # with separate counts of messages
         return array
 
     @property
     def sent(self) -> tuple[int, int]:
-        """How many messages this rank has sent, and how many bytes, in calls of distributed functions."""
+        """The numbers of messages and of bytes that this rank has sent in calls of distributed functions."""
         return self._partition.messages, self._partition.sent
 
     def _slices(self, axes: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
@@ -84,7 +84,8 @@ class Grid:
 
 @dataclass(eq=False)
 class Field:
-    """An array that is distributed: ``array`` has the shape of the whole, and only ``own`` belongs to this rank."""
+    """A distributed array: ``array`` has the shape of the whole array, but only the block ``own`` belongs to this
+    rank."""
 
     grid: Grid
     array: Any
@@ -92,7 +93,7 @@ class Field:
 
     @property
     def own(self) -> Any:
-        """This rank's block: a view."""
+        """This rank's block, as a view."""
         return self.array[self.grid._slices(self.axes, self.array.shape)]
 
     @property
@@ -110,7 +111,7 @@ _made: WeakKeyDictionary[JitFunction[Any, Any], dict[Shared, JitFunction[Any, An
 
 
 class Distributed:
-    """What ``distribute`` returns: a function of the same arguments, with ``grad`` and ``value_and_grad``."""
+    """The result of ``distribute``: a function of the same arguments, with ``grad`` and ``value_and_grad``."""
 
     def __init__(self, f: JitFunction[Any, Any], grid: Grid) -> None:
         self._f = f
@@ -130,7 +131,7 @@ class Distributed:
 
     @public
     def grad(self, /, *args: Any, **kwargs: Any) -> Any:
-        """The gradient: of arguments that are shared out it is, too."""
+        """The gradient; with respect to a distributed argument it is a ``Field``."""
         f, given = self._prepared(args, kwargs)
         self._agree(given, "the gradient")
         with self.grid._used():
@@ -138,7 +139,7 @@ class Distributed:
 
     @public
     def value_and_grad(self, /, *args: Any, **kwargs: Any) -> Any:
-        """The value, and the gradient."""
+        """``(value, gradient)``."""
         f, given = self._prepared(args, kwargs)
         self._agree(given, "the value and the gradient")
         with self.grid._used():
@@ -164,7 +165,8 @@ class Distributed:
         return self._compiled(Shared(tuple(shared), cut, len(self.grid.ranks))), given
 
     def _agree(self, given: _Given, what: str) -> None:
-        """Raise on all ranks if they do not call the same function with the same, their own blocks aside."""
+        """Raise on all ranks if they do not call the same function with equal arguments, apart from their own
+        blocks."""
         group = self.grid._partition.group
         if group.size == 1:
             return
@@ -183,16 +185,17 @@ class Distributed:
         agree(group, f"{what} of {subject.name}", parts)
 
     def _compiled(self, shared: Shared) -> JitFunction[Any, Any]:
-        """The function for arguments that are shared out so. It is the same for all grids of which that is so."""
+        """The function for a given distribution of arguments. All grids with this distribution use the same
+        function."""
         known = _made.setdefault(self._f, {})
         if shared not in known:
-            # On one rank it is the same code, without messages: so bits are the same.
+            # On one rank the code is the same, without messages, so the bits are the same.
             options = replace(self._f._subject.options, shared=shared, accumulate="gather")
             known.setdefault(shared, JitFunction(self._f._subject.fn, self._f._chosen, options))
         return known[shared]
 
     def _results(self, found: Any) -> Any:
-        """Results with fields for arrays that are shared out."""
+        """Results, with fields for distributed arrays."""
         if isinstance(found, np.ndarray):
             axes = self.grid._partition.axes(found.shape)
             return found if axes is None else Field(self.grid, found, axes)
@@ -209,7 +212,7 @@ class Distributed:
         return made
 
     def _gradients(self, given: _Given, found: Any) -> Any:
-        """Gradients, shared out as the arguments are."""
+        """Gradients, distributed like the arguments."""
         chosen = self._f._chosen
         values = list(given.arguments.values())
         by_number = [values[k] for k in chosen.numbers]
@@ -229,7 +232,7 @@ class Distributed:
 
 @dataclass
 class _Given:
-    """Arguments by name, fields for those that are shared out; ``scattered``: which were passed whole."""
+    """Arguments by name, with fields for distributed ones; ``scattered``: those that were passed as whole arrays."""
 
     arguments: dict[str, Any]
     scattered: list[tuple[Any, Field]] = field(default_factory=list)
@@ -239,7 +242,7 @@ class _Given:
         return [value.array if isinstance(value, Field) else value for value in self.arguments.values()]
 
     def scatter(self, grid: Grid, whole: Any) -> Field:
-        """An array as a field; the same one for the same array."""
+        """An array as a field; the same array always gives the same field."""
         for other, made in self.scattered:
             if other is whole:
                 return made
@@ -258,10 +261,11 @@ def _like(argument: Any, gradient: Any) -> Any:
 
 @public
 def distribute(f: Callable[..., Any], grid: Grid) -> Distributed:
-    """The function ``f`` of one process, and its gradient, on the ranks of a grid.
+    """Run ``f``, a function written for one process, and its gradient on the ranks of a grid.
 
-    Arrays that have the extents of the grid are shared out, among the arguments and inside. Each rank computes its
-    own elements, and gets what it reads of others. Values and gradients have the bits of one process.
+    Arrays that have the extents of the grid are distributed, both arguments and local arrays. Each rank computes its
+    own elements, and receives the elements of other ranks that it reads. Values and gradients have the same bits as in
+    one process.
     """
     made = f if isinstance(f, JitFunction) else jit_grad(f)
     schedule = made._subject.options.checkpoint

@@ -1,4 +1,4 @@
-"""Ranks laid out in a grid, as the blocks of an array are."""
+"""Ranks arranged in a grid, like the blocks of an array."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from adc.ir.messages import NOBODY, communicator
 
 
 class Grid(NamedTuple):
-    """A grid of ranks, as one of them sees it, for the leading axes of an array.
+    """A grid of ranks over the leading axes of an array, as seen by one rank.
 
-    ``shape``: how many ranks there are along each axis; ``at``: where this one is; ``sides``: for each axis the rank
-    before and the one behind, or ``NOBODY``. Pass it to compiled functions as an argument.
+    ``shape``: the number of ranks along each axis; ``at``: the position of this rank; ``sides``: for each axis the rank
+    before and the rank after it, or ``NOBODY``. Pass it to compiled functions as an argument.
     """
 
     shape: tuple[int, ...]
@@ -22,7 +22,7 @@ class Grid(NamedTuple):
     sides: tuple[tuple[int, int], ...]
 
     def block(self, *extents: int) -> tuple[slice, ...]:
-        """Which part of an array of these extents is this rank's: blocks differ by one element at most."""
+        """The slices of this rank's block in an array of these extents; block lengths differ by at most one element."""
         found = []
         for extent, count, place in zip(extents, self.shape, self.at, strict=True):
             each, more = divmod(extent, count)
@@ -32,9 +32,9 @@ class Grid(NamedTuple):
 
 
 def grid(shape: Sequence[int], periodic: bool | Sequence[bool] = False) -> Grid:
-    """All ranks as a grid, with the given numbers along its axes; where one is 0, adc chooses it.
+    """All ranks as a grid, with the given numbers along its axes; adc chooses those that are 0.
 
-    ``periodic``: the first and the last rank along an axis, or along each, are neighbours. Raises
+    ``periodic``: whether the first and the last rank along each axis, or along all axes, are neighbours. Raises
     ``ArgumentValueError`` if the ranks do not fill the grid.
     """
     group = communicator()
@@ -53,7 +53,8 @@ def grid(shape: Sequence[int], periodic: bool | Sequence[bool] = False) -> Grid:
 
 
 def filled(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """The shape with numbers for zeros, as equal as can be: large factors first, each where there are fewest."""
+    """The shape with zeros replaced by numbers that are as equal as possible: large factors first, each at the smallest
+    number."""
     given = math.prod(n for n in shape if n != 0)
     free = [axis for axis, n in enumerate(shape) if n == 0]
     if any(n < 0 for n in shape) or size % given or (not free and given != size):

@@ -1,7 +1,8 @@
-"""Ranks that are processes, by the package ``mpi4py``.
+"""Ranks as processes, with the package ``mpi4py``.
 
-All waiting is in short turns, so that Ctrl-C works, and, with ``ADC_MPI_TIMEOUT`` seconds in the environment, ends with
-``RankError`` where nothing comes. An exception that nobody handles ends all processes: the others would wait for ever.
+All waiting is done by polling, so that Ctrl-C works. With ``ADC_MPI_TIMEOUT`` seconds in the environment, a wait for
+something that never comes ends with ``RankError``. An unhandled exception ends all processes, because the others would
+wait for ever.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from adc.ir.messages import (
     sample,
 )
 
-HEAD, ROOM = 16, 240  # bytes that say what a rank does, and those of short arrays, which go along
-SMALL = 65536  # bytes from all ranks that are gathered by each, to be summed in their order
-TURNS = 200  # attempts without a pause
+HEAD, ROOM = 16, 240  # bytes of the digest of what a rank does, and of short arrays sent with it
+SMALL = 65536  # up to so many bytes in all, each rank gathers all parts and sums them in order
+TURNS = 200  # polls without a pause
 
 
 def find() -> None:
-    """Let this process find the other ones when it first asks for them."""
+    """Let this process connect to the others when it first needs them."""
     messages.found_by(_world)
 
 
@@ -87,7 +88,7 @@ class Processes:
         if dest == NOBODY and source == NOBODY:
             return
         begun = []
-        # One more byte than fits: a message that is too long is seen to be.
+        # One byte more than needed, so that a message that is too long is detected.
         room = np.empty(received.nbytes + 1, np.uint8)
         if source != NOBODY:
             begun.append(self.world.Irecv([room, self.mpi.BYTE], source=source, tag=tag))
@@ -167,14 +168,14 @@ class Processes:
         check_agreed(self._gathered(what, part) or self._all(part, what), AGREED[left])
 
     def _summed_to(self, root: int, given: Any, what: str) -> Any:
-        """Room for the sum, which comes to the root. Requests for sums do not keep what they send."""
+        """An array that holds the sum on the root. Requests for sums do not keep their send buffer alive."""
         sent, found = given.copy(), np.empty_like(given)
         self._wait([self.world.Ireduce(sent, found, op=self.mpi.SUM, root=root)], f"others in {what}", sent)
         return found
 
     def _gathered(self, what: str, given: Any) -> list[Any] | None:
-        """The arrays of all ranks if they are short, else None; with it goes what they do, and if that is not the same,
-        all raise. Messages are of one size, whatever the arrays are."""
+        """The arrays of all ranks if they are short, else None. A digest of the operation is sent along; if ranks do
+        different operations, all raise. All messages have the same size, whatever the arrays are."""
         head = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=HEAD).digest(), np.uint8)
         mine = np.zeros(HEAD + ROOM, np.uint8)
         mine[:HEAD] = head
@@ -190,15 +191,16 @@ class Processes:
         return [row[HEAD : HEAD + given.nbytes].copy().view(given.dtype) for row in rows]
 
     def _all(self, given: Any, what: str) -> list[Any]:
-        """The arrays of all ranks, which have one length."""
+        """The arrays of all ranks, which have the same length."""
         found = np.empty((self.size, len(given)), given.dtype)
         self._wait([self.world.Iallgather(given, found)], f"others in {what}")
         return list(found)
 
     def _wait(self, begun: Sequence[Any], what: str, *sent: Any) -> list[Any]:
-        """Wait for requests; the status of each. What is interrupted keeps its memory, to which something may come.
+        """Wait for requests, and return the status of each. After an interrupt their buffers are kept, because data may
+        still arrive.
 
-        ``sent``: memory that the requests do not keep themselves.
+        ``sent``: buffers that the requests do not keep alive themselves.
         """
         found = [self.mpi.Status() for _ in begun]
         turns, start = 0, time.monotonic()

@@ -1,7 +1,7 @@
-"""Ranks that are threads of one process: for tests, and to try programs out without MPI.
+"""Ranks as threads of one process: for tests, and to try out programs without MPI.
 
-A message is handed over when both sides are there, as MPI may do it; so a program that needs room for messages on their
-way ends here with an error. If all ranks wait and none can go on, all raise ``RankError``, which says where they wait.
+A message is passed when both sides are ready, as MPI may do; so a program that relies on buffered messages ends here
+with an error. If all ranks wait and none can continue, all raise ``RankError``, which says where they wait.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from adc.ir.messages import (
 
 @dataclass
 class _World:
-    """What the ranks share. ``offers``: arrays by sender, receiver and tag, in order. ``meetings``: what each rank has
-    brought to the collective operations that not all have done."""
+    """The state shared by all ranks. ``offers``: sent arrays by sender, receiver and tag, in order. ``meetings``: the
+    contributions of ranks to collective operations that are not complete."""
 
     size: int
     turn: threading.Condition = field(default_factory=threading.Condition)
@@ -42,7 +42,7 @@ class _World:
     failure: str = ""
 
     def wait(self, rank: int, what: str, ready: Callable[[], bool]) -> None:
-        """Wait until ``ready``. Call it with the lock."""
+        """Wait until ``ready``. The caller must hold the lock."""
         self.waiting[rank] = what, ready
         try:
             while not ready():
@@ -54,7 +54,7 @@ class _World:
             del self.waiting[rank]
 
     def check(self) -> None:
-        """Note if all ranks wait for what does not come."""
+        """Record a failure if all ranks wait for something that never comes."""
         if self.failure or not self.running <= self.waiting.keys():
             return
         if not any(ready() for _, ready in self.waiting.values()):
@@ -80,7 +80,7 @@ class _Offer:
 
 @dataclass
 class _Rank:
-    """One rank's view; see ``adc.ir.messages.Communicator``."""
+    """The communicator of one rank; see ``adc.ir.messages.Communicator``."""
 
     world: _World
     rank: int
@@ -150,7 +150,7 @@ class _Rank:
         check_agreed(self._meet(described(AGREED[left], part, 0, place), part), AGREED[left])
 
     def _meet(self, what: str, given: Any) -> list[Any]:
-        """What all ranks bring, in their order."""
+        """The contributions of all ranks, in the order of ranks."""
         world, number = self.world, self.met
         self.met += 1
         with world.turn:
@@ -166,10 +166,10 @@ class _Rank:
 
 
 def simulate(n: int, f: Callable[..., Any], *args: Any) -> list[Any]:
-    """Run ``f(*args)`` on ``n`` ranks, which are threads of this process. Returns a list of what each returned.
+    """Run ``f(*args)`` on ``n`` ranks, which are threads of this process. Returns a list of their results.
 
-    In each thread ``adc.mpi.rank()`` has another value. If a rank raises an exception, the others end as soon as they
-    would wait, and the first exception is raised here.
+    In each thread ``adc.mpi.rank()`` has a different value. If a rank raises an exception, the others stop as soon as
+    they would wait, and the first exception is raised here.
     """
     world = _World(n, running=set(range(n)))
     results: list[Any] = [None] * n
@@ -193,7 +193,7 @@ def simulate(n: int, f: Callable[..., Any], *args: Any) -> list[Any]:
     try:
         for thread in threads:
             thread.join()
-    except BaseException as error:  # an interrupt: the ranks are not to wait for ever
+    except BaseException as error:  # an interrupt: the ranks must not wait for ever
         with world.turn:
             world.fail(f"{type(error).__name__}: {error}")
         for thread in threads:

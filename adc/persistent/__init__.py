@@ -1,1 +1,1 @@
-"""What was compiled, kept from one process to the next: found by what it was made of, before anything is traced."""
+"""Compiled code kept for later processes: it is found by what it was made from, before anything is traced."""

@@ -1,4 +1,5 @@
-"""The arguments of a function whose values its code depends on, found by tracing it; other processes need not."""
+"""The arguments on whose values the code of a function depends. Tracing finds them; later processes read them from a
+record."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ Path = tuple[int, ...]
 
 
 class Constants:
-    """Those of a call with arguments of given types."""
+    """The constant arguments of a call with arguments of given types."""
 
     def __init__(self, subject: Subject, types: tuple[Abstract, ...]) -> None:
         self._subject = subject
@@ -28,12 +29,13 @@ class Constants:
         return self._subject.constants[self._types]
 
     def add(self, path: Path) -> None:
-        """One more, which tracing asks for."""
+        """Add an argument that tracing needs as a constant."""
         self.paths.add(path)
         self._found = True
 
     def keep(self, spec: Specialisation) -> None:
-        """Let later processes know what was found, as long as what was traced for ``spec`` is as it is."""
+        """Record what was found for later processes; it is valid as long as everything traced for ``spec`` is
+        unchanged."""
         if self._found:
             name = records.name_of(("constants",), self._staged())
             if name is not None:

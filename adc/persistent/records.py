@@ -1,10 +1,10 @@
-"""Specialisations that an earlier process compiled: what to write down of one, and how to make it again.
+"""Specialisations that an earlier process compiled: how they are recorded, and how they are restored.
 
-A record is found by the function's code, the types of the arguments, the options, and what adc, Python and the machine
-are. It holds what tracing looked at, and what was seen; what Python calls; and the names of object files in the cache.
-It is used if each look sees the same now: so a record is never out of date, and nothing is traced to find that out.
-Whatever cannot be written down, or does not lead to the same in another process, is compiled there as if there were
-no record.
+A record is found by the function's code, the types of the arguments, the options, and the versions of adc, Python and
+the machine. It contains what tracing looked at, and what it saw; the objects that Python calls; and the names of object
+files in the cache. It is used only if each look sees the same now. So a record is never out of date, and nothing is
+traced to find out. What cannot be recorded, or is not the same in another process, is compiled as if there were no
+record.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from adc.compiler import Staged
     from adc.specialise import Specialisation
 
-enabled = True  # the tests of adc itself look at what tracing does, most often
+enabled = True  # most tests of adc need real tracing, and switch this off
 _SLOTS = 4  # records of one function for the same types
 
 
 class _Stale(Exception):
-    """Something is not what it was when the record was written."""
+    """Something has changed since the record was written."""
 
 
 def name_of(kind: tuple[Any, ...], staged: Staged) -> str | None:
-    """The name of the record of a function, or of a derivative of one; None if there can be none."""
+    """The name of the record of a function, or of one of its derivatives; None if it cannot be recorded."""
     if not enabled or object_cache.directory() is None or not staged.subject.target.resident:
         return None
     if changes.are_asked_for():
@@ -50,13 +50,14 @@ def name_of(kind: tuple[Any, ...], staged: Staged) -> str | None:
     subject = staged.subject
     try:
         return digest((kind, subject.fn, subject.options, staged.abstracts, makers()))
-    except Exception:  # of something nothing can be said that holds in another process
+    except Exception:  # something cannot be identified in another process
         return None
 
 
 @contextmanager
 def alone(name: str | None) -> Iterator[bool]:
-    """No other process makes what has this record meanwhile; whether one did, and may have written it."""
+    """A context in which no other process compiles what this record is for; yields whether one did so before, and may
+    have written the record."""
     if name is None:
         yield False
         return
@@ -68,12 +69,12 @@ def alone(name: str | None) -> Iterator[bool]:
 
 
 def keep(name: str, spec: Specialisation) -> bool:
-    """Write the record of a specialisation; whether that could be done."""
+    """Write the record of a specialisation; returns whether that was possible."""
     try:
         data = _written(spec)
-    except Exception:  # whatever user's objects raise when they are looked at: no call fails for a record
+    except Exception:  # users' objects may raise anything; a call must not fail because of a record
         return False
-    own = spec.staged.slot  # what was found, and has become more
+    own = spec.staged.slot  # an existing record that is extended
     if own is None:
         free = (n for n in range(_SLOTS) if object_cache.find(_slot(name, n)) is None)
         own = next(free, secrets.randbelow(_SLOTS))
@@ -83,12 +84,13 @@ def keep(name: str, spec: Specialisation) -> bool:
 
 
 def _slot(name: str, n: int) -> str:
-    """The name of one of the records of a function: it may have been compiled with several things that it reads."""
+    """The name of one of several records of a function, which may have been compiled with different values of what it
+    reads."""
     return hashlib.sha256(f"{name} {n}".encode()).hexdigest()
 
 
 def keep_constants(name: str, spec: Specialisation, paths: tuple[tuple[int, ...], ...]) -> None:
-    """Write which arguments have to be known; ``spec`` is of code that knows them."""
+    """Record which arguments must be constants; ``spec`` is a specialisation with these constants."""
     out = io.BytesIO()
     try:
         writer = Writer(out)
@@ -106,7 +108,7 @@ def _written(spec: Specialisation) -> bytes:
     ruled = [function for function in traced.consulted if _may_have_rules(function)]
     writer.dump([(function, of_rules(RULES.of(function))) for function in ruled])
     if RULES.changed(map(id, traced.consulted), traced.version):
-        raise _Stale  # by another thread
+        raise _Stale  # rules were changed by another thread
     writer.know(traced.parameters, ("parameters",))
     writer.know(traced.looks, ("looks",))
     writer.dump(replace(traced, consulted=()))
@@ -121,7 +123,7 @@ def _written(spec: Specialisation) -> bytes:
 
 
 def _write_looks(writer: Writer, spec: Specialisation) -> None:
-    """What was looked at, from what both processes have before they look anywhere."""
+    """Write the looks, as references that start from objects which both processes have."""
     subject = spec.subject
     writer.know(subject.fn, ("fn",))
     writer.know(spec.staged, ("staged",))
@@ -138,7 +140,7 @@ def _write_looks(writer: Writer, spec: Specialisation) -> None:
 
 
 def _statics(staged: Staged) -> list[Any]:
-    """What stands in the types of the arguments itself: functions, strings."""
+    """Static arguments, whose values are part of the types: functions, strings."""
     return list(static_values(staged.abstracts).values())
 
 
@@ -158,7 +160,7 @@ def _classes(staged: Staged) -> list[type]:
 
 
 def _may_have_rules(function: object) -> bool:
-    """Whether somebody can give rules for it: not for functions that were defined in what was traced."""
+    """Whether there can be rules for a function: not for local functions of traced code."""
     return not type(function).__module__.startswith("adc.frontend.") or RULES.has(function)
 
 
@@ -166,14 +168,14 @@ def _may_have_rules(function: object) -> bool:
 
 
 def find(name: str, staged: Staged, miss: Callable[..., Any]) -> Specialisation | None:
-    """What an earlier process compiled, if all is as it was then; None if there is nothing."""
+    """The specialisation that an earlier process compiled, if everything is as it was then; else None."""
     for n in range(_SLOTS):
         data = object_cache.find(_slot(name, n))
         if data is None:
             return None
         try:
             spec = _read(Reader(io.BytesIO(data)), staged, miss)
-        except Exception:  # something is not what it was, or not where it was
+        except Exception:  # something has changed or moved
             staged.loaded.clear()
             continue
         staged.slot, staged.recorded = n, spec.found_out
@@ -182,7 +184,8 @@ def find(name: str, staged: Staged, miss: Callable[..., Any]) -> Specialisation 
 
 
 def find_constants(name: str, staged: Staged) -> tuple[tuple[int, ...], ...]:
-    """Which arguments an earlier process had to know; none if that is not known, or if something has changed."""
+    """The arguments that were constants in an earlier process; empty if there is no record, or if something has
+    changed."""
     data = object_cache.find(name)
     if data is None:
         return ()
@@ -207,7 +210,7 @@ def _read(reader: Reader, staged: Staged, miss: Callable[..., Any]) -> Specialis
     subject, known = staged.subject, reader.known
     looks = _read_looks(reader, staged)
     known[("miss",)] = miss
-    version = RULES.version  # of now, or an earlier one: then they are looked at again
+    version = RULES.version  # read before the rules: if they change meanwhile, they are checked again
     rules = reader.load()
     if any(of_rules(RULES.of(function)) != made_of for function, made_of in rules):
         raise _Stale
@@ -232,7 +235,7 @@ def _read(reader: Reader, staged: Staged, miss: Callable[..., Any]) -> Specialis
 
 
 def _seen_again(reader: Reader, k: int) -> Look:
-    """A look, if it sees what it saw."""
+    """A look from a record, if it sees the same as before."""
     name, fetch, seen = reader.load()
     now = look(fetch)
     if fingerprint(now) != seen:

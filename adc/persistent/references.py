@@ -1,8 +1,8 @@
-"""Pickling of what was compiled, with references to things of Python's that another process finds where this one did.
+"""Pickles compiled functions, with references to Python objects that another process finds in the same way.
 
-A function, a class or an object that code depends on is not written: it is *referred to*, by what leads there from the
-function that is compiled, or by its name in a module. What nothing leads to is refused with ``UnknownThing``, so that
-no copy of an object ever takes its place.
+A function, a class or an object on which code depends is not written: it is *referred to*, by a path that leads to it
+from the compiled function, or by its name in a module. Objects that no path leads to are refused with ``UnknownThing``,
+so that a copy never replaces an object.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NEVER = (core.Op, core.Value, core.Block, core.Func, types.CodeType, types.Cell
 
 
 class Writer(pickle.Pickler):
-    """Writes to ``out`` what refers to known things."""
+    """A pickler to ``out`` that replaces known objects by references."""
 
     def __init__(self, out: io.BytesIO) -> None:
         super().__init__(out, pickle.HIGHEST_PROTOCOL)
@@ -39,7 +39,7 @@ class Writer(pickle.Pickler):
         self._modules = {id(vars(m)): name for name, m in list(sys.modules.items()) if type(m) is types.ModuleType}
 
     def know(self, obj: Any, reference: Reference) -> None:
-        """Write ``reference`` where the object stands, and what leads on from it where its parts do."""
+        """From now on write ``reference`` in place of the object, and extended references in place of its parts."""
         if type(obj) in PLAIN or id(obj) in self._known:
             return
         self._known[id(obj)] = reference
@@ -81,7 +81,7 @@ class Writer(pickle.Pickler):
             return "cell", *dataclasses.astuple(obj)
         if cls is core.Module:
             return ("module",)
-        if cls is types.MethodType and obj.__name__ == "_miss":  # of the dispatcher whose code this is
+        if cls is types.MethodType and obj.__name__ == "_miss":  # a method of the dispatcher that owns the code
             return ("miss",)
         if isinstance(obj, types.ModuleType) and sys.modules.get(obj.__name__) is obj:
             return "imported", obj.__name__
@@ -94,9 +94,9 @@ class Writer(pickle.Pickler):
         return None
 
     def _has_value(self, obj: Any) -> bool:
-        """Whether a copy does as well, or the name leads to the same object."""
+        """Whether a copy is as good as the object, or its name leads to the same object."""
         if isinstance(obj, type | types.FunctionType):
-            return is_of_library(obj)  # the user's are found where tracing found them, or not at all
+            return is_of_library(obj)  # the user's must be found in the same way as in tracing
         if isinstance(obj, _BY_NAME) or type(obj).__module__.split(".")[0] == "adc":
             return True
         if type(obj) is functools.partial:
@@ -105,14 +105,14 @@ class Writer(pickle.Pickler):
 
 
 class Reader(pickle.Unpickler):
-    """Reads what a ``Writer`` wrote, given what the references mean that are no parts of others."""
+    """Reads what a ``Writer`` wrote, given the objects of the root references (those that are not parts of others)."""
 
     def __init__(self, data: io.BytesIO) -> None:
         super().__init__(data)
         self.known: dict[Reference, Any] = {}
 
     def file_of_cell(self, file: str) -> str:
-        """What another process called the file of a notebook's cell, as this one calls it."""
+        """This process's name for the file of a notebook cell, given the name in another process."""
         found = file_of_cell(file, self.known["fn",].__code__.co_filename)
         return file if found is None else found
 
