@@ -1,1 +1,1 @@
-"""Abstract values: what they are and what they hold."""
+"""Abstract values: their classes and their contents."""

@@ -16,7 +16,7 @@ from adc.frontend.syntax.source import FunctionSource
 
 
 class Scope:
-    """Where the variables of a function live: a frame, which is built on the values here."""
+    """The place where the variables of a function live: a frame, a class that is built on the values here."""
 
 
 class Bound(Compound):
@@ -40,9 +40,9 @@ class Code:
     """A function defined in a traced function, without the values that belong to it. Compared by the syntax tree, by
     where its variables live, and by how many values there are.
 
-    ``free`` names its free variables. They live in ``frame``, where they are read when the function is called; or, once
-    it has been passed on, their values are among those that it ``captured``: its own and those of the functions of the
-    same frame that it calls. ``cells`` are the variables of functions outside the traced one.
+    ``free`` names its free variables. They live in ``frame``, where they are read when the function is called. Once it
+    has been passed on, their values are instead among those that it ``captured``: its own and those of the functions of
+    the same frame that it calls. ``cells`` are the variables of functions outside the traced one.
     """
 
     source: FunctionSource = field(compare=False)
@@ -61,8 +61,8 @@ class Code:
 
 
 class Closure(Compound):
-    """A function or lambda defined in a traced function. Its items are the defaults of parameters, those of
-    keyword-only ones, and what it captured."""
+    """A function or lambda defined in a traced function. Its items are the defaults of its parameters, those of its
+    keyword-only parameters, and the values that it captured."""
 
     @property
     def code(self) -> Code:
@@ -93,7 +93,8 @@ def closure(code: Code, items: Iterable[AbstractValue]) -> Closure:
 
 
 class Partial(Compound):
-    """What ``functools.partial`` makes: the function, positional arguments, then keyword arguments by their names."""
+    """The result of ``functools.partial``: the function, positional arguments, then keyword arguments by their
+    names."""
 
     @property
     def positional(self) -> tuple[AbstractValue, ...]:
@@ -109,8 +110,8 @@ class Partial(Compound):
 
 
 def function_of(v: AbstractValue | None) -> object:
-    """What is called, without the values that go along: equal for two that call the same. None of what is no
-    function."""
+    """The function that is called, without the values bound to it: equal for two values that call the same. None if
+    ``v`` is not a function."""
     if isinstance(v, Static) and callable(v.value):
         return abstract.Static(v.value)
     if isinstance(v, Method):

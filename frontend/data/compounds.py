@@ -1,4 +1,5 @@
-"""Values held together under forms: records, contents of objects, texts, slices, constants that the run chooses."""
+"""Values held together under forms: records, contents of objects, texts, slices, constants that are chosen at run
+time."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class Record(Compound):
 
 class OneOf(Compound):
     """One of several constants (texts, None, functions, ...), chosen at run time: its items are the number of the
-    chosen one and all of them. A function has the values along that it captured, which are undefined if it is not the
-    chosen one. What is done with it is done with each, under a condition, as with a ``Choice``."""
+    chosen one and all of them. A function comes with the values that it captured, which are undefined if it is not the
+    chosen one. A use of it is built for each, under a condition, as for a ``Choice``."""
 
     @property
     def position(self) -> Value:
@@ -47,28 +48,28 @@ class OneOf(Compound):
 
 
 def one_of(position: AbstractValue, options: Sequence[AbstractValue]) -> OneOf:
-    """The one of the options whose number is ``position``."""
+    """The option whose number is ``position``."""
     form = Form("choice", object, tuple(key_of(describe(v)) for v in options))
     return OneOf((position, *options), form)
 
 
 class Structured(Record):
-    """A structured array, or an element of one: the arrays that its fields are. Those of an element have no dimension
-    but what the dtype says; of one that the caller passed, numbers."""
+    """A structured array, or an element of one: the arrays of its fields. Those of an element have only the dimensions
+    in the dtype; without any, they are numbers if the caller passed the element."""
 
     @property
     def rank(self) -> int | None:
-        """How many dimensions it has; None of an element, which is no array."""
+        """The number of dimensions; None for an element, which is not an array."""
         return None if issubclass(self.form.cls, np.void) else len(self.dims)
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """The extents that all fields have in common."""
+        """The extents that all fields share."""
         return _common(self, self.form.dtype, 0) or ()
 
 
 def _common(v: Structured, dtype: np.dtype[Any], inner: int) -> tuple[Dim, ...] | None:
-    """The extents of the first field without its last ``inner`` ones, and those that the field's own dtype has."""
+    """The extents of the first field, without its last ``inner`` ones and those in the field's own dtype."""
     for name, item in zip(v.form.names, v.items, strict=True):
         own = inner + dtype[str(name)].ndim
         if isinstance(item, Array):
@@ -80,7 +81,7 @@ def _common(v: Structured, dtype: np.dtype[Any], inner: int) -> tuple[Dim, ...] 
 
 
 def structured(form: Form, items: tuple[AbstractValue, ...]) -> Structured:
-    """The structured array with these fields, which are told that they have extents in common."""
+    """The structured array with these fields, which get the same extents."""
     found = Structured(items, form)
     return found if found.rank is None else _of_one_shape(found, found.dims)
 
@@ -95,8 +96,8 @@ def _of_one_shape(v: Structured, dims: tuple[Dim, ...]) -> Structured:
 
 
 class Contents(Record):
-    """What a mutable object holds at some point. A function's objects are referred to by ``Ref``; where values travel
-    between functions, this stands for the object itself, numbered in its form."""
+    """The contents of a mutable object at some point. Within a function, objects are referred to by ``Ref``; where
+    values are passed between functions, this stands for the object itself, numbered in its form."""
 
 
 def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
@@ -123,7 +124,7 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
 
 
 class Handle(Compound):
-    """An object that is one of a pool, see ``objects.pools``: the pool, and its number there."""
+    """An object in a pool (see ``objects.pools``): the pool, and the object's number there."""
 
     @property
     def pool(self) -> Ref:
@@ -139,7 +140,7 @@ class Handle(Compound):
 
 
 class Text(Compound):
-    """A string with run-time numbers in it: a template of ``adc.ir.raising``, which the form has, and the numbers."""
+    """A string with run-time numbers in it: a template of ``adc.ir.raising``, which is in the form, and the numbers."""
 
     @property
     def template(self) -> str:
@@ -151,15 +152,15 @@ class Text(Compound):
 
 
 class SliceObject(Compound):
-    """A ``slice``: where it starts and stops, and its step."""
+    """A ``slice``: its start, stop and step."""
 
 
 def slice_object(v: AbstractValue) -> SliceObject | None:
-    """A slice that is a value, its parts apart; None if it is something else."""
+    """A slice as a value, with its parts; None if ``v`` is something else."""
     if isinstance(v, Static) and isinstance(v.value, slice):
         return SliceObject(tuple(map(Static, (v.value.start, v.value.stop, v.value.step))), SLICE)
     return v if isinstance(v, SliceObject) else None
 
 
 WHOLE = (Closure, Partial, OneOf)
-"""Functions, bound ones aside, and constants that the run chooses: they have no cotangent and no axis of their own."""
+"""Functions, except bound ones, and constants chosen at run time: they have no cotangent and no axis of their own."""

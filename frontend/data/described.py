@@ -1,5 +1,5 @@
-"""The abstract types of abstract values; those of what only a function being traced has; and what tells one
-alternative of a choice from another."""
+"""The abstract types of abstract values, including those that exist only while a function is traced; and the keys of
+alternatives of a choice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Span(abstract.Abstract):
 
 @dataclass(frozen=True, eq=False)
 class Same(abstract.Abstract):
-    """A value that can only be handed on as it is: the same object on every path."""
+    """A value that can only be passed on unchanged: the same object on every path."""
 
     value: AbstractValue
 
@@ -77,7 +77,7 @@ def describe(v: AbstractValue) -> abstract.Abstract:
 
 
 def without_dims(a: abstract.Abstract, told: Callable[[Any], Any] = lambda dim: None) -> abstract.Abstract:
-    """``a`` without what it says of extents in values of the IR, which is ``told`` otherwise."""
+    """``a`` without extents that are values of the IR: these are replaced by ``told`` of them."""
     if isinstance(a, abstract.Array):
         return replace(a, dims=tuple(d if isinstance(d, int) else told(d) for d in a.dims))
     if isinstance(a, abstract.Tuple):
@@ -88,8 +88,8 @@ def without_dims(a: abstract.Abstract, told: Callable[[Any], Any] = lambda dim: 
 
 
 def widen(a: abstract.Abstract) -> abstract.Abstract:
-    """``a`` with known numbers as run-time ones. A constant among alternatives stays what it is, and so does a member
-    of an enum."""
+    """``a`` with known numbers as run-time ones. A constant among alternatives is kept, and so is a member of an
+    enum."""
     if isinstance(a, abstract.Static) and is_number(a.value) and not is_member(a):
         return abstract.Scalar(*number_dtype(a.value))
     if isinstance(a, abstract.Static) and type(a.value) in COMPLEX:
@@ -110,7 +110,7 @@ def is_slice(a: abstract.Abstract) -> bool:
 
 
 def opened(a: abstract.Abstract) -> abstract.Abstract:
-    """The type of a constant slice as that of its parts, known as they are; of anything else, ``a``."""
+    """The type of a constant slice as that of its constant parts; any other ``a`` unchanged."""
     if isinstance(a, abstract.Static) and isinstance(a.value, slice):
         return abstract.Tuple(tuple(map(abstract.Static, (a.value.start, a.value.stop, a.value.step))), SLICE)
     return a
@@ -122,7 +122,8 @@ def is_member(a: abstract.Abstract) -> bool:
 
 
 def key_of(a: abstract.Abstract) -> abstract.Abstract:
-    """What tells alternatives of a choice apart: their types, without what values of one type can be converted in."""
+    """The key that distinguishes an alternative of a choice: its type, without the parts in which values can be
+    converted."""
     if isinstance(a, abstract.Tuple):
         return replace(a, items=tuple(map(_key_of_item, a.items)))
     return _key_of_item(a) if isinstance(a, abstract.Scalar | abstract.Array) else a

@@ -1,4 +1,4 @@
-"""Extents of arrays: known, or IR values; which are known to be equal, and which not to be one."""
+"""Extents of arrays, known or IR values: which of them are known to be equal, and which not to be 1."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from adc.ir.types import MemRefType
 Dim = int | Value
 
 NOT_ONE = "adc.not_one"
-"""The attribute of an argument of a function that lists its extents that are not 1: such arrays are never stretched.
-True on what reads an extent that is not 1; and in place of an extent of which nothing else is known."""
+"""The attribute of an argument of a function that lists its extents that are not 1: such arrays are never stretched. On
+an operation that reads an extent that is not 1 it is True; it also stands for an extent of which nothing else is known.
+"""
 
 SHAPE_ERROR = "ShapeError"
-"""The error of an assertion about extents. Where it asserts what ``equal_dims`` gave, one represents the other."""
+"""The error of an assertion about extents. Where the result of ``equal_dims`` is asserted, one extent represents the
+other."""
 
 BOUNDS_ERROR = "BoundsError"
-"""That of an assertion about subscripts, those about the extents of index arrays among them."""
+"""The error of an assertion about subscripts, including those about the extents of index arrays."""
 
 AS_BEFORE: Literal["as before"] = "as before"
-"""In place of an extent that a loop does not change."""
+"""Stands for an extent that a loop does not change."""
 
 
 def read_dim(array: Value, k: int, *, not_one: bool = False) -> Value:
@@ -63,19 +65,20 @@ def is_one(d: Dim) -> bool | None:
 
 
 def may_be_one(d: Dim) -> bool:
-    """Whether an extent may be 1, for all that is known."""
+    """Whether an extent may be 1, as far as is known."""
     return is_one(d) is not False
 
 
 def representative(d: Dim) -> Dim:
-    """The extent that stands for all those that were checked to be equal to ``d`` where the code now is."""
+    """The extent that represents all those that were checked to be equal to ``d`` before this point in the code."""
     while isinstance(d, Value) and constant_of(d) is None and (other := _checked_equal(d)) is not None:
         d = other
     return d
 
 
 def _checked_equal(v: Value) -> Value | None:
-    """What an assertion, which has held where the code now is, found to be equal to ``v``, its second operand."""
+    """The value that an assertion found equal to ``v``, its second operand, if that assertion has held at this point in
+    the code."""
     for compare, position in v.uses:
         if position != 1 or compare.opdef is not ops.cmpi or compare.attrs["predicate"] != "eq":
             continue
@@ -87,7 +90,7 @@ def _checked_equal(v: Value) -> Value | None:
 
 
 def equal_dims(a: Dim, b: Dim) -> Value:
-    """Whether two extents, which are not known to be, are equal (i1). Where that is asserted as a ``SHAPE_ERROR``, one
+    """Whether two extents that are not known to be equal are equal (i1). If that is asserted as a ``SHAPE_ERROR``, one
     represents the other from then on."""
     x, y = representative(a), representative(b)
     if static_dim(x) is None and static_dim(y) is not None:
@@ -96,12 +99,12 @@ def equal_dims(a: Dim, b: Dim) -> Value:
 
 
 def is_usable(d: Any) -> bool:
-    """Whether what is said of an extent is a number, or a value that is there where the code now is."""
+    """Whether what a type says of an extent is a number, or a value that is available at this point in the code."""
     return isinstance(d, int) or (isinstance(d, Value) and d.block is not None and building_in(d.block))
 
 
 class ArgumentDim(NamedTuple):
-    """What a function says of an extent of its result: that it is that of an argument of its IR."""
+    """An extent of a function's result that is that of an argument of its IR function."""
 
     position: int
     axis: int
@@ -123,17 +126,17 @@ def _argument_of(d: Dim) -> tuple[Func, ArgumentDim] | None:
 
 
 def told_dims(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """Extents as types have them: numbers where they are known."""
+    """Extents as they are in types: numbers where they are known."""
     return tuple(d if (known := static_dim(d)) is None else known for d in dims)
 
 
 def as_before(d: Any) -> Any:
-    """An extent as a loop that is traced again is told of it: values of the IR are others by then."""
+    """An extent as recorded for a loop that is traced again: values of the IR will be different then."""
     return AS_BEFORE if isinstance(d, Value) else d
 
 
 def common_dims(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What is known of the extents of an array that is one of two; () is nothing."""
+    """The extents, as far as known, of an array that is one of two; () if nothing is known."""
     return tuple(map(_common, a, b)) if a and b else ()
 
 
@@ -165,13 +168,13 @@ _DEPTH = 12
 
 
 def same_value(a: Value, b: Value, depth: int = _DEPTH) -> bool:
-    """Whether two values are computed alike from the same ones, by pure operations."""
+    """Whether two values are computed in the same way from the same values, by pure operations."""
     if a is b:
         return True
     x, y = a.op, b.op
     if x is None or y is None or depth == 0 or x.opdef is not y.opdef or x.regions:
         return False
-    if not x.opdef.pure and x.opdef is not ops.bound:  # where neither has trapped, two checks give the same
+    if not x.opdef.pure and x.opdef is not ops.bound:  # if neither traps, two checks give the same
         return False
     if a.index != b.index or a.type != b.type or x.attrs != y.attrs or len(x.operands) != len(y.operands):
         return False
@@ -179,8 +182,8 @@ def same_value(a: Value, b: Value, depth: int = _DEPTH) -> bool:
 
 
 def brought_here(d: Any, depth: int = _DEPTH) -> Dim | None:
-    """An extent that is computed elsewhere as one that is there where the code now is: computed again, if it follows
-    from what is there. None if it does not."""
+    """An extent that is computed elsewhere, as one that is available at this point in the code: computed again, if it
+    follows from available values. None if it does not."""
     if is_usable(d):
         return d  # type: ignore[no-any-return]
     op = d.op if isinstance(d, Value) and not isinstance(d.type, MemRefType) else None

@@ -1,8 +1,8 @@
-"""Which memory an array is a window on, as the tracer knows it while it builds code.
+"""The memory that an array may be a window on, as known to the tracer while it builds code.
 
 A *root* is a piece of memory: what an argument refers to, an allocation, what a call returned. A loop that carries
-arrays gives each a *phase* root, which stands for "what this variable refers to in this iteration": phases of one loop
-that are told apart never overlap, though over all iterations they may be the same memory::
+arrays gives each a *phase* root, which stands for "what this variable refers to in this iteration": distinct phases of
+one loop never overlap, though over all iterations they may be the same memory::
 
     for t in range(nt):
         ...                  # u and v: two phases over the same two roots
@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Root:
-    """Memory of its own. ``order`` counts up as a function is traced: what is made inside a loop has a higher number
-    than the loop. ``protected`` says why it must not be written, if so."""
+    """Memory of its own. ``order`` increases as a function is traced: roots made inside a loop have higher numbers than
+    the loop. ``protected``, if not empty, says why the memory must not be written."""
 
     name: str
     order: int = 0
@@ -44,7 +44,7 @@ NOWHERE: Roots = frozenset()
 
 
 def overlap(a: Roots, b: Roots) -> bool:
-    """Whether memory of ``a`` and memory of ``b`` may be the same at this moment."""
+    """Whether memory of ``a`` and memory of ``b`` may be the same at this point."""
     return any(_same(x, y) for x in a for y in b)
 
 
@@ -61,7 +61,7 @@ def _same(x: Root, y: Root) -> bool:
 
 
 def in_order(roots: Roots) -> list[Root]:
-    """Oldest first: what is named or told after them is not to follow the order of a set."""
+    """The roots, oldest first: names and messages must not depend on the order of a set."""
     return sorted(roots, key=lambda root: (root.order, root.name))
 
 

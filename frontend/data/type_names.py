@@ -1,4 +1,4 @@
-"""Types of abstract values as a user would say them, for messages."""
+"""Types of abstract values in a user's words, for messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adc.frontend.data.values import (
 
 
 def for_array(*values: AbstractValue | None) -> str:
-    """The way out where a list, a tuple or a method that is not called is given and an array is meant."""
+    """The way out where a list, a tuple or a method without a call is given in place of an array."""
     for v in values:
         if isinstance(v, Method):
             return f"call the method: .{v.name}()"
@@ -33,7 +33,7 @@ def for_array(*values: AbstractValue | None) -> str:
 
 
 def describe_type(v: AbstractValue) -> str:
-    """The type of ``v`` as a user would say it: a 2-D float64 array, float, tuple(float, int)."""
+    """The type of ``v`` in a user's words: a 2-D float64 array, float, tuple(float, int)."""
     name = _type_name(v)
     return f"a {name}" if isinstance(v, Array | Lazy) else name
 

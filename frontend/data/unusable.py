@@ -1,5 +1,5 @@
-"""Attributes and fields that compiled code cannot have: an object, or a structured array, may hold them, and what uses
-one is refused."""
+"""Attributes and fields that compiled code cannot use: an object or a structured array may hold them, but a use of one
+is refused."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from adc.frontend.abstract import instead
 _PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.float16, np.int64, np.int32, np.bool_})
 _CHARS = "".join({c for c in np.typecodes["All"] if np.dtype(c) in abstract.DTYPES})
 _OTHERS = (np.matrix, memoryview, array.array, deque)
-WITH_UNUSABLE = ("object", "record", "structured")  # forms whose items may be such
+WITH_UNUSABLE = ("object", "record", "structured")  # forms that may have such items
 _HELP = "pass arrays and numbers in tuples, lists, dicts or dataclasses"
 
 
 @dataclass(frozen=True)
 class Unusable:
-    """In the place of such an attribute: why it cannot be used, and what could."""
+    """Stands for such an attribute: why it cannot be used, and what could be used instead."""
 
     reason: str
     help: str
@@ -37,14 +37,14 @@ _one = functools.lru_cache(maxsize=1024)(Unusable)  # one object for equal ones:
 
 
 def is_masked(value: Any) -> bool:
-    """Whether it is a masked array: of a module that NumPy loads when somebody asks for it, which takes time."""
+    """Whether ``value`` is a masked array. NumPy loads their module only when it is asked for, which takes time."""
     masked = sys.modules.get("numpy.ma")
     return isinstance(value, getattr(masked, "MaskedArray", ()))
 
 
 def unusable(value: Any, within: tuple[int, ...] = ()) -> Unusable | None:
-    """What stands for an attribute's value that cannot be used, alone or for what is in a container; None for others.
-    Objects in it have attributes of their own. ``within``: the containers that it is in."""
+    """The stand-in for an attribute that cannot be used, itself or because of an item in it; None for other values.
+    Objects in it have attributes of their own. ``within``: the containers around the value."""
     kind = type(value)
     if kind in _PLAIN:
         return None

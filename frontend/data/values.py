@@ -1,4 +1,4 @@
-"""What the tracer computes with: abstract values, as trees whose leaves are IR values.
+"""The values of the tracer: abstract values, as trees whose leaves are IR values.
 
 ``Static`` is known at trace time; ``Scalar`` and ``Array`` stand for run-time numbers and arrays; ``Lazy`` is an array
 expression not yet evaluated; a ``Compound`` holds others (``compounds.py``, ``callables.py``). Values are immutable
@@ -39,17 +39,16 @@ class Static(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class LargeLiteral(Static):
-    """An integer that 64 bits do not hold, and where it is written."""
+    """An integer that does not fit into 64 bits, and its place in the source."""
 
     loc: Loc
 
 
 @dataclass(frozen=True, eq=False)
 class Scalar(AbstractValue):
-    """A run-time number of dtype ``dtype`` (f64 f32 i64 i32 i1); integers are computed with as ``index``.
-
-    ``weak``: a Python number, which takes the type of a NumPy number that it meets. ``pin``, where there is one,
-    makes the value static: it returns the number and has the compiled code depend on it.
+    """A run-time number of dtype ``dtype`` (f64 f32 i64 i32 i1); integers are computed with as ``index``. ``weak``: a
+    Python number, which takes the type of a NumPy number it is combined with. ``pin``, if given, makes the value
+    static: it returns the number and makes the compiled code depend on it.
     """
 
     value: Value
@@ -62,7 +61,7 @@ class Scalar(AbstractValue):
 class Array(AbstractValue):
     """An array in memory. ``dims`` are its extents, ``roots`` the memory it may be a window on.
 
-    That of complex numbers has floats in memory, and there one more axis than it has extents: the innermost, of the
+    An array of complex numbers has floats in memory, with one more axis than it has extents: the innermost, for the
     real and the imaginary part.
     """
 
@@ -98,7 +97,8 @@ class Array(AbstractValue):
 
 @dataclass(frozen=True)
 class Read:
-    """An array that an expression reads. ``pointwise``: its element ``[i, j]`` for the expression's own, no other."""
+    """An array that an expression reads. ``pointwise``: element ``[i, j]`` of the expression reads only element ``[i,
+    j]``."""
 
     array: Array
     pointwise: bool
@@ -106,11 +106,11 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Lazy(AbstractValue):
-    """An array expression: extents, and what the element at given subscripts is.
+    """An array expression: its extents, and the element at given subscripts.
 
     NumPy stretches extents of one. Where that depends on run-time extents, ``equalities`` (i1) hold if nothing is
-    stretched; then the extents are ``plain`` and ``element(subscripts, False)`` is the element. In any case the
-    extents are ``dims`` and ``element(subscripts, True)`` is right.
+    stretched; then the extents are ``plain`` and ``element(subscripts, False)`` is the element. In any case the extents
+    are ``dims`` and ``element(subscripts, True)`` is right.
     """
 
     dims: tuple[Dim, ...]
@@ -119,7 +119,7 @@ class Lazy(AbstractValue):
     element: Callable[[Sequence[Value], bool], Number]
     reads: tuple[Read, ...]
     equalities: tuple[Value, ...] = ()
-    view: str = ""  # not empty: what gives, in NumPy, a view in which one element has several subscripts
+    view: str = ""  # if not empty: the NumPy function that returns a view in which one element has several subscripts
 
     @property
     def rank(self) -> int:
@@ -128,7 +128,7 @@ class Lazy(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Compound(AbstractValue):
-    """Values held together by something that is known when tracing. ``form`` says by what; see ``compound``."""
+    """Values held together by something that is known while tracing: ``form``; see ``compound``."""
 
     items: tuple[AbstractValue, ...]
     form: Form = TUPLE
@@ -139,7 +139,7 @@ class Compound(AbstractValue):
 
 
 class Complex(Compound):
-    """A complex number: its real and its imaginary part, which are weak if the number is Python's."""
+    """A complex number: its real and its imaginary part, weak if the number is Python's."""
 
     @property
     def real(self) -> Scalar:
@@ -166,13 +166,13 @@ Number = Scalar | Complex
 
 
 class Tuple(Compound):
-    """A tuple, a namedtuple, or what a list holds at this moment."""
+    """A tuple, a namedtuple, or the present contents of a list."""
 
 
 @dataclass(frozen=True, eq=False)
 class View(Tuple):
-    """What ``values`` and ``items`` of a dict give: ``now()`` is what the dict holds at the insertion point. Handed to
-    another function, or on by a loop, it is the tuple of what the dict held."""
+    """The result of ``values`` or ``items`` of a dict: ``now()`` is its contents at the insertion point. If passed to
+    another function or carried by a loop, it becomes the tuple of the dict's contents."""
 
     now: Callable[[], tuple[AbstractValue, ...]] = field(kw_only=True)
 
@@ -186,8 +186,8 @@ class View(Tuple):
 class Ref(AbstractValue):
     """A list, dict or object that can be mutated; compared by identity.
 
-    What it holds at the insertion point is the ``Contents`` that the frame's variable ``key`` has. ``protected`` says
-    why it must not be mutated, if so; ``caller``: whether the caller of the function has it too.
+    Its present contents are the ``Contents`` in the frame's variable ``key``. ``protected``, if not empty, says why it
+    must not be mutated; ``caller``: whether the caller of the function has it too.
     """
 
     key: str
@@ -199,8 +199,8 @@ class Ref(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Choice(AbstractValue):
-    """The object at a run-time ``position`` among several. What is done with it is done with each, under a condition;
-    it stands before a dot or bracket only, and is no value of a variable."""
+    """The object at a run-time ``position`` among several. A use of it is built for each, under a condition. It only
+    occurs before a dot or bracket, never as the value of a variable."""
 
     refs: tuple[Ref, ...]
     position: Value
@@ -227,10 +227,10 @@ class Method(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Stream(AbstractValue):
-    """What ``enumerate``, ``zip`` or ``reversed`` gives: ``items`` as in ``control.iteration``, gone through once.
+    """The result of ``enumerate``, ``zip`` or ``reversed``: ``items`` as in ``control.iteration``, iterated over once.
 
-    ``ahead``: the items were found before they are asked for, so nothing may happen between one and the next. ``name``:
-    the function that gave it; none for a generator expression.
+    ``ahead``: the items were computed before they are asked for, so nothing may happen between one and the next.
+    ``name``: the function that returned it; empty for a generator expression.
     """
 
     name: str
@@ -255,8 +255,8 @@ class Flat(Stream):
 
 @dataclass(frozen=True, eq=False)
 class Generator(AbstractValue):
-    """The call of the generator function ``target``, a ``Callee``, whose items nobody has asked for yet. ``inner``: it
-    is defined in the function that calls it."""
+    """The call of the generator function ``target``, a ``Callee``, whose items have not been asked for yet. ``inner``:
+    the function is defined in its caller."""
 
     target: Any
     bound: Mapping[str, AbstractValue]
@@ -289,8 +289,8 @@ class Unbound(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Poison(AbstractValue):
-    """A variable that must not be read, and why: what its refusal says. ``objects`` are among what it may hold; kept in
-    pools they may have a common type."""
+    """A variable that must not be read, with the reason for the refusal. ``objects`` are among its possible values; if
+    kept in pools, they may have a common type."""
 
     reason: str
     notes: tuple[Note, ...] = ()
@@ -300,7 +300,7 @@ class Poison(AbstractValue):
 
 
 NONE = Static(None)
-GONE = Poison("a path that has returned")  # in place of what a variable holds on such a path
+GONE = Poison("a path that has returned")  # stands for the value of a variable on such a path
 
 
 def is_number(value: object) -> bool:
@@ -320,7 +320,8 @@ def is_static_number(v: AbstractValue) -> bool:
 
 
 def is_numeric(v: AbstractValue) -> bool:
-    """Whether ``v`` is a number, known or not. Who takes complex ones says so: ``as_scalar`` refuses them."""
+    """Whether ``v`` is a number, known or not. Code that cannot take complex ones calls ``as_scalar``, which refuses
+    them."""
     return isinstance(v, Scalar) or is_static_number(v) or is_complex(v)
 
 
@@ -337,14 +338,14 @@ def is_dict(v: AbstractValue) -> bool:
 
 
 def known_int(v: AbstractValue) -> int | None:
-    """The integer that ``v`` is known to be as it is."""
+    """The integer that ``v`` is already known to be."""
     return int(v.value) if isinstance(v, Static) and isinstance(v.value, int | np.integer) else None
 
 
 def needed_int(v: AbstractValue) -> int | None:
-    """The integer that ``v`` is, where it has to be known.
+    """The integer that ``v`` is, where it must be known.
 
-    A captured variable becomes part of what the code depends on; of a parameter, the callers' constants are used.
+    If it is a captured variable, the code then depends on it; if it is a parameter, the callers' constants are used.
     """
     known = known_int(v)
     if known is not None:
@@ -362,8 +363,8 @@ def number_dtype(value: Any) -> tuple[Type, bool]:
 
 
 def array(memref: Value, roots: Roots, known: Sequence[Any] = (), *, pairs: bool = False) -> Array:
-    """The array in ``memref``, with the innermost axis as the parts of complex numbers if there are ``pairs``. Its
-    extents are read at the insertion point, but for those that are ``known`` there."""
+    """The array in ``memref``. Its innermost axis is for the parts of complex numbers if there are ``pairs``. Its
+    extents are read at the insertion point, except those that are ``known`` there."""
     assert isinstance(memref.type, MemRefType)
     dims: list[Dim] = []
     for k, extent in enumerate(memref.type.shape[: memref.type.rank - pairs]):
@@ -373,7 +374,7 @@ def array(memref: Value, roots: Roots, known: Sequence[Any] = (), *, pairs: bool
 
 
 def leaves(v: AbstractValue) -> Iterator[Scalar | Array]:
-    """The run-time leaves of ``v`` in order."""
+    """The run-time leaves of ``v``, in order."""
     if isinstance(v, Scalar | Array):
         yield v
     elif isinstance(v, Compound):

@@ -23,7 +23,7 @@ def attribute_reference(frame: Frame, node: ast.Attribute) -> AbstractValue:
 
 
 def attribute_of(frame: Frame, owner: AbstractValue, node: ast.Attribute) -> AbstractValue:
-    """The same of an owner that has been evaluated."""
+    """``a.name`` for an owner that has been evaluated."""
 
     def of(one: AbstractValue) -> AbstractValue:
         found = attribute(frame, one, node.attr)
@@ -34,7 +34,7 @@ def attribute_of(frame: Frame, owner: AbstractValue, node: ast.Attribute) -> Abs
 
 
 def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
-    """What stands before a dot or bracket: a ``Choice``, where it is one of the objects in a list."""
+    """The value before a dot or bracket: a ``Choice`` if it is one of the objects in a list."""
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice | ast.Tuple):
         owner = evaluate_owner(frame, node.value)
         if isinstance(owner, Ref | Tuple) and records.method(frame, owner, "__getitem__") is None:
@@ -72,7 +72,7 @@ def _read(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> Abstr
 def with_items(
     frame: Frame, items: list[slices.Item], use: Callable[[list[slices.Item]], AbstractValue]
 ) -> AbstractValue:
-    """``use(items)``, for each of the constants that subscripts may be which are chosen at run time."""
+    """``use(items)``, for each of the constants that run-time choices in the subscripts may be."""
     values = [item.value if isinstance(item.value, AbstractValue) else NONE for item in items]
     if not any(isinstance(v, OneOf) for v in values):
         return use(items)
@@ -85,14 +85,14 @@ def with_items(
 
 
 def _bound(frame: Frame, node: ast.expr) -> AbstractValue:
-    """A part of a slice. An imaginary one says how many numbers ``np.r_`` and its kin make."""
+    """A part of a slice. An imaginary one is the number of values that ``np.r_`` and similar objects make."""
     if isinstance(node, ast.Constant) and isinstance(node.value, complex):
         return Static(node.value)
     return evaluate(frame, node)
 
 
 def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.Item]:
-    """What stands between the brackets, evaluated, each with its range."""
+    """The items between the brackets, evaluated, each with its source range."""
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
     items: list[slices.Item] = []
     for item in nodes:
@@ -114,6 +114,6 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.
 
 
 def _item(v: AbstractValue) -> AbstractValue | slices.Slice:
-    """What a value is between brackets: a slice is its parts."""
+    """The form of a value between brackets: a slice becomes its parts."""
     part = slice_object(v)
     return v if part is None else slices.Slice(*part.items)

@@ -30,7 +30,7 @@ def constant(frame: Frame, node: ast.Constant) -> AbstractValue:
 
 
 def name(frame: Frame, node: ast.Name) -> AbstractValue:
-    """What a name means here."""
+    """The value of a name."""
     return lookup(frame, node.id)
 
 
@@ -63,7 +63,7 @@ def set_display(frame: Frame, node: ast.Set) -> AbstractValue:
 
 
 def displayed(frame: Frame, nodes: list[ast.expr]) -> list[AbstractValue]:
-    """The items of a tuple or list as it is written."""
+    """The items of a tuple or list in the source."""
     found: list[AbstractValue] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
@@ -90,7 +90,7 @@ def dict_display(frame: Frame, node: ast.Dict) -> AbstractValue:
 
 
 def formatted_string(frame: Frame, node: ast.JoinedStr) -> AbstractValue:
-    """An f-string, for each of the constants that its names may be which are chosen at run time."""
+    """An f-string, for each of the constants that its names may be if they are chosen at run time."""
     names = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
     chosen = {n: v for n in names if isinstance(v := frame.env.get(n), OneOf)}
     if chosen and assigns(node):

@@ -1,4 +1,4 @@
-"""Calls: what is called, and its arguments."""
+"""Calls: the callee and its arguments."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def _of_comprehension(
 
 
 def _first(frame: Frame, node: ast.Call, source: ast.GeneratorExp) -> AbstractValue:
-    """``next(x for x in items if ...)``: what is known now, or a loop."""
+    """``next(x for x in items if ...)``: computed while tracing if the items are known, else a loop."""
     rest = node.args[1:]
-    first = source.generators[0].iter  # evaluated ahead of the default
+    first = source.generators[0].iter  # evaluated before the default
     plain = all(isinstance(getattr(a, "operand", a), ast.Constant) for a in rest) or not may_write(frame, first)
     if len(source.generators) == 1 and plain and len(rest) < 2 and not _is_known(frame, source):
         return frame.tracer.first(frame, source, evaluate_kept(frame, rest[0]) if rest else None)
@@ -89,24 +89,24 @@ def _is_known(frame: Frame, source: ast.GeneratorExp) -> bool:
 
 
 def _as_loop(frame: Frame, v: AbstractValue) -> bool:
-    """Whether going through the items is a loop of the run, so that ``sum`` and its kin are one."""
+    """Whether iterating over the value is a loop in the code, so that ``sum`` and similar functions are one too."""
     return rows.grows(frame, v) or counts(v)
 
 
 def _makes_list(callee: AbstractValue) -> bool:
-    """Whether a function takes any number of items into a list."""
+    """Whether a function puts any number of items into a list."""
     if isinstance(callee, Static):
         return any(callee.value is f for f in _OF_LISTS)
     return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
 
 
 def _takes_all(callee: AbstractValue) -> bool:
-    """Whether a function goes through all that an iterator gives, now."""
+    """Whether a function consumes all items of an iterator at once."""
     return isinstance(callee, Static) and any(callee.value is f for f in _ALL)
 
 
 _OF_LISTS = (list, sorted, min, max, functools.reduce, np.fromiter, math.prod, math.fsum)
-_WITHOUT_ORDER = (sorted, len, min, max, any, all)  # what gives the same in any order
+_WITHOUT_ORDER = (sorted, len, min, max, any, all)  # the result does not depend on the order
 _ALL = (list, tuple, dict, sum, min, max, sorted, functools.reduce)
 
 
@@ -153,7 +153,7 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             return found
     inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
     args: list[AbstractValue] = []
-    through_later: dict[int, ast.expr] = {}  # arguments that are generators, which all the others come before
+    through_later: dict[int, ast.expr] = {}  # arguments that are generators, which run after the others are evaluated
     for k, item in enumerate(node.args):
         if isinstance(item, ast.Starred):
             if isinstance(item.value, ast.GeneratorExp) and not over_generator(frame, item.value):

@@ -1,4 +1,4 @@
-"""Constants that are chosen at run time: what conditions say of them, and statements that are done for each of them."""
+"""Constants that are chosen at run time: what conditions imply about them, and statements traced for each of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Evaluate = Callable[[Frame, ast.expr], AbstractValue]
 
 @dataclass(frozen=True)
 class _Place:
-    """A variable, or an item of what an object holds, whose value is one of several. ``holder``: the object's."""
+    """A variable, or an item of an object's contents, whose value is one of several. ``holder``: the contents."""
 
     frame: Frame
     key: str
@@ -48,7 +48,7 @@ class _Place:
 
 
 def _place(frame: Frame, node: ast.expr) -> _Place | None:
-    """The place that a name, an attribute or a subscript by a constant stands for, if it may be one of several."""
+    """The place that a name, an attribute or a subscript by a constant stands for, if its value is one of several."""
     if isinstance(node, ast.Name):
         place = _Place(frame, node.id)
         return place if isinstance(place.value(), OneOf) else None
@@ -81,8 +81,8 @@ def _object(frame: Frame, node: ast.expr) -> Ref | None:
 
 @contextmanager
 def narrowed(frame: Frame, test: ast.expr, holds: bool, evaluate: Evaluate) -> Iterator[None]:
-    """A path on which ``test`` holds, or does not. What objects hold is whatever it was again at its end, unless the
-    path has changed it."""
+    """A path on which ``test`` holds, or does not. At its end, the contents of objects are restored, unless the path
+    has changed them."""
     before = dict(frame.env)
     narrow(frame, test, holds, evaluate)
     held = [(key, v) for key, v in frame.env.items() if isinstance(v, Contents)]
@@ -94,10 +94,10 @@ def narrowed(frame: Frame, test: ast.expr, holds: bool, evaluate: Evaluate) -> I
 
 
 def narrow(frame: Frame, test: ast.expr, holds: bool, evaluate: Evaluate) -> None:
-    """Where ``test`` holds, or does not, what it compares with a constant is one of fewer, or just one: a variable, an
+    """Where ``test`` holds, or does not, reduce the alternatives of what it compares with a constant: a variable, an
     attribute or an item of a dict.
 
-    The test has run: it says nothing of what a later part of it has changed.
+    The test has run, so nothing follows about what a later part of it has changed.
     """
     assigned = assigned_in([test])
     calls = any(isinstance(n, ast.Call) for n in ast.walk(test))
@@ -124,12 +124,12 @@ def narrow(frame: Frame, test: ast.expr, holds: bool, evaluate: Evaluate) -> Non
 
 
 def true_as(holds: bool, v: AbstractValue) -> bool:
-    """Whether a value may be true, or false where ``holds`` is False."""
+    """Whether a value may be true, or, if ``holds`` is False, may be false."""
     return arrays.truth(v) is not (not holds)
 
 
 def _changed(frame: Frame, node: ast.expr, assigned: frozenset[str], calls: bool, evaluate: Evaluate) -> bool:
-    """Whether a test that assigns variables, or calls functions, may have changed what it compared with."""
+    """Whether a test that assigns variables, or calls functions, may have changed ``node``, which it compares."""
     if any(isinstance(n, ast.Name) and n.id in assigned for n in ast.walk(node)):
         return True
     if isinstance(node, ast.Name):
@@ -156,7 +156,7 @@ def _compared(frame: Frame, place: _Place, op: ast.cmpop, node: ast.expr, holds:
 
 
 def kept(value: AbstractValue | None, wanted: Callable[[AbstractValue], bool]) -> AbstractValue | None:
-    """One of several without the alternatives that are not ``wanted``; None if that says nothing new."""
+    """A choice without the alternatives that are not ``wanted``; None if nothing changes."""
     if not isinstance(value, OneOf):
         return None
     left = [v for v in value.options if wanted(v)]
@@ -166,7 +166,7 @@ def kept(value: AbstractValue | None, wanted: Callable[[AbstractValue], bool]) -
 
 
 def for_each(frame: Frame, nodes: Sequence[ast.AST], path: Callable[[], None]) -> None:
-    """``path()``, which has no end, for each of the constants that the variables in ``nodes`` may be."""
+    """Trace ``path``, which has no end, for each of the constants that the variables in ``nodes`` may be."""
     names = [n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)]
     chosen = next((n for n in names if isinstance(frame.env.get(n), OneOf)), None)
     if chosen is None:

@@ -1,4 +1,4 @@
-"""What ``sum``, ``min``, ``max``, ``any`` and ``all`` make of a comprehension, or of a list of run-time length."""
+"""``sum``, ``min``, ``max``, ``any`` and ``all`` of a comprehension, or of a list of run-time length."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BOOL = np.dtype(np.bool_)
 
 
 def reduces(callee: Any) -> bool:
-    """Whether a function may be given a comprehension over a run-time number of items."""
+    """Whether a function accepts a comprehension over a run-time number of items."""
     return callee in (builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all)
 
 
@@ -122,7 +122,7 @@ def _all_of_them(items: Items) -> Items:
 def _first_array(
     frame: Frame, node: ast.ListComp | ast.GeneratorExp, emit: Callable[[], None]
 ) -> Callable[[Items], Items]:
-    """The first item of a sum is added ahead of the loop if it is an array, for the loop to carry one."""
+    """Add the first item of a sum before the loop if it is an array, so that the loop carries an array."""
 
     def start(items: Items) -> Items:
         if isinstance(items, Known) and not items.count:

@@ -1,4 +1,4 @@
-"""Comparisons, chained too; ``is`` and ``in``."""
+"""Comparisons, also chained ones; ``is`` and ``in``."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def comparison(frame: Frame, node: ast.Compare) -> AbstractValue:
     result = _chain(frame, node, 0, evaluate(frame, node.left), found)
     if isinstance(result, bool):
         return Static(result)
-    # One of the comparisons is what comes out: a NumPy bool if any of them is one.
+    # The result is one of the comparisons: a NumPy bool if any of them is one.
     return Scalar(result, i1, weak=not any(isinstance(v, Scalar) and not v.weak for v in found))
 
 
 def _chain(frame: Frame, node: ast.Compare, k: int, left: AbstractValue, found: list[AbstractValue]) -> bool | Value:
-    """``a < b < c``: each operand is evaluated once, the later ones only while the comparisons hold, which are added
-    to ``found``."""
+    """``a < b < c``: each operand is evaluated once, the later ones only while the comparisons hold. The comparisons
+    are added to ``found``."""
     with frame.at(node):
         value, right = _one_comparison(frame, node.ops[k], left, node.comparators[k])
         found.append(value)

@@ -1,8 +1,8 @@
 """Comprehensions and generator expressions.
 
-Over what is known one by one they are unrolled: the result is a list or dict of the tracer's, or what ``sum``, ``min``,
-``max``, ``any`` and ``all`` make of the items. Over a run-time number of items those five become loops, and the list
-that a function of NumPy is given becomes an array. The variables of a comprehension are its own.
+Over items that are known one by one they are unrolled: the result is a list or dict of the tracer's, or the items'
+``sum``, ``min``, ``max``, ``any`` or ``all``. Over a run-time number of items, these five become loops, and a list
+passed to NumPy becomes an array. The variables of a comprehension are its own.
 """
 
 from __future__ import annotations
@@ -62,23 +62,23 @@ _ARRAYS = frozenset(
     | {np.argmax, np.stack, np.vstack, np.column_stack, np.cumsum}
 )
 _ONE_BEHIND_THE_OTHER = frozenset({np.concatenate, np.hstack})
-_JOINED = frozenset({np.vstack, np.column_stack})  # which other shapes than those of rows may have lengths of their own
+_JOINED = frozenset({np.vstack, np.column_stack})  # their items may differ in length unless they are rows
 
 
 @dataclass(eq=False)
 class Walk:
-    """One pass through a comprehension. ``carried``: the variables that a loop over it hands on; None where the number
-    of items must be known."""
+    """One pass through a comprehension. ``carried``: the variables that a loop over it carries; None if the number of
+    items must be known."""
 
     frame: Frame
     node: Comprehension
     emit: Callable[[], None]
     carried: frozenset[str] | None = None
-    first: Callable[[Items], Items] = lambda items: items  # what is done ahead of a loop; the items that it leaves
+    first: Callable[[Items], Items] = lambda items: items  # done before a loop; returns the items that remain
 
     @property
     def named(self) -> frozenset[str]:
-        """What is assigned by ``:=``, which belongs to the function around."""
+        """The names assigned by ``:=``, which belong to the enclosing function."""
         return assigned_in([self.node])
 
     def run(self) -> None:
@@ -121,7 +121,7 @@ class Walk:
             self.loop(level, items, lambda: self._conditions(level, 0))
 
     def _limited(self, level: int, items: Known, carried: frozenset[str]) -> None:
-        """Items that are known one by one, each of which is there if the run has so many."""
+        """Items that are known one by one; each exists only if the run-time limits say so."""
 
         def one(k: int) -> None:
             self._bind(level, items.item(k))
@@ -189,7 +189,7 @@ def _variables(node: Comprehension) -> set[str]:
 
 
 def _item(frame: Frame, node: Comprehension, part: ast.expr) -> AbstractValue:
-    """An item that outlives its iteration. A function in it would find other variables than the comprehension's own."""
+    """An item that outlives its iteration. A function in it must not read the comprehension's variables later."""
     value = evaluate_kept(frame, part)
     late = sorted(_read_later(frame, value) & _variables(node))
     if late:
@@ -233,7 +233,7 @@ def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
 def _statement(
     frame: Frame, generator: ast.comprehension, carried: frozenset[str], named: frozenset[str], read: frozenset[str]
 ) -> ast.For:
-    """The loop that a generator amounts to, with what it assigns and reads, as loops of the source have it."""
+    """The loop statement equivalent to a generator, with the variables that it assigns and reads."""
     live = frame.liveness
     known = live.generators.get(generator)
     if known is None:
@@ -248,7 +248,7 @@ def _statement(
 
 
 def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
-    """The list of a comprehension, whose number of items may be known at run time only."""
+    """The list of a comprehension, whose number of items may be known only at run time."""
     if over_generator(frame, node):
         return frame.tracer.comprehended(frame, node)
     made = sequences.new_list(frame, [])
@@ -266,13 +266,13 @@ def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValu
 
 
 def set_of(frame: Frame, node: ast.SetComp) -> AbstractValue:
-    """The set of what a comprehension gives."""
+    """The set of the items of a comprehension."""
     made = list_of(frame, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
     return making.construct(frame, set, [made], {})
 
 
 def generator(frame: Frame, node: ast.GeneratorExp) -> Stream:
-    """The items of a generator expression, whose number must be known: found ahead, for use where it stands."""
+    """The items of a generator expression, whose number must be known: computed ahead, for use in place."""
     found: list[AbstractValue] = []
     Walk(frame, node, lambda: found.append(_item(frame, node, node.elt))).run()
     return Stream("", known(found), ahead=True)
@@ -292,12 +292,12 @@ def dict_of(frame: Frame, node: ast.DictComp) -> AbstractValue:
 
 
 def takes_array(callee: Any) -> bool:
-    """Whether a function of NumPy's takes the array of a list's items in the place of the list."""
+    """Whether a function of NumPy takes the array of a list's items instead of the list."""
     return isinstance(callee, Hashable) and callee in _ARRAYS
 
 
 def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
-    """The array that NumPy makes of a list of a run-time number of items; None if ``node`` is no such list."""
+    """The array that NumPy makes of a list with a run-time number of items; None if ``node`` is not such a list."""
     if not takes_array(callee) or len(node.generators) != 1 or node.generators[0].ifs:
         return None
     walk = Walk(frame, node, lambda: None, frozenset())
@@ -325,7 +325,7 @@ def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
 
 
 def joined_of(frame: Frame, callee: Any, node: ast.ListComp) -> ast.ListComp:
-    """The list of all elements of the arrays that ``node`` is a list of, which are put one behind the other."""
+    """The list of all elements of the arrays in the list ``node``, if ``callee`` concatenates them; else ``node``."""
     if not isinstance(callee, Hashable) or callee not in _ONE_BEHIND_THE_OTHER or len(node.generators) != 1:
         return node
     walk = Walk(frame, node, lambda: None, frozenset())
@@ -344,7 +344,7 @@ def joined_of(frame: Frame, callee: Any, node: ast.ListComp) -> ast.ListComp:
 
 
 def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
-    """The array of items that are arrays, or lists and tuples of numbers: the first says what shape they have."""
+    """The array of items that are arrays, or lists and tuples of numbers: the first determines their shape."""
     node = walk.node
     assert isinstance(node, ast.ListComp)
 
@@ -376,7 +376,7 @@ def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
 
 
 def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue:
-    """An item, traced and forgotten: a number, or the array of what it holds."""
+    """An item, traced and then discarded: a number, or the array of its contents."""
     node = walk.node
     assert isinstance(node, ast.ListComp)
 

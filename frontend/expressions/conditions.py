@@ -49,8 +49,8 @@ def _conditions(frame: Frame, nodes: list[ast.expr], stop: bool) -> bool | Value
 def conjunction(
     frame: Frame, first: bool | Value, rest: Callable[[], bool | Value], names: frozenset[str], stop: bool
 ) -> bool | Value:
-    """``first and rest`` (``stop`` False) or ``first or rest``; ``rest`` is evaluated only if it is needed, unless
-    evaluating it does no harm. It may assign ``names``."""
+    """``first and rest`` (``stop`` False) or ``first or rest``; ``rest`` is evaluated only if needed, unless evaluating
+    it is harmless. It may assign ``names``."""
     if isinstance(first, bool):
         return first if first == stop else rest()
     other = trace(frame, lambda: _as_value(rest()))

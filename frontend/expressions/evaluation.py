@@ -1,4 +1,4 @@
-"""What an expression evaluates to, by the rule for its kind of syntax; when a pending array expression is computed."""
+"""Evaluation of expressions, by the rule for the kind of syntax; and when a pending array expression is computed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def evaluate(frame: Frame, node: ast.expr) -> AbstractValue:
 
 
 def evaluate_kept(frame: Frame, node: ast.expr) -> AbstractValue:
-    """As ``evaluate``, for a value that is kept: an array expression is computed now."""
+    """Like ``evaluate``, for a value that is kept: an array expression is computed now."""
     value = evaluate(frame, node)
     with frame.at(node):
         return arrays.settled(frame, value)
@@ -41,7 +41,7 @@ def before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> Abstrac
 
 
 def may_write(frame: Frame, node: ast.expr) -> bool:
-    """Whether evaluating an expression may change what others read."""
+    """Whether evaluating an expression may change what other expressions read."""
     return any(isinstance(n, ast.Call) and not _calls_library(frame, n.func) for n in ast.walk(node))
 
 

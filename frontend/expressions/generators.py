@@ -1,4 +1,4 @@
-"""Comprehensions that go through what a generator function gives."""
+"""Comprehensions over the items of a generator function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adc.ir.core import Block
 
 
 def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
-    """Whether a comprehension goes through what a generator function gives, which is called there."""
+    """Whether a comprehension iterates over a call of a generator function."""
     source = node.generators[0].iter
     if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name | ast.Attribute):
         return False
@@ -28,7 +28,8 @@ def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue | None:
-    """What is called, without what evaluating it does: the comprehension does that. None if it surely raises."""
+    """The function that is called, without the effects of evaluating the expression, which the comprehension has. None
+    if it certainly raises."""
     scratch, env, block = Block(), dict(frame.env), frame.statement_block
     try:
         if current_block() is block:

@@ -31,7 +31,7 @@ _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert
 
 
 def binary(frame: Frame, node: ast.BinOp) -> AbstractValue:
-    """``a + b + c + ...`` leans to the left, maybe far: walked without recursion."""
+    """``a + b + c + ...`` nests to the left, perhaps deeply: walked without recursion."""
     spine = [node]
     while isinstance(spine[-1].left, ast.BinOp):
         spine.append(spine[-1].left)

@@ -1,4 +1,5 @@
-"""``*x`` in calls and displays; and ``f(*x)`` of a run-time length, where ``f`` says how many arguments it takes."""
+"""``*x`` in calls and displays; and ``f(*x)`` with a run-time length, where ``f`` determines the number of
+arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from adc.ir.arith import const_index
 
 
 def given(frame: Frame, node: ast.Starred) -> AbstractValue:
-    """What is unpacked: of what is gone through once, and has a known number of items, all of them."""
+    """The value that is unpacked. A stream with a known number of items becomes the tuple of them."""
     value = evaluate(frame, node.value)
     items = iteration.all_of(frame, value) if isinstance(value, Stream) else None
     return arrays.settled(frame, value) if items is None else Tuple(tuple(items))
@@ -30,7 +31,7 @@ def given(frame: Frame, node: ast.Starred) -> AbstractValue:
 def spread(
     frame: Frame, callee: AbstractValue, node: ast.Call, given: AbstractValue, before: int
 ) -> list[AbstractValue] | None:
-    """The arguments that ``*given`` is, after ``before`` others; None if their number does not follow."""
+    """The arguments in ``*given``, after ``before`` others; None if their number cannot be inferred."""
     wanted = _taken(frame, callee, {k.arg for k in node.keywords})
     stars = sum(isinstance(a, ast.Starred) for a in node.args)
     if wanted is None or stars > 1 or any(k.arg is None for k in node.keywords):
@@ -54,7 +55,7 @@ def _name(callee: AbstractValue) -> str:
 
 
 def _taken(frame: Frame, callee: AbstractValue, named: set[str | None]) -> int | None:
-    """How many positional arguments there must be beside those in ``named``; None if there may be more or fewer."""
+    """The required number of positional arguments beside those in ``named``; None if it may vary."""
     if isinstance(callee, Bound):
         inner = _taken(frame, callee.function, named)
         return None if inner is None else inner - 1

@@ -1,4 +1,4 @@
-"""Functions that are compiled by themselves (``adc.frontend.kernels``), as programs that are traced find them."""
+"""Functions that are compiled by themselves (``adc.frontend.kernels``), as used by programs that are traced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and t
 
 
 class Tracer(Protocol):
-    """What traces the program; see ``adc.frontend.tracer``."""
+    """The tracer of the program; see ``adc.frontend.tracer``."""
 
     module: Module
     known: dict[Key, Specialisation]
@@ -37,7 +37,7 @@ class Tracer(Protocol):
     def tasks(self) -> Mapping[Key, tuple[Callee, list[str]]]: ...
 
     def alone(self, key: Key) -> Callable[[], Traced]:
-        """What traces a function by itself, with its rules if it has some. It does not keep this tracer."""
+        """A function that traces a function by itself, with its rules if it has any. It does not keep this tracer."""
 
 
 def by_itself(callee: Callee) -> bool:
@@ -46,7 +46,7 @@ def by_itself(callee: Callee) -> bool:
 
 
 def declared(tracer: Tracer, key: Key) -> Specialisation | None:
-    """A function that is compiled by itself, if this is one."""
+    """The declaration of a function that is compiled by itself; None if ``key`` is not one."""
     callee = tracer.tasks[key][0]
     if tracer.library is None or key == tracer.root or not by_itself(callee):
         return None
@@ -64,7 +64,7 @@ def declared(tracer: Tracer, key: Key) -> Specialisation | None:
 
 
 def rules_kept(tracer: Tracer, key: Key) -> str | None:
-    """The name under which the library keeps the rules of a kernel, if this is one that it has the code of."""
+    """The name under which the library keeps the rules of a kernel; None if this is not a kernel whose code it has."""
     ruled = tracer.tasks[key][0].ruled
     if tracer.library is None or key == tracer.root or ruled is None or ruled.plain is None:
         return None
@@ -78,5 +78,5 @@ def rules_kept(tracer: Tracer, key: Key) -> str | None:
 
 
 def of_no_tracer(*_args: Any) -> NoReturn:
-    """In place of what calls functions in a program, which is not to be kept."""
+    """Replaces the function that calls functions in a program, which must not be kept."""
     raise AssertionError

@@ -1,5 +1,5 @@
-"""What ``with`` may enter: contexts that say what becomes of warnings, which compiled code gives none of; what
-``contextlib.contextmanager`` makes; and objects whose ``__exit__`` does the same with and without an exception."""
+"""The contexts that ``with`` may enter: those that control warnings, which compiled code does not give; results of
+``contextlib.contextmanager``; and objects whose ``__exit__`` does the same with and without an exception."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 _QUIET = ("ignore", "warn")
-_MADE_BY = contextmanager(lambda: iter(())).__code__  # of what the decorator gives
+_MADE_BY = contextmanager(lambda: iter(())).__code__  # of the functions that the decorator returns
 
 
 def enter(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
@@ -50,7 +50,7 @@ def _refused(message: str = "with is not supported", help: str = "open resources
 
 
 def _decorated(context: AbstractValue) -> Any:
-    """The generator function that ``contextmanager`` decorates; None if it does not."""
+    """The generator function that ``contextmanager`` was applied to; None if it was not."""
     function = context.function if isinstance(context, Bound) else context
     found = function.value if isinstance(function, Static) else None
     made = isinstance(found, types.FunctionType) and found.__code__ is _MADE_BY
@@ -77,7 +77,7 @@ def _is_manager(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str
 
 
 def _is_conditional(body: Sequence[ast.stmt]) -> bool:
-    """Whether the ``yield`` among statements is not reached once in any case."""
+    """Whether the ``yield`` among statements may not be reached exactly once."""
     for s in body:
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Yield):
             return False
@@ -111,7 +111,7 @@ def _entered(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, A
 
 
 def _check_exit(function: Callable[..., Any]) -> None:
-    """Refuse an ``__exit__`` for which it matters whether there is an exception, or which may suppress it."""
+    """Refuse an ``__exit__`` whose effect depends on whether there is an exception, or that may suppress it."""
     node = Callee.of(inspect.unwrap(function), current_loc()).source.node
     a = node.args
     own = [p.arg for p in (*a.posonlyargs, *a.args)][1:] + [p.arg for p in (a.vararg, a.kwarg) if p is not None]

@@ -1,8 +1,8 @@
-"""Functions that are compiled by themselves, once for all programs: what a program knows of one that it calls.
+"""Functions that are compiled by themselves, once for all programs: the declaration that a calling program has.
 
-In its place the program has a function of the same types with the attribute ``adc.symbol``, which says what it is
-called where its code is. The body of that is there for those who ask what a call does: it reads the arguments, and
-returns numbers and new arrays of which nothing more is known. It is never run.
+The program has a stand-in of the same types with the attribute ``adc.symbol``, the name of the compiled code. The body
+of the stand-in describes the effects of a call: it reads the arguments, and returns numbers and new arrays about which
+nothing more is known. It is never run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from adc.ir.types import MemRefType, Type, index
 
 @dataclass(frozen=True)
 class Declared:
-    """The types of one, and ``result``: what it returns, with what is known of extents, by those of the arguments."""
+    """The types of such a function. ``result`` is the type of its result, with extents expressed by those of the
+    arguments."""
 
     symbol: str
     argument_types: tuple[Type, ...]
@@ -32,36 +33,36 @@ class Declared:
 
 
 class Library(Protocol):
-    """Where such functions are."""
+    """The collection of such functions."""
 
     def find(
         self, function: FunctionType, signature: tuple[abstract.Abstract, ...], trace: Callable[[], Traced]
     ) -> Declared | None:
-        """The function for arguments of these types, traced now if it is not known; None if it has to be a part of the
-        program. ``trace``: what gives its code."""
+        """The function for arguments of these types, traced now if it is not known; None if it must be a part of the
+        program. ``trace`` returns its code."""
 
     def keep_rules(
         self, function: FunctionType, signature: tuple[abstract.Abstract, ...], trace: Callable[[], Traced]
     ) -> str | None:
-        """A name for the function with its derivative rules, which are not traced before a derivative asks for them;
-        None if they have to be a part of the program."""
+        """A name for the function with its derivative rules, which are traced only when a derivative needs them; None
+        if they must be a part of the program."""
 
     def rules(self, name: str) -> tuple[Module, str]:
-        """The module in which the function that was given this name has its rules, and what it is called there."""
+        """The module in which the function with this name has its rules, and the function's name there."""
 
 
 Traced = tuple[Module, str, abstract.Abstract]
-"""A module, the name of a function in it, and what that returns."""
+"""A module, the name of a function in it, and the type of its result."""
 
 
 def general(a: abstract.Abstract) -> abstract.Abstract:
-    """The type of an argument as these functions are compiled for it: they write to none, so that none overlap in a way
-    that matters, and are the same for all extents."""
+    """The type of an argument for which these functions are compiled: they write to no argument, so overlaps do not
+    matter, and the code is the same for all extents."""
     return _of_arrays(a, alias=None, writable=True, ones=(), dims=())
 
 
 def unprotected(a: abstract.Abstract) -> abstract.Abstract:
-    """The type of an argument of a function with rules, which is refused if it writes to one."""
+    """The type of an argument of a function with rules; one that writes to an argument is refused."""
     return _of_arrays(a, writable=True)
 
 
@@ -70,7 +71,7 @@ def _of_arrays(a: abstract.Abstract, **changes: Any) -> abstract.Abstract:
 
 
 def declare(module: Module, name: str, loc: Loc, declared: Declared) -> Func:
-    """Put what stands for a function into a module."""
+    """Add the stand-in for a function to a module."""
     func = module.add(Func(module.unique_name(name), declared.argument_types, declared.result_types, loc=loc))
     func.attrs.update({SYMBOL: declared.symbol, "adc.noinline": True})
     for arg, attrs in zip(func.args, func.arg_attrs, strict=True):

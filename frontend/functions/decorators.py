@@ -1,4 +1,4 @@
-"""Functions that make functions of others: ``functools.partial``, ``wraps``, ``lru_cache``, ``adc.jit_grad``."""
+"""Functions that transform functions: ``functools.partial``, ``wraps``, ``lru_cache``, ``adc.jit_grad``."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _CACHED = type(functools.lru_cache(lambda: None))
 
 
 def unchanged(function: Any) -> Any:
-    """What a decorator that changes nothing of what matters here stands for."""
+    """Stands for a decorator that changes nothing relevant."""
     return function
 
 
 def means_the_same(obj: Any) -> bool:
-    """Whether a callable that wraps a Python function gives what that function gives."""
+    """Whether a callable that wraps a Python function returns what that function returns."""
     return isinstance(obj, _CACHED) or type(obj).__module__.split(".")[0] == "adc"
 
 
@@ -74,7 +74,7 @@ _GETTERS: Any = operator.attrgetter | operator.itemgetter
 
 
 def is_bound(obj: Any) -> bool:
-    """Whether this is a partial, a bound method, or an object of a class of the user's that has ``__call__``."""
+    """Whether this is a partial, a bound method, or an object of a user's class with ``__call__``."""
     if isinstance(obj, functools.partial | types.MethodType | _GETTERS):
         return True
     if isinstance(obj, type | types.FunctionType) or not callable(obj) or hasattr(obj, "__wrapped__"):
@@ -83,9 +83,9 @@ def is_bound(obj: Any) -> bool:
 
 
 def taken_apart(frame: Frame, made: Any) -> AbstractValue:
-    """One of these from outside: what it holds is read at each call, as captured values are."""
+    """One of these from outside: its parts are read at each call, like captured values."""
     this = Object(made)
-    if isinstance(made, _GETTERS):  # which cannot be changed
+    if isinstance(made, _GETTERS):  # they cannot be changed
         cls, names = cast(tuple[Any, tuple[Any, ...]], made.__reduce__())
         return frame.tracer.call(frame, Static(cls), [Static(name) for name in names], {})
     if not isinstance(made, functools.partial | types.MethodType):

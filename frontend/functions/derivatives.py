@@ -1,8 +1,8 @@
-"""``adc.jvp`` in compiled code: a call whose function is differentiated when the whole has been traced.
+"""``adc.jvp`` in compiled code: a call whose function is differentiated after the whole program has been traced.
 
-The function is called as any other. The call then becomes one of a function that is declared only: it takes tangents
-as well and returns the tangents of what the first returns. What it does is for a pass to define, which builds it of the
-function that it says it is the derivative of (``adc.passes.differentiation.inner``).
+The function is called like any other. The call then becomes one of a function that is only declared: it also takes
+tangents, and also returns the tangents of the results. A pass defines it, from the function whose derivative it is
+declared to be (``adc.passes.differentiation.inner``).
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ def jvp(
 
 
 def _with_tangent(frame: Frame, v: AbstractValue, tangent: AbstractValue, found: dict[Value, Value]) -> AbstractValue:
-    """An argument as it is passed; ``found`` gets the tangents of its floats and arrays."""
+    """An argument to be passed; ``found`` gets the tangents of its floats and arrays."""
     if isinstance(tangent, Static) and tangent.value is None:
         return v
     if isinstance(v, Compound) and isinstance(tangent, Compound) and len(v.items) == len(tangent.items):
         pairs = zip(v.items, tangent.items, strict=True)
         return v.of(_with_tangent(frame, settled(frame, a), settled(frame, b), found) for a, b in pairs)
     if isinstance(v, Array) and v.dtype.is_float and isinstance(tangent, Array) and tangent.rank == v.rank:
-        # A value of its own, which no other argument is: one array may be given twice, with other tangents.
+        # A value of its own, different from all other arguments: one array may be given twice, with different tangents.
         own = ops.cast(v.memref, type=v.type)
         found[own] = _array_tangent(frame, v, tangent)
         return Array(own, v.dims, v.roots)
@@ -126,7 +126,7 @@ def _array_tangent(frame: Frame, v: Array, tangent: Array) -> Value:
 
 
 def _declare(frame: Frame, op: Op, found: dict[Value, Value]) -> dict[Value, Value]:
-    """Let a call also take tangents and return them. Returns those of its results."""
+    """Make a call also take tangents and return those of its results, which this function returns."""
     given = {k: found[base] for k, v in enumerate(op.operands) if (base := _given(v, found)) is not None}
     module = frame.tracer.module
     callee = module.funcs[op.attrs["callee"]]
@@ -182,7 +182,7 @@ def _tangent_of(frame: Frame, v: AbstractValue, tangents: dict[Value, Value]) ->
 
 
 def _given(v: Value, found: Mapping[Value, Value]) -> Value | None:
-    """The value with a tangent that an operand is, in another layout perhaps."""
+    """The value with a tangent that an operand is, perhaps in another layout."""
     while v not in found and v.op is not None and v.op.opdef is ops.cast:
         v = v.op.operands[0]
     return v if v in found else None

@@ -1,4 +1,4 @@
-"""Extents of arrays, computed ahead of the code that makes the arrays: from what is there already."""
+"""Extents of arrays, computed before the code that makes the arrays, from values that already exist."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from adc.ir.types import MemRefType, index
 
 _TOTAL = frozenset({ops.addi, ops.subi, ops.muli, ops.maxsi, ops.minsi, ops.cmpi, ops.select})
 _DIVISIONS = frozenset({ops.floordivsi, ops.ceildivsi})
-_DEPTH = 60  # operations that one extent may take
+_DEPTH = 60  # the most operations to follow for one extent
 
 
 @dataclass(frozen=True, eq=False)
 class _Scope:
-    """Code that has not run yet: a block, with those nested in it, or the function that ``call`` calls."""
+    """Code that has not run yet: a block with those nested in it, or the body of the function that ``call`` calls."""
 
     module: Module
     block: Block
@@ -36,9 +36,8 @@ class _Scope:
 
 
 def hoisted(module: Module, dim: Dim, block: Block) -> Dim | None:
-    """The extent ``dim`` at the insertion point, which is before the code in ``block``; None where that cannot be told.
-
-    It follows from extents of arrays that are there, also through calls.
+    """The extent ``dim`` at the insertion point, which is before the code in ``block``; None if it cannot be computed
+    there. It follows from extents of existing arrays, also through calls.
     """
     return dim if isinstance(dim, int) else _number(dim, _Scope(module, block), _DEPTH)
 
@@ -100,7 +99,7 @@ def _extent(array: Value, k: int, scope: _Scope, depth: int) -> Value | None:
     if op.opdef is ops.call:
         func = scope.module.funcs[op.attrs["callee"]]
         if not func.body.ops or func.body.ops[-1].opdef is not ops.return_:
-            return None  # it calls itself, and is being traced
+            return None  # it is recursive, and is being traced
         returned = func.body.terminator.operands[array.index]
         return _extent(returned, k, _Scope(scope.module, func.body, op, scope), depth - 1)
     return None

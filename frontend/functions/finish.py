@@ -1,4 +1,4 @@
-"""What is done to a function of the IR when its tracing has come to an end."""
+"""The last steps of tracing a function of the IR."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from adc.ir.core import Func
 
 
 def finish(frame: Frame) -> set[int]:
-    """Put the prologue before the body and mark what is never stored to. The positions of mutated arguments."""
+    """Put the prologue before the body and mark arguments that are never stored to. Returns the positions of mutated
+    arguments."""
     frame.func.body.set_ops([*frame.prologue.ops, *frame.func.body.ops])
     for op in frame.func.walk():
-        op.drop_attr(NOT_ONE)  # extents that are equal are read alike from here on
+        op.drop_attr(NOT_ONE)  # from here on, equal extents are read by equal operations
     if frame.abandoned:
         _drop_abandoned(frame.func)
     held.check(frame)
@@ -29,7 +30,7 @@ def finish(frame: Frame) -> set[int]:
 
 
 def _drop_abandoned(func: Func) -> None:
-    """Forget the uses of values by code that is not in the function."""
+    """Remove the uses of values by code that is not in the function."""
     alive = set(func.walk())
     values = [*func.args]
     for op in alive:

@@ -1,6 +1,7 @@
 """``adc.vmap(f)`` in compiled code: ``f`` called for each item along an axis, as one parallel loop.
 
-The loop stands where the call is. Where a function is wanted instead, as for ``adc.jvp`` of it, one is made around it.
+The loop is built in place of the call. If a function is needed instead, as for ``adc.jvp``, one is made around the
+loop.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ MAPPED = "__adc_mapped__"  # attribute of a function that ``adc.vmap`` made outs
 
 
 class Absent(enum.Enum):
-    """What stands for an argument that is not given: the function has a default for it."""
+    """Stands for an argument that is not given: the function has a default for it."""
 
     ABSENT = enum.auto()
 
 
 @dataclass(frozen=True)
 class Vmap:
-    """What ``adc.vmap(f, axes)`` does when it is called, with ``f`` first. ``apart``: in a function of its own.
+    """The effect of calling ``adc.vmap(f, axes)``, with ``f`` first. ``apart``: in a function of its own.
 
-    ``loc`` is what the loop is marked with, if not with the place of the call.
+    ``loc`` is the location of the loop, if not that of the call.
     """
 
     axes: Axes
@@ -54,13 +55,13 @@ class Vmap:
 
 
 def marked(wrapper: Callable[..., Any], loop: Callable[..., Any], of: Callable[..., Any], axes: Axes) -> None:
-    """Say of two functions that they are ``adc.vmap(of, axes)``: one for others to call, and one that it calls."""
+    """Mark two functions as ``adc.vmap(of, axes)``: one for users to call, and one that it calls."""
     setattr(wrapper, MAPPED, (wrapper, Vmap(axes), of))
     setattr(loop, MAPPED, (loop, Vmap(axes, loc=_place(of)), of))
 
 
 def _place(of: Callable[..., Any]) -> Loc:
-    """Where a function begins, if that can be told."""
+    """The location where a function begins, if known."""
     function = python_function(of)
     if not isinstance(function, types.FunctionType):
         return UNKNOWN
@@ -71,7 +72,7 @@ def _place(of: Callable[..., Any]) -> Loc:
 
 
 def _made_outside(v: AbstractValue) -> Partial | None:
-    """What is known in compiled code of a function that was ``marked``; None for anything else."""
+    """The partial that stands for a function that was ``marked``; None for anything else."""
     known = getattr(v.value, MAPPED, None) if isinstance(v, Static) else None
     if known is None or known[0] is not python_function(v.value):  # type: ignore[attr-defined]
         return None
@@ -79,7 +80,7 @@ def _made_outside(v: AbstractValue) -> Partial | None:
 
 
 def as_vmap(v: AbstractValue) -> tuple[Vmap, AbstractValue] | None:
-    """What a function does that ``adc.vmap`` made, and the function that it does it with; None for any other."""
+    """What a function made by ``adc.vmap`` does, and the function that it maps; None for any other."""
     made = v if isinstance(v, Partial) else _made_outside(v)
     if made is None or not isinstance(made.items[0], Static) or not isinstance(made.items[0].value, Vmap):
         return None
@@ -87,7 +88,7 @@ def as_vmap(v: AbstractValue) -> tuple[Vmap, AbstractValue] | None:
 
 
 def apart(v: AbstractValue) -> AbstractValue:
-    """A function whose call is one of a Python function, if ``adc.vmap`` made it; any other as it is."""
+    """A value that, if made by ``adc.vmap``, is called as a Python function; any other unchanged."""
     found = as_vmap(v)
     return v if found is None else partial([Static(replace(found[0], apart=True)), found[1]], {})
 
@@ -135,7 +136,7 @@ def _axis(v: AbstractValue) -> int | None:
 
 
 def vmap(function, *args):  # type: ignore[no-untyped-def]
-    """What is traced for a call in a function of its own."""
+    """The function that is traced for a call in a function of its own."""
     return function(*args)
 
 
@@ -149,7 +150,7 @@ def call(
     kwargs: Mapping[str, AbstractValue],
     call_function: CallFunction,
 ) -> AbstractValue:
-    """A call of what ``adc.vmap`` made: ``args`` are the function and the arguments."""
+    """A call of a function made by ``adc.vmap``: ``args`` are the mapped function and the arguments."""
     if kwargs:
         raise refuse(
             current_loc(),
@@ -172,7 +173,7 @@ def call(
             kind=kinds.WRONG_CALL,
         )
     before = set(frame.written)
-    frame.written.clear()  # what the calls write to
+    frame.written.clear()  # the writes of the calls
     try:
         with at_loc(current_loc() if made.loc is None else made.loc):
             return loop(frame, made.axes, released(function), given)

@@ -1,4 +1,5 @@
-"""The arguments of what ``adc.vmap`` made: which arrays are gone along, and what the function is given for an item."""
+"""The arguments of a function made by ``adc.vmap``: which arrays are mapped over, and what the function gets for an
+item."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from adc.ir.core import Value
 
 @dataclass(frozen=True)
 class After:
-    """The axes of the arguments after the first ``count``, which are the same for all items: of a bound method."""
+    """The axes of the arguments after the first ``count``, which are the same for all items: for bound methods."""
 
     count: int
     axes: int | tuple[int | None, ...] | None
@@ -36,14 +37,14 @@ Axes = int | tuple[int | None, ...] | After | None
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument with the objects in it taken apart; ``axis`` None if it is the same for all items."""
+    """An argument with the objects in it taken apart; ``axis`` is None if it is the same for all items."""
 
     name: str
     value: AbstractValue
     axis: int | None
 
     def mapped(self) -> Iterator[tuple[Array, int]]:
-        """The arrays that the loop goes along, each with its axis."""
+        """The arrays that the loop maps over, each with its axis."""
         if self.axis is not None:
             yield from self._mapped(self.value)
 
@@ -75,7 +76,7 @@ class Argument:
         return axis
 
     def item(self, frame: Frame, k: Value, copied: Roots = NOWHERE) -> AbstractValue:
-        """What the function is given for item ``k``; of arrays on memory in ``copied`` a copy."""
+        """The argument for item ``k``. Arrays whose memory is in ``copied`` are copied."""
 
         def of(v: AbstractValue) -> AbstractValue:
             if isinstance(v, Array):
@@ -90,7 +91,7 @@ class Argument:
 
 
 def _along(v: Array, axis: int, k: Value) -> AbstractValue:
-    """``v`` at ``k``, which is in range, along an axis: a number, or a view."""
+    """``v`` at position ``k`` (in range) along an axis: a number, or a view."""
     if v.rank == 1:
         return subscripts.Element(v, (k,)).load()
     return views.row(v, k, axis)
@@ -112,7 +113,7 @@ def arguments_of(frame: Frame, axes: Axes, function: AbstractValue, args: Sequen
 
 
 def _names(function: AbstractValue, count: int) -> list[str]:
-    """What messages call the arguments: by the function's parameters where these are known."""
+    """The names of the arguments in messages: with the function's parameters if these are known."""
     known: Sequence[str] = ()
     if isinstance(function, Closure):
         a = function.source.node.args
@@ -124,7 +125,7 @@ def _names(function: AbstractValue, count: int) -> list[str]:
 
 
 def items_of(arguments: Sequence[Argument]) -> Dim:
-    """How many items there are: all mapped arrays must agree."""
+    """The number of items, on which all mapped arrays must agree."""
     found: tuple[str, Dim] | None = None
     for argument in arguments:
         for v, axis in argument.mapped():

@@ -1,4 +1,4 @@
-"""The loop of ``adc.vmap``: the results of one item, arrays for those of all, and the calls that fill them."""
+"""The loop of ``adc.vmap``: the result for one item, arrays for the results of all, and the calls that fill them."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def loop(frame: Frame, axes: Axes, function: AbstractValue, args: Sequence[Abstr
 class _First:
     """The function's call for the first item: traced for the types of the results, and for their extents.
 
-    Extents that do not follow from those of the arguments are found by a call, of which simplification leaves what
-    they need. It works on copies of what it changes.
+    Extents that do not follow from those of the arguments are found by a call, of which simplification keeps only the
+    necessary part. It works on copies of the arrays that it changes.
     """
 
     def __init__(self, frame: Frame, length: Dim, one: Callable[..., AbstractValue]) -> None:
@@ -80,7 +80,7 @@ class _First:
         self.result = self._traced.result
 
     def extents(self, position: int, v: Array) -> list[Dim]:
-        """Those of the result at ``position``, an array."""
+        """The extents of the result at ``position``, an array."""
         found = [hoisted(self._frame.tracer.module, d, self._traced.block) for d in v.dims]
         known = [d for d in found if d is not None]
         if len(known) == v.rank:
@@ -105,7 +105,7 @@ class _First:
 
 
 def _results(frame: Frame, first: _First, length: Dim, targets: list[Array]) -> AbstractValue:
-    """Arrays for the results of all items, in the containers of one; ``targets`` gets those that are to be filled."""
+    """Arrays for the results of all items, in the containers of one result; ``targets`` gets those to be filled."""
 
     def of(v: AbstractValue) -> AbstractValue:
         if isinstance(v, Array):
@@ -155,7 +155,7 @@ def _store(frame: Frame, target: Array, k: Value, v: AbstractValue) -> None:
 
 
 def _refuse_writes(frame: Frame, function: AbstractValue, arguments: Sequence[Argument]) -> None:
-    """Refuse to write to what is the same for all items: iterations may run at the same time."""
+    """Refuse writes to arrays that are the same for all items: iterations may run at the same time."""
     common = [a.value for a in arguments if a.axis is None]
     shared = [(x, "an argument") for v in heap.pack(frame, common, {}) for x in leaves(v)]
     shared += [(x, "an array from around it") for v in heap.pack(frame, [function], {}) for x in leaves(v)]

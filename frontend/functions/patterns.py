@@ -1,4 +1,4 @@
-"""What patterns of ``match`` ask of their subject (``syntax.matching``)."""
+"""The questions that patterns of ``match`` ask about their subject (``syntax.matching``)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Functions that call themselves, directly or through others: what a call gives while its function is being traced.
+"""Recursive functions: the result of a call while its function is being traced.
 
-The result type of a signature that is being traced is not yet known. At first nothing is assumed of it: a path that
-calls it is not followed further (``Undetermined``), and those that return without it say what the result is. Then the
-function is traced again by what was found, until that stays: the type, which arguments it may be a view of, what is
-written, and what is captured.
+The result type of a signature that is being traced is not yet known. At first nothing is assumed about it: a path that
+calls the function is not followed further (``Undetermined``), and the paths that return without a call determine the
+result. Then the function is traced again with what was found, until nothing changes: the type, which arguments the
+result may be a view of, what is written, and what is captured.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from adc.frontend.objects.heap import UNCHANGED
 from adc.frontend.objects.merge import join
 from adc.ir.types import Type
 
-# An argument by its position among arrays, a captured array by its key, or memory that the call has made.
+# An argument by its position among arrays, a captured array by its key, or None for memory made by the call.
 Memory = int | tuple[object, ...] | None
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """Of a function's signature. ``result`` is None as long as nothing is known.
+    """What is assumed about a function's signature. ``result`` is None while nothing is known.
 
-    ``memory``: per array of the result, what it may be memory of. ``captures`` are compared by their keys.
+    ``memory``: for each array of the result, the memory that it may be. ``captures`` are compared by their keys.
     """
 
     result: abstract.Abstract | None = None
@@ -44,7 +44,7 @@ class Assumption:
         return self.result, self.memory, self.written, tuple(c.key for c in self.captures), self.never
 
     def widened(self, found: Assumption) -> Assumption:
-        """What holds of both. Raises ``Clash`` if their results have no common type."""
+        """The assumption that covers both. Raises ``Clash`` if their results have no common type."""
         if self.result is None or found.result is None:
             return found
         memory = found.memory
@@ -55,9 +55,8 @@ class Assumption:
 
 
 def common(assumed: abstract.Abstract, found: abstract.Abstract) -> abstract.Abstract:
-    """The type of what a function leaves, given what was assumed. Raises ``Clash``.
-
-    As long as it is assumed that calls leave an object as it was, more objects seem to be left as they were.
+    """The type of a function's outcome, given what was assumed about it. Raises ``Clash``. While calls are assumed to
+    leave an object unchanged, more objects may seem to be unchanged than are.
     """
     if assumed == abstract.Static(UNCHANGED.value):
         return found
@@ -70,7 +69,7 @@ def common(assumed: abstract.Abstract, found: abstract.Abstract) -> abstract.Abs
 
 @dataclass(eq=False)
 class Specialisation:
-    """A callee for given argument types: all that a call needs to know.
+    """A callee for given argument types: all information for a call.
 
     ``roots`` are those of its array arguments, in order; captured arguments come after those that are passed.
     """
@@ -84,16 +83,16 @@ class Specialisation:
     captured_roots: dict[Root, Capture]
     result_roots: tuple[Roots, ...]
     written: frozenset[Root]
-    never: bool  # it does not return: it raises
+    never: bool  # it never returns: it always raises
     stands: tuple[tuple[int, Root], ...] = ()
 
     def assumption(self) -> Assumption:
-        """What has been found, in terms that do not depend on this attempt to trace it."""
+        """What has been found, in terms that do not depend on this attempt at tracing."""
         labels: dict[Root, Memory] = {root: c.key for root, c in self.captured_roots.items()}
         labels |= {root: k for k, root in reversed(list(enumerate(self.roots)))}
 
         def of(roots: Roots) -> frozenset[Memory]:
-            made = any(isinstance(root, Phase) for root in roots)  # memory that an iteration made
+            made = any(isinstance(root, Phase) for root in roots)  # memory made by an iteration
             return frozenset(labels.get(root) for root in grounded(roots)) | ({None} if made else set())
 
         written = frozenset(label for label in of(self.written) if label is not None)
@@ -103,7 +102,7 @@ class Specialisation:
 def assumed(
     name: str, types: tuple[Type, ...], result_types: tuple[Type, ...], a: Assumption, roots: tuple[Root, ...]
 ) -> Specialisation:
-    """The specialisation that calls use while ``a`` is assumed of it. ``roots`` as in ``Specialisation``."""
+    """The specialisation that calls use while ``a`` is assumed about it. ``roots`` as in ``Specialisation``."""
     assert a.result is not None
     captured = {Root(c.name): c for c in a.captures if isinstance(c.abstract, abstract.Array)}
     places: dict[Memory, Root] = dict(enumerate(roots))

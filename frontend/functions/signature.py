@@ -1,4 +1,5 @@
-"""How values travel into a callee: bound to parameters, described, taken apart into operands, put together again."""
+"""Passing values to a callee: they are bound to parameters, described, taken apart into operands, and put together
+again."""
 
 from __future__ import annotations
 
@@ -80,8 +81,7 @@ def bind(
 
 
 def prepare(v: AbstractValue) -> AbstractValue:
-    """An argument as it is passed: numbers at run time (bools stay known), closures with what they capture.
-
+    """An argument as it is passed: numbers as run-time values (bools stay known), closures with their captured values.
     Array expressions have been computed before.
     """
     if is_static_number(v) and not isinstance(v.value, bool | enum.Enum):  # type: ignore[attr-defined]
@@ -89,7 +89,7 @@ def prepare(v: AbstractValue) -> AbstractValue:
     if is_complex(v):
         return as_number(v)
     if isinstance(v, SliceObject):
-        return v  # what is known of it stays so
+        return v  # its known parts stay known
     if isinstance(v, Closure):
         v = capture(v)
     if isinstance(v, Compound):
@@ -100,7 +100,7 @@ def prepare(v: AbstractValue) -> AbstractValue:
 
 
 def as_passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue:
-    """An argument as it is passed; those in ``constants`` the callee needs to know."""
+    """An argument as it is passed. The callee needs to know the values of those in ``constants``."""
     if name in constants:
         return _constant(v)
     if isinstance(v, Closure) and not constants.isdisjoint(v.code.captured):
@@ -112,7 +112,7 @@ def as_passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue
 
 
 def _constant(v: AbstractValue) -> AbstractValue:
-    """An argument that the callee needs to know: the number itself."""
+    """An argument whose value the callee needs to know: the number itself."""
     if isinstance(v, Compound):
         return v.of(_constant(item) for item in v.items)
     if isinstance(v, Ref):
@@ -179,7 +179,7 @@ def operands_of(v: AbstractValue) -> list[Value]:
 
 
 def passed_dim(leaves: Sequence[Scalar | Array], told: Any) -> Any:
-    """An extent of the result of a call, by those of what is passed."""
+    """An extent of the result of a call, given the arguments."""
     leaf = leaves[told.position] if isinstance(told, ArgumentDim) else None
     return leaf.dims[told.axis] if isinstance(leaf, Array) else None
 

@@ -1,4 +1,4 @@
-"""Objects of libraries that are called: what ``np.vectorize`` makes of a function, a spline of SciPy's."""
+"""Callable objects of libraries: functions made by ``np.vectorize``, splines of SciPy's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROGRAM = Static(python_functions.vectorised)
 
 
 def taken_apart(frame: Frame, callee: AbstractValue) -> AbstractValue | None:
-    """What one of these from outside calls; None of anything else."""
+    """The function that such an object from outside calls; None for anything else."""
     made = callee.value if isinstance(callee, Static) else None
     interpolate: Any = sys.modules.get("scipy.interpolate")
     if interpolate is not None and isinstance(made, interpolate.PPoly):
