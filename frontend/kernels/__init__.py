@@ -1,9 +1,9 @@
-"""Functions of arrays that library functions are made of, in Python that is traced: each is there once for all
-calls, at its own lines, for it raises nothing.
+"""Functions of arrays that library functions are built on, in Python that is traced. Each is traced once for all calls,
+with its own source locations, since it raises nothing.
 
-They may have derivatives of their own, by ``@reverse_rule(f)`` and ``@forward_rule(f)``: as ``adc.rrule`` and
-``adc.frule``, for any arguments. Both are needed for arrays, and hold for derivatives of any order if they are made of
-such functions.
+They may have derivatives of their own, by ``@reverse_rule(f)`` and ``@forward_rule(f)``: like ``adc.rrule`` and
+``adc.frule``, for any arguments. Both are needed for arrays. If they are built on such functions, they are valid for
+derivatives of any order.
 
 Those with rules, and those marked ``@compiled_once``, are not part of the programs that use them: they are compiled by
 themselves, once for a machine, and called (``adc.kernels``).
@@ -21,33 +21,33 @@ COMPILED_ONCE: set[FunctionType] = set()
 REVERSE: dict[FunctionType, FunctionType] = {}
 FORWARD: dict[FunctionType, FunctionType] = {}
 COLLECTIVE: set[FunctionType] = set()
-"""Those that all ranks call at once and that give all the same; see ``adc.passes.differentiation.locality``."""
+"""Functions that all ranks call together, with the same result on all; see ``adc.passes.differentiation.locality``."""
 CROSSING: set[FunctionType] = set()
-"""Those by which numbers come from other ranks; see ``adc.passes.analysis.messages``."""
+"""Functions whose results come from other ranks; see ``adc.passes.analysis.messages``."""
 
 
 def compiled_once(function: F) -> F:
-    """Mark what has no derivatives, as its results are integers, to be compiled by itself. It writes to none of its
-    arguments, and returns numbers and new arrays; its subscripts are not checked."""
+    """Mark a function without derivatives, since its results are integers, to be compiled by itself. It writes to none
+    of its arguments, and returns numbers and new arrays; its subscripts are not checked."""
     assert isinstance(function, FunctionType)
     COMPILED_ONCE.add(function)
     return function
 
 
 def reverse_rule(function: Callable[..., Any]) -> Callable[[F], F]:
-    """Mark what returns the value of a kernel, and the pullback."""
+    """Mark the function that returns the value of a kernel, and the pullback."""
     assert isinstance(function, FunctionType)
     COMPILED_ONCE.add(function)
     return _marked(REVERSE, function)
 
 
 def forward_rule(function: Callable[..., Any]) -> Callable[[F], F]:
-    """Mark what takes the tangents and the arguments of a kernel, and returns its value and the tangent of that."""
+    """Mark the function that takes the tangents and the arguments of a kernel, and returns its value and tangent."""
     return _marked(FORWARD, function)
 
 
 def with_rules(function: Callable[..., Any], reverse: Callable[..., Any], forward: Callable[..., Any]) -> FunctionType:
-    """Give a function both rules, and let it be a part of the programs that use it: one with effects."""
+    """Give a function both rules, and let it be a part of the programs that use it, since it has effects."""
     _marked(REVERSE, function)(reverse)
     _marked(FORWARD, function)(forward)
     assert isinstance(function, FunctionType)

@@ -14,9 +14,10 @@ from adc.frontend.kernels import forward_rule, reverse_rule
 
 
 def band_solved(below: Any, above: Any, ab: Any, b: Any) -> Any:
-    """The ``x`` with ``a @ x = b`` for a matrix with so many diagonals below and above; and whether it is singular."""
+    """The ``x`` with ``a @ x = b`` for a matrix with so many diagonals below and above the main one; and whether it is
+    singular."""
     n = ab.shape[1]
-    width = below + above  # above the diagonal, once rows have changed places
+    width = below + above  # above the diagonal, after row interchanges
     rows = np.zeros((n, below + width + 1), ab.dtype)
     x = b.copy()
     for i in range(n):
@@ -106,8 +107,8 @@ def _band_forward(tangents: Any, below: Any, above: Any, ab: Any, b: Any) -> Any
 
 
 def positive_band_solved(lower: Any, b: Any) -> Any:
-    """The ``x`` with ``a @ x = b`` for a symmetric matrix of which ``lower[i - j, j]`` is the element ``(i, j)``, by
-    Cholesky's factor; and how many rows that has if it ends early, less one, else -1."""
+    """The ``x`` with ``a @ x = b`` for a symmetric matrix whose element ``(i, j)`` is ``lower[i - j, j]``, by its
+    Cholesky factor; and the first row, from zero, at which that factor fails, else -1."""
     count, n = lower.shape
     factor = lower.copy()
     x = b.copy()

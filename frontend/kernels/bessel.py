@@ -1,4 +1,4 @@
-"""The modified Bessel function of order zero, as NumPy has it: Chebyshev series below eight and above it."""
+"""The modified Bessel function of order zero, as in NumPy: Chebyshev series below eight and above it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def bessel_i0(x: Any) -> Any:
 
 
 def slope(x: Any) -> Any:
-    """Its derivative, that of the series."""
+    """Its derivative: that of the series."""
     t = np.abs(x)
     small, large = np.minimum(t, 8.0), np.maximum(t, 8.0)
     value, by = _series_and_slope(small / 2.0 - 2.0, _SMALL)
@@ -56,7 +56,7 @@ def _curvature(x: Any) -> Any:
     return bessel_i0(x) - np.where(near, _ratio(x), slope(x) / np.where(near, 1.0, x))
 
 
-_NEAR_ZERO = 0.1  # where the slope, a difference of terms of the series, has too few digits to be divided by
+_NEAR_ZERO = 0.1  # below this the slope, a difference of terms, has too few digits to be divided
 
 
 def _ratio(x: Any) -> Any:
@@ -66,7 +66,7 @@ def _ratio(x: Any) -> Any:
 
 
 def _series(x: Any, coefficients: Any) -> Any:
-    """Clenshaw's sum."""
+    """The sum of the series, by Clenshaw's algorithm."""
     b0, b1, b2 = coefficients[0] + 0.0 * x, 0.0 * x, 0.0 * x
     for c in coefficients[1:]:
         b2 = b1

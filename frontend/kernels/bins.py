@@ -1,4 +1,4 @@
-"""Into which intervals elements fall, and how many into each. All results are integers."""
+"""The intervals that elements fall into, and how many fall into each. All results are integers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adc.frontend.kernels.sorting import places_in
 
 @compiled_once
 def bins_of(x: Any, edges: Any, equal: Any) -> Any:
-    """The interval of each element of a vector, -1 if it is in none. ``equal``: all are of one length."""
+    """The interval of each element of a vector, -1 if it is in none. ``equal``: all intervals have the same length."""
     count = len(edges) - 1
     places = np.empty(len(x), np.int64) if equal else places_in(edges, x, True)
     for k in range(len(x)):
@@ -33,7 +33,7 @@ def bins_of(x: Any, edges: Any, equal: Any) -> Any:
 
 @compiled_once
 def cells_of(down: Any, along: Any, columns: Any) -> Any:
-    """The cell of a matrix, by rows, for each pair of a row and a column; -1 if one of them is."""
+    """The cell of a matrix, in row-major order, for each pair of a row and a column; -1 if one of these is -1."""
     places = np.empty(len(down), np.int64)
     for k in range(len(down)):
         places[k] = -1 if down[k] < 0 or along[k] < 0 else down[k] * columns + along[k]
@@ -42,7 +42,7 @@ def cells_of(down: Any, along: Any, columns: Any) -> Any:
 
 @compiled_once
 def counted(places: Any, n: Any) -> Any:
-    """How often each of ``n`` places comes."""
+    """How often each of ``n`` places occurs."""
     counts = np.zeros(n, np.int64)
     for k in range(len(places)):
         if places[k] >= 0:
@@ -52,7 +52,7 @@ def counted(places: Any, n: Any) -> Any:
 
 @compiled_once
 def least_and_greatest(x: Any) -> Any:
-    """Of a vector of integers; zero and -1 if there are none."""
+    """The least and the greatest element of a vector of integers; zero and -1 if it is empty."""
     if len(x) == 0:
         return 0, -1
     return int(np.min(x)), int(np.max(x))
@@ -60,7 +60,7 @@ def least_and_greatest(x: Any) -> Any:
 
 @compiled_once
 def directions(x: Any) -> Any:
-    """Whether a vector rises, and whether it falls, nowhere going the other way."""
+    """Whether a vector never falls, and whether it never rises."""
     rising, falling = True, True
     for i in range(len(x) - 1):
         if not x[i] <= x[i + 1]:

@@ -1,7 +1,7 @@
 """The passes of Stockham's transform by one factor of the length, on the real and the imaginary parts.
 
 Each takes ``x`` as an array of shape (p, m, s) to ``y`` of shape (m, p, s), both flat, for a factor p: the transforms
-along the first axis, turned by powers of the roots ``cos + 1j * sign * sin``, of which every ``step``-th is taken.
+along the first axis, times powers of the roots ``cos + 1j * sign * sin``, of which every ``step``-th is used.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def by_five(
 def by_prime(
     xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any, sign: Any, p: Any, m: Any, s: Any
 ) -> None:
-    """A sum of ``p`` terms for each number, rows of which are added to the result one after the other."""
+    """A sum of ``p`` terms for each number; rows of terms are added to the result one after the other."""
     between = len(cos) // p
     for q in range(m):
         for r in range(p):

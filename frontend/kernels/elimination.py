@@ -1,4 +1,4 @@
-"""Elimination with pivots from each column, and what is computed of it.
+"""Elimination with partial pivoting, and what is computed from the factors.
 
 References: Golub and Van Loan, Matrix Computations, 4th ed., 3.4; for all derivatives: Giles, Collected matrix
 derivative results for forward and reverse mode algorithmic differentiation (2008).
@@ -14,10 +14,10 @@ from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 
 
 def factored(a: Any) -> Any:
-    """``a`` in factors, one over the other without the ones on the diagonal, column by column; the rows that changed
-    places, counted from one, as LAPACK has both; the parity of that, and whether a pivot is zero.
+    """The factors of ``a`` in one array, column by column, without the ones on the diagonal; the row interchanges,
+    counted from one, both as in LAPACK; their parity; and whether a pivot is zero.
 
-    Counts as a constant: what is computed of it has its derivative by ``a`` itself.
+    They count as constants: what is computed from them is differentiated by ``a`` itself.
     """
     columns = a.T.copy()
     n = columns.shape[0]
@@ -53,7 +53,7 @@ def factored(a: Any) -> Any:
 
 
 def by_blocks(columns: Any, pivots: Any) -> Any:
-    """As ``factored``: the parity, and whether a pivot is zero."""
+    """Like ``factored``, in place: returns the parity, and whether a pivot is zero."""
     n = columns.shape[0]
     info = np.zeros(1, np.int32)
     lapack.getrf(n, n, columns, n, pivots, info)
@@ -162,7 +162,8 @@ def _solved_transposed_forward(tangents: Any, a: Any, lu: Any, pivots: Any, b: A
 
 
 def determinant(a: Any, lu: Any, parity: float) -> Any:
-    """Of a matrix by its factors; its derivative is by cofactors, which a singular matrix has too."""
+    """The determinant of a matrix, by its factors. Its derivative is by cofactors, which exist for singular matrices
+    too."""
     n = lu.shape[0]
     product = parity
     for i in range(n):
@@ -181,7 +182,7 @@ def _determinant_forward(tangents: Any, a: Any, lu: Any, parity: float) -> Any:
 
 
 def cofactors(a: Any) -> Any:
-    """The derivatives of the determinant by each element."""
+    """The derivatives of the determinant with respect to each element."""
     lu, pivots, parity, singular = factored(a)
     if singular:
         return cofactors_of_singular(a)
@@ -189,7 +190,8 @@ def cofactors(a: Any) -> Any:
 
 
 def cofactors_of_singular(a: Any) -> Any:
-    """One determinant for each, of the matrix with the row and column of a unit matrix in its place."""
+    """The cofactors by one determinant each: that of the matrix with the element's row and column replaced by unit
+    vectors."""
     n = a.shape[0]
     x = np.zeros((n, n), a.dtype)
     for i in range(n):
@@ -214,7 +216,7 @@ def unit(a: Any) -> Any:
 
 
 def log_determinant(a: Any, lu: Any, pivots: Any) -> Any:
-    """The logarithm of the size of the determinant, by factors."""
+    """The logarithm of the absolute value of the determinant, by the factors."""
     n = lu.shape[0]
     total = a.dtype.type(0.0)
     for i in range(n):

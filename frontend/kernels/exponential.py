@@ -1,4 +1,4 @@
-"""The exponential of a matrix, by a rational approximation of a part of it that is squared.
+"""The exponential of a matrix, by scaling, a rational approximation, and squaring.
 
 Reference: Higham, The scaling and squaring method for the matrix exponential revisited (2005); for the derivative, the
 exponential of a matrix of two by two blocks: Najfeld and Havel, Derivatives of the matrix exponential (1995).

@@ -1,7 +1,7 @@
-"""Factors of a square matrix that are a program's own, with their derivative.
+"""Factors of a square matrix that a program keeps, with their derivative.
 
-Reference: Walter and Lehmann, Algorithmic differentiation of linear algebra functions (2010). The rows change places as
-they do here, whatever the derivative.
+Reference: Walter and Lehmann, Algorithmic differentiation of linear algebra functions (2010). The row interchanges are
+those of the value, also for the derivative.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from adc.frontend.kernels.triangles import lower, lower_solved, upper_solved
 
 
 def eliminated(a: Any) -> Any:
-    """The factors of ``a``, one over the other without the ones on the diagonal, and the rows that changed places."""
+    """The factors of ``a`` in one array, without the ones on the diagonal, and the row interchanges."""
     columns, pivots, _parity, _singular = factored(a)
     return columns.T.copy(), pivots - 1
 
@@ -33,7 +33,7 @@ def upper(lu: Any) -> Any:
 
 
 def moved(b: Any, pivots: Any, back: Any) -> Any:
-    """Rows changed as the pivots say, or back."""
+    """``b`` with its rows interchanged according to the pivots, or back."""
     x = b.copy()
     n = x.shape[0]
     for m in range(n):
@@ -66,7 +66,7 @@ def _eliminated_forward(tangents: Any, a: Any) -> Any:
 
 
 def solved_by_factors(lu: Any, pivots: Any, b: Any, transposed: Any) -> Any:
-    """The ``x`` with ``a @ x = b``, or ``a.T @ x = b``, of the factors of ``a``."""
+    """The ``x`` with ``a @ x = b``, or ``a.T @ x = b``, by the factors of ``a``."""
     low, up = with_ones(lu), upper(lu)
     if transposed:
         return moved(upper_solved(low.T, lower_solved(up.T, b)), pivots, True)

@@ -1,7 +1,7 @@
 """LAPACK's subroutines, by the pointers to them that SciPy exports for Cython, for traced code and for plain Python.
 
-Matrices are Fortran's: column by column, so that the transpose of an array is what a subroutine is given. Where SciPy
-is not there, or where code is to run without it, ``at_hand()`` is false, and nothing else may be called.
+Matrices are in Fortran's order, column by column: a subroutine gets the transpose of an array. If SciPy is not
+installed, or if code must run without it, ``at_hand()`` is false, and nothing else may be called.
 
 Reference: Anderson et al., LAPACK Users' Guide, 3rd ed. (1999).
 """
@@ -26,15 +26,15 @@ import numpy as np
 from adc.ir import externals
 from adc.ir.externals import Named, Provided
 
-LEAST = 40  # rows of a system that is given to LAPACK: smaller ones are solved sooner than it begins
-MANY = 256  # numbers in right-hand sides that are given to it, whatever the rows
+LEAST = 40  # rows of a system from which LAPACK is used: smaller systems are solved before it has started
+MANY = 256  # numbers in right-hand sides from which it is used, whatever the rows
 
 
 @dataclass(frozen=True)
 class Routine:
-    """A subroutine. ``parameters`` has a letter for each of its own: ``c`` for a character, ``i`` for an integer,
-    ``f`` for a float; for an array of floats ``a``, or ``A`` if it is written to, of integers ``p`` or ``P``.
-    ``library`` is the module of SciPy's that exports it.
+    """A subroutine. ``parameters`` has a letter for each parameter: ``c`` for a character, ``i`` for an integer, ``f``
+    for a float; for an array of floats ``a``, or ``A`` if it is written to, of integers ``p`` or ``P``. ``library`` is
+    the module of SciPy's that exports it.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Routine:
 
     @property
     def written(self) -> tuple[int, ...]:
-        """The positions of what it writes to."""
+        """The positions of the arrays that it writes to."""
         return tuple(k for k, letter in enumerate(self.parameters) if letter.isupper())
 
 
@@ -75,7 +75,7 @@ def at_hand() -> bool:
 
 
 def is_installed() -> bool:
-    """Whether SciPy is there, and ``ADC_LAPACK`` does not say that it is not to be used for this."""
+    """Whether SciPy is installed, and ``ADC_LAPACK`` does not forbid its use for this."""
     return os.environ.get("ADC_LAPACK", "1") not in ("", "0") and _where() is not None
 
 
@@ -90,12 +90,13 @@ def _where() -> list[str] | None:
 
 @functools.cache
 def _threads(library: str) -> tuple[int, int] | None:
-    """Addresses of the functions that tell and set how many threads the library behind has, if it is OpenBLAS."""
+    """Addresses of the functions that get and set the number of threads of the library behind it, if that is
+    OpenBLAS."""
     spec = importlib.machinery.PathFinder.find_spec(library, _where())
     if spec is None or spec.origin is None:
         return None
     with contextlib.suppress(OSError):
-        loaded = ctypes.CDLL(spec.origin)  # what it depends on is looked through, too
+        loaded = ctypes.CDLL(spec.origin)  # its dependencies are searched, too
         for prefix in ("scipy_openblas_", "openblas_"):
             with contextlib.suppress(AttributeError):
                 found = [getattr(loaded, f"{prefix}{verb}_num_threads") for verb in ("get", "set")]
@@ -106,7 +107,8 @@ def _threads(library: str) -> tuple[int, int] | None:
 
 @functools.cache
 def _exported(library: str) -> dict[str, Any]:
-    """What SciPy exports. Its module is loaded without the rest of ``scipy.linalg``, which takes 50 times as long."""
+    """The functions that SciPy exports. Their module is loaded without the rest of ``scipy.linalg``, which takes 50
+    times as long."""
     try:
         if "scipy.linalg" in sys.modules:
             module = importlib.import_module(library)
@@ -127,7 +129,7 @@ _TYPES = {"c": "char", "i": "int", "p": "int", "a": r"\w*_[sd]|float|double", "f
 
 @functools.cache
 def _address(routine: Routine, symbol: str) -> int:
-    """Of a subroutine that takes what is expected; else zero."""
+    """The address of a subroutine that takes the expected parameters; else zero."""
     capsule = _exported(routine.library).get(symbol)
     if capsule is None:
         return 0
@@ -139,7 +141,7 @@ def _address(routine: Routine, symbol: str) -> int:
 
 
 def _plain(value: Any, letter: str, precision: Any) -> Any:
-    """What is passed for it: an address."""
+    """The address that is passed for a value."""
     if isinstance(value, np.ndarray):
         return ctypes.c_void_p(value.__array_interface__["data"][0])
     if letter == "c":

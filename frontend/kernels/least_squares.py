@@ -1,6 +1,6 @@
-"""Least squares: the shortest of the vectors that come nearest to a right-hand side.
+"""Least squares: the shortest vector whose product is nearest to a right-hand side.
 
-As long as the rank stays what it is there is a derivative, by the pseudo-inverse.
+While the rank does not change there is a derivative, by the pseudo-inverse.
 
 Reference: Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose
 variables separate (1973).
@@ -19,8 +19,8 @@ from adc.frontend.kernels.triangles import upper_solved
 
 
 def least_squares(a: Any, b: Any, cut: Any) -> Any:
-    """``x`` with ``a @ x`` nearest to ``b``, with singular values of ``a`` below ``cut`` times the greatest as zeros;
-    the singular values; and whether that failed."""
+    """``x`` with ``a @ x`` nearest to ``b``, treating singular values of ``a`` below ``cut`` times the greatest as
+    zeros; the singular values; and whether this failed."""
     m, n = a.shape
     x = np.zeros((n, b.shape[1]), a.dtype)
     s = np.zeros(min(m, n), a.dtype)
@@ -33,12 +33,12 @@ def least_squares(a: Any, b: Any, cut: Any) -> Any:
 
 
 def is_skinny(a: Any) -> Any:
-    """Whether its triangle is found so soon that only that is given to LAPACK."""
+    """Whether it is fastest to compute the triangle of ``a`` first, and give only that to LAPACK."""
     return a.shape[0] >= 2 * a.shape[1] and a.shape[1] < lapack.LEAST
 
 
 def nearest(a: Any, b: Any, cut: Any, x: Any, s: Any) -> Any:
-    """Put the solution and the singular values into ``x`` and ``s``. Whether that failed."""
+    """Put the solution and the singular values into ``x`` and ``s``. Whether this failed."""
     m, n = a.shape
     if lapack.at_hand():
         columns = np.zeros((b.shape[1], max(m, n)), a.dtype)
@@ -52,7 +52,7 @@ def nearest(a: Any, b: Any, cut: Any, x: Any, s: Any) -> Any:
 
 
 def driven(columns: Any, x: Any, s: Any, cut: Any) -> Any:
-    """``gelsd`` of a matrix column by column, which is destroyed, and of right-hand sides one after the other. Whether
+    """``gelsd`` for a matrix in column order, which is destroyed, and for right-hand sides one after the other. Whether
     it failed."""
     n, m = columns.shape
     count, longest = x.shape
@@ -70,7 +70,7 @@ def driven(columns: Any, x: Any, s: Any, cut: Any) -> Any:
 
 
 def upright(a: Any) -> Any:
-    """``a``, or its transpose, which has no more columns than rows, in memory of its own."""
+    """``a``, or its transpose, as a new matrix with no more columns than rows."""
     return a.T.copy() if a.shape[0] < a.shape[1] else a.copy()
 
 
@@ -91,7 +91,7 @@ def _least_squares_reverse(a: Any, b: Any, cut: Any) -> Any:
 
     def pullback(g: Any) -> Any:
         p = np.zeros((n, m), a.dtype)
-        if len(s) > 0 and s[-1] > cut * s[0]:  # a triangle without zeros on its diagonal: no other decomposition
+        if len(s) > 0 and s[-1] > cut * s[0]:  # a triangle without zeros on its diagonal needs no other decomposition
             of_upright = upper_solved(r, q.T)
             p[:, :] = of_upright.T if m < n else of_upright
         else:

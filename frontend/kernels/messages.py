@@ -10,9 +10,9 @@ from adc.ir import messages
 
 @dataclass(frozen=True)
 class Routine:
-    """One that compiled code calls (``adc.ir.messages``). ``parameters`` has a letter for each of its own: ``i`` for an
-    integer, ``a`` for an array with one axis, ``A`` if it is written to, ``p`` for the place where it is called, which
-    callers do not pass. ``number``: it returns one."""
+    """A function that compiled code calls (``adc.ir.messages``). ``parameters`` has a letter for each parameter: ``i``
+    for an integer, ``a`` for an array with one axis, ``A`` if it is written to, ``p`` for the source location of the
+    call, which callers do not pass. ``number``: it returns a number."""
 
     name: str
     parameters: str = ""
@@ -28,12 +28,12 @@ class Routine:
 
     @property
     def passed(self) -> str:
-        """The letters of what callers pass."""
+        """The letters of the parameters that callers pass."""
         return self.parameters.removesuffix("p")
 
     @property
     def written(self) -> tuple[int, ...]:
-        """The positions of what it writes to."""
+        """The positions of the arrays that it writes to."""
         return tuple(k for k, letter in enumerate(self.parameters) if letter.isupper())
 
 

@@ -1,4 +1,4 @@
-"""QR decomposition by Householder's reflections, with the signs that LAPACK gives.
+"""QR decomposition by Householder's reflections, with LAPACK's signs.
 
 References: Golub and Van Loan, Matrix Computations, 4th ed., 5.2; Walter and Lehmann, Algorithmic differentiation of
 linear algebra functions (2010); Ballard, Demmel, Grigori, Jacquelin, Knight and Nguyen, Reconstructing Householder
@@ -16,8 +16,8 @@ from adc.frontend.kernels.triangles import lower, lower_solved, mirrored, upper_
 
 
 def reflected(a: Any) -> Any:
-    """Reflections that make a triangle of ``a``: column by column, the triangle with their vectors below; and their
-    factors."""
+    """Reflections that reduce ``a`` to a triangle: column by column, the triangle with their vectors below it; and
+    their factors."""
     c = a.T.copy()
     n, m = c.shape
     count = min(m, n)
@@ -41,7 +41,8 @@ def reflected(a: Any) -> Any:
 
 
 def scaled_norm(x: Any) -> Any:
-    """Two numbers whose product is the length of ``x``. The second is 1 unless the squares of ``x`` leave the range."""
+    """Two numbers whose product is the length of ``x``. The second is 1 unless the squares of ``x`` overflow or
+    underflow."""
     square = x @ x
     scale = x.dtype.type(1.0)
     if not (square > np.finfo(x.dtype).tiny / np.finfo(x.dtype).eps and square < np.finfo(x.dtype).max):
@@ -57,7 +58,7 @@ def scaled_norm(x: Any) -> Any:
 
 
 def mirror(c: Any, j: Any, k: Any, below: Any, factor: Any) -> None:
-    """Row ``j`` of ``c`` by the reflection whose vector is 1 at ``k`` and ``below`` after that."""
+    """Apply to row ``j`` of ``c`` the reflection whose vector is 1 at ``k`` and ``below`` after that."""
     rest = c[j, k + 1 :]
     total = (c[j, k] + below @ rest) * factor
     c[j, k] -= total
@@ -73,13 +74,13 @@ def of_reflections(c: Any, factors: Any, count: Any) -> Any:
     for s in range(len(factors)):
         k = len(factors) - 1 - s
         below = c[k, k + 1 :]
-        for j in range(k, count):  # the columns before are zero where the vector is not
+        for j in range(k, count):  # earlier columns are zero where the vector is not
             mirror(q, j, k, below, factors[k])
     return q
 
 
 def upper_rows(c: Any, count: Any) -> Any:
-    """The upper triangle of the first rows of what is given column by column."""
+    """The upper triangle of the first rows of a matrix in column order."""
     n = c.shape[0]
     r = np.zeros((count, n), c.dtype)
     for i in range(min(count, c.shape[1])):
@@ -89,8 +90,8 @@ def upper_rows(c: Any, count: Any) -> Any:
 
 
 def reflected_signs(a: Any) -> Any:
-    """The signs on the diagonal of the triangle that reflections make of orthonormal columns, of which ``a`` is the
-    square at the top: opposite to what is there, so that no reflection cancels."""
+    """The signs on the diagonal of the triangle that reflections make of orthonormal columns, whose top square is
+    ``a``: opposite to those in the matrix, so that no reflection cancels."""
     f = a.copy()
     n = f.shape[0]
     signs = np.ones(n, a.dtype)
@@ -116,7 +117,7 @@ def _signs_forward(tangents: Any, a: Any) -> Any:
 
 
 def orthogonalised(a: Any) -> Any:
-    """``q`` and ``r`` of a matrix with no more columns than rows."""
+    """``q`` and ``r`` for a matrix with no more columns than rows."""
     n = a.shape[1]
     q = np.zeros(a.shape, a.dtype)
     r = np.zeros((n, n), a.dtype)
@@ -132,7 +133,7 @@ def orthogonalised(a: Any) -> Any:
 
 
 def by_columns(columns: Any) -> Any:
-    """``r`` of a matrix column by column, which becomes ``q``."""
+    """``r`` for a matrix in column order, which is overwritten by ``q``."""
     n, m = columns.shape
     factors = np.zeros(n, columns.dtype)
     info = np.zeros(1, np.int32)

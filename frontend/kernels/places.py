@@ -1,5 +1,5 @@
-"""Elements at places, along the middle one of three axes, and sums of what belongs to places: linear functions, each
-the transpose of the other. Places below zero are none."""
+"""Gather and scatter: elements at places along the middle one of three axes, and sums of elements by their places. Both
+are linear, and each is the transpose of the other. Places below zero are skipped."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from adc.frontend.kernels import compiled_once, forward_rule, reverse_rule
 
 
 def taken(x: Any, places: Any) -> Any:
-    """The elements of an array at ``places``, counted along the middle axis; zeros where there are none."""
+    """The elements of an array at ``places``, counted along the middle axis; zeros for places below zero."""
     if x.dtype.kind == "f":
         return floats_at(x, places)
     return _at(x, places) if x.dtype.kind == "c" else others_at(x, places)
 
 
 def floats_at(x: Any, places: Any) -> Any:
-    """The same of floats."""
+    """``taken`` for floats."""
     return _at(x, places)
 
 
 @compiled_once
 def others_at(x: Any, places: Any) -> Any:
-    """The same of integers."""
+    """``taken`` for integers."""
     return _at(x, places)
 
 
 def added_up(g: Any, places: Any, n: Any) -> Any:
-    """Sums of floats, ``n`` along the middle axis, each of those at the places that say so."""
+    """Sums of floats along the middle axis: ``n`` sums, each of the elements with its place."""
     return _added_up(g, places, n)
 
 
 @compiled_once
 def others_added_up(g: Any, places: Any, n: Any) -> Any:
-    """The same of integers."""
+    """The same for integers."""
     return _added_up(g, places, n)
 
 
@@ -53,7 +53,7 @@ def _added_up(g: Any, places: Any, n: Any) -> Any:
 def _at(x: Any, places: Any) -> Any:
     out = np.zeros(places.shape, x.dtype)
     for i in range(places.shape[0]):
-        if places.shape[2] == 1:  # no loop of one iteration in another
+        if places.shape[2] == 1:  # no nested loop with one iteration
             _lane_at(x[i, :, 0], places[i, :, 0], out[i, :, 0])
         else:
             for k in range(places.shape[1]):
@@ -105,7 +105,7 @@ def picked(x: Any, places: Any) -> Any:
 
 
 def sums_at(g: Any, places: Any, n: Any) -> Any:
-    """Sums of elements of a vector: ``n``, each of those whose places say so."""
+    """``n`` sums of elements of a vector, each of the elements with its place."""
     x, p = g.reshape(1, len(g), 1), places.reshape(1, len(g), 1)
     if g.dtype.kind == "f":
         return added_up(x, p, n).reshape(n)

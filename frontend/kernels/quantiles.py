@@ -1,4 +1,5 @@
-"""Which of the sorted elements quantiles are between, and where; the ways are Hyndman and Fan's (1996)."""
+"""The sorted elements that quantiles are between, and the position in between; the methods are Hyndman and Fan's
+(1996)."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ METHODS = (*WHOLE, *CORRECTIONS, "linear", "midpoint", "averaged_inverted_cdf")
 
 @compiled_once
 def quantile_ranks(x: Any, levels: Any, how: Any, without_nan: Any) -> Any:
-    """The ranks of the elements below some quantiles, then of those above them, along the middle one of three axes,
-    -1 where there is no number; and how many numbers there are. ``without_nan``: all that are, else all or none."""
+    """The ranks of the elements below some quantiles, then of those above them, along the middle one of three axes, -1
+    where there is no number; and how many numbers there are. ``without_nan``: count only numbers; else a NaN leaves
+    none."""
     count = len(levels)
     ranks = np.full((x.shape[0], 2 * count, x.shape[2]), -1)
     counts = np.zeros((x.shape[0], x.shape[2]), np.int64)
@@ -41,10 +43,10 @@ def quantile_ranks(x: Any, levels: Any, how: Any, without_nan: Any) -> Any:
 
 @compiled_once
 def quantile_places(x: Any, level: Any, how: Any, without_nan: Any) -> Any:
-    """Where the two elements are that one quantile is between, instead of their ranks."""
+    """The places of the two elements that one quantile is between, instead of their ranks."""
     places = np.full((x.shape[0], 2, x.shape[2]), -1)
     counts = np.zeros((x.shape[0], x.shape[2]), np.int64)
-    if x.shape[2] == 1:  # vectors in one piece
+    if x.shape[2] == 1:  # contiguous vectors
         rows = x.reshape(x.shape[0], x.shape[1])
         for i in range(x.shape[0]):
             places[i, 0, 0], places[i, 1, 0], counts[i, 0] = _between(rows[i], level, how, without_nan)
@@ -67,7 +69,7 @@ def _between(lane: Any, level: Any, how: Any, without_nan: Any) -> Any:
 
 @compiled_once
 def middle_places(x: Any, without_nan: Any) -> Any:
-    """The same for the middle one or two, -1 for the second if there is one."""
+    """The same for the median: the places of the middle one or two elements, -1 for the second if there is one."""
     places = np.full((x.shape[0], 2, x.shape[2]), -1)
     if x.shape[2] == 1:
         rows = x.reshape(x.shape[0], x.shape[1])
@@ -93,7 +95,7 @@ def _numbers(lane: Any) -> Any:
 
 
 def place_of(n: Any, q: Any, how: Any) -> Any:
-    """The two of ``n`` sorted elements that a quantile is between, and where."""
+    """The two of ``n`` sorted elements that a quantile is between, and the position in between."""
     n = int(n)  # an element of an array of integers would make single precision double
     if how in WHOLE:
         k = _whole(n, q, how)

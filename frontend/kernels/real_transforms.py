@@ -1,7 +1,6 @@
-"""Discrete Fourier transforms of real numbers, and back, along the middle one of three axes: one of half the length.
-
-Numbers of even length are taken for complex ones, pair by pair, from whose transform theirs follows (Cooley, Lewis and
-Welch, The fast Fourier transform algorithm, J. Sound Vib. 12, 1970).
+"""Discrete Fourier transforms of real numbers, and back, along the middle one of three axes, by transforms of half the
+length. An even number of real numbers is treated as complex numbers, pair by pair; the transform follows from that of
+the pairs (Cooley, Lewis and Welch, The fast Fourier transform algorithm, J. Sound Vib. 12, 1970).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 from adc.frontend.kernels import forward_rule, reverse_rule
 from adc.frontend.kernels.transforms import complex_transforms, root
 
-AT_ONCE = 128  # roots that are not products of others
+AT_ONCE = 128  # roots that are computed directly; the others are products
 
 
 def of_real(x: Any) -> Any:
@@ -45,8 +44,8 @@ def of_real(x: Any) -> Any:
 
 
 def to_real(y: Any, n: Any) -> Any:
-    """The ``n`` real numbers whose transform begins with ``y``, times ``n``. Imaginary parts that are zero there do not
-    matter."""
+    """The ``n`` real numbers whose transform begins with ``y``, times ``n``. The imaginary parts that are zero in such
+    a transform are ignored."""
     _, before, count, after = y.shape
     half = n // 2
     out = np.empty((before, n, after))
@@ -107,7 +106,7 @@ def _separated(z: Any, out: Any) -> None:
 
 
 def _joined(y: Any) -> Any:
-    """The transform of the pairs from that of the numbers, twice."""
+    """Twice the transform of the pairs, from that of the numbers."""
     _, before, count, after = y.shape
     half = count - 1
     pairs = np.empty((2, before, half, after))
@@ -139,7 +138,7 @@ def _joined(y: Any) -> Any:
 
 
 def _half_turns(n: Any) -> Any:
-    """The first half of the roots: products of two."""
+    """The first half of the roots, as products of two."""
     count = n // 2
     cos, sin = np.empty(count), np.empty(count)
     for k in range(min(AT_ONCE, count)):
@@ -153,7 +152,7 @@ def _half_turns(n: Any) -> Any:
 
 
 def _inner(y: Any, n: Any, factor: Any) -> Any:
-    """With those multiplied that stand for two of the whole transform."""
+    """``y`` with those elements multiplied that stand for two elements of the whole transform."""
     out = y.copy()
     out[:, :, 1 : (n + 1) // 2] *= factor
     return out

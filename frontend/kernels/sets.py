@@ -1,4 +1,4 @@
-"""Sets: what is equal, what is among others. All results are integers."""
+"""Sets: equal elements and membership. All results are integers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from adc.frontend.kernels.sorting import order_of_vector, places_in
 
 @compiled_once
 def groups(x: Any, equal_nan: Any) -> Any:
-    """Of the groups of equal elements of a vector, in order: where the first of each is; how many each has; and the
-    order of the vector, with the group of each element in it."""
+    """The groups of equal elements of a vector, in order: the place of the first element of each; the size of each; the
+    order that sorts the vector; and the group of each element in that order."""
     n = len(x)
     order = order_of_vector(x)
     ordered = np.empty(n, x.dtype)
@@ -42,7 +42,7 @@ def groups(x: Any, equal_nan: Any) -> Any:
 
 @compiled_once
 def put_back(numbers: Any, order: Any) -> Any:
-    """Integers, each at its place in an order."""
+    """Integers, each put at its place in an order."""
     out = np.empty(len(order), np.int64)
     for i in range(len(order)):
         out[order[i]] = numbers[i]
@@ -51,7 +51,7 @@ def put_back(numbers: Any, order: Any) -> Any:
 
 @compiled_once
 def are_there(known: Any, x: Any, invert: Any) -> Any:
-    """Whether each element of a vector is in another, which is sorted; or is not, if ``invert``."""
+    """Whether each element of a vector is in another, sorted one; or is not, if ``invert``."""
     out = np.empty(len(x), np.bool_)
     places = places_in(known, x, False)
     for k in range(len(x)):
@@ -63,7 +63,7 @@ def are_there(known: Any, x: Any, invert: Any) -> Any:
 
 @compiled_once
 def where_set(mask: Any) -> Any:
-    """The places that a mask sets."""
+    """The places where a mask is set."""
     count = 0
     for i in range(len(mask)):
         if mask[i]:

@@ -1,9 +1,8 @@
-"""Singular values and vectors, by turns of pairs of columns until all are orthogonal; the pseudo-inverse.
+"""Singular values and vectors, by rotations of pairs of columns until all are orthogonal; the pseudo-inverse.
 
 References: Demmel and Veselic, Jacobi's method is more accurate than QR (1992); Townsend, Differentiating the singular
-value decomposition (2016); Golub and Pereyra, The differentiation of pseudo-inverses (1973). The vectors of equal
-singular values, and those of zero, have no derivatives: not a number is given for those, and for all that is computed
-of them.
+value decomposition (2016); Golub and Pereyra, The differentiation of pseudo-inverses (1973). Vectors of equal singular
+values, and those of zero, have no derivatives: these are NaN, and so are those of everything computed from them.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ SWEEPS = 40
 
 
 def singular(a: Any, wide: Any) -> Any:
-    """``u``, the singular values in falling order, and ``vt``, of a matrix with no more columns than rows; and whether
-    that failed. Vectors have signs that are LAPACK's where it is at hand, for any size: those of the transpose where
-    ``wide`` says that this is what the program has."""
+    """``u``, the singular values in falling order, and ``vt``, for a matrix with no more columns than rows; and whether
+    this failed. If LAPACK is available the vectors have its signs, for any size: those for the transpose if ``wide``,
+    which is what the program then has."""
     m, n = a.shape
     u = np.zeros((m, n), a.dtype)
     s = np.zeros(n, a.dtype)
     vt = np.zeros((n, n), a.dtype)
-    # The transpose of a matrix row by row is a matrix column by column, and so are its factors.
+    # The transpose of a matrix in row order is the matrix in column order; likewise for its factors.
     if not lapack.at_hand():
         failed = by_turns(a, u, s, vt)
     elif wide:
@@ -49,7 +48,7 @@ def singular(a: Any, wide: Any) -> Any:
 
 
 def by_turns(a: Any, left: Any, s: Any, v: Any) -> Any:
-    """Jacobi's method; whether that failed."""
+    """Jacobi's method. Whether it failed."""
     n = a.shape[1]
     largest = a.dtype.type(0.0)
     for i in range(a.shape[0]):
@@ -79,7 +78,8 @@ def by_turns(a: Any, left: Any, s: Any, v: Any) -> Any:
 
 
 def driven(job: Any, m: Any, n: Any, columns: Any, s: Any, u: Any, vt: Any) -> Any:
-    """``gesdd`` of a matrix column by column, which is destroyed; ``u`` and ``vt`` are so, too. Whether it failed."""
+    """``gesdd`` for a matrix in column order, which is destroyed; ``u`` and ``vt`` have column order too. Whether it
+    failed."""
     rank = min(m, n)
     if rank == 0:
         return False
@@ -93,7 +93,7 @@ def driven(job: Any, m: Any, n: Any, columns: Any, s: Any, u: Any, vt: Any) -> A
 
 
 def singular_values(a: Any, wide: Any) -> Any:
-    """As ``singular``, without the vectors."""
+    """Like ``singular``, without the vectors."""
     m, n = a.shape
     s = np.zeros(n, a.dtype)
     none = np.zeros((1, 1), a.dtype)
@@ -122,7 +122,8 @@ def _singular_values_forward(tangents: Any, a: Any, wide: Any) -> Any:
 
 
 def turned(w: Any, v: Any) -> Any:
-    """Turn the rows of ``w``, and those of ``v`` along, until they are orthogonal; whether that took too long."""
+    """Rotate the rows of ``w``, and those of ``v`` along with them, until they are orthogonal. Whether that took too
+    long."""
     n, m = w.shape
     limit = max(m, 4) * np.finfo(w.dtype).eps
     least = (np.finfo(w.dtype).eps * np.finfo(w.dtype).eps) * np.sqrt(np.sum(w * w))
@@ -147,7 +148,7 @@ def turned(w: Any, v: Any) -> Any:
                     c = 1.0 / np.hypot(1.0, t)
                     turn(w, p, q, c, c * t)
                     turn(v, p, q, c, c * t)
-    for p in range(n):  # what is left of rows that depend on others has no direction
+    for p in range(n):  # the remainder of linearly dependent rows has no direction
         if np.sqrt(w[p] @ w[p]) <= least:
             for k in range(m):
                 w[p, k] = 0.0
@@ -163,7 +164,7 @@ def turn(w: Any, p: Any, q: Any, c: Any, s: Any) -> None:
 
 
 def in_order(w: Any, v: Any, s: Any) -> None:
-    """Sort the values ``s``, and rows along, the greatest first."""
+    """Sort the values ``s``, the greatest first, and rows along with them."""
     n = len(s)
     for i in range(n):
         k = i
@@ -182,7 +183,7 @@ def in_order(w: Any, v: Any, s: Any) -> None:
 
 
 def completed(u: Any, s: Any) -> None:
-    """Let the columns of singular values that are zero be orthogonal to the others."""
+    """Make the columns of singular values that are zero orthogonal to the others."""
     n = len(s)
     rank = 0
     for i in range(n):
@@ -197,7 +198,7 @@ def completed(u: Any, s: Any) -> None:
 
 
 def divided(m: Any, s: Any) -> Any:
-    """The columns of ``m`` over singular values; what is zero stays, and over zero the rest is not a number."""
+    """The columns of ``m`` divided by singular values; zeros stay zero, other elements divided by zero are NaN."""
     x = m.copy()
     for i in range(m.shape[0]):
         for j in range(len(s)):
@@ -256,8 +257,8 @@ def _singular_forward(tangents: Any, a: Any, wide: Any) -> Any:
 
 
 def pseudo_inverse(a: Any, cut: Any) -> Any:
-    """Of a matrix with no more columns than rows: with singular values below ``cut`` times the greatest as zeros; and
-    whether that failed."""
+    """The pseudo-inverse of a matrix with no more columns than rows, treating singular values below ``cut`` times the
+    greatest as zeros; and whether this failed."""
     u, s, vt, failed = singular(a, False)
     x = np.zeros(len(s), s.dtype)
     for i in range(len(s)):
@@ -272,7 +273,7 @@ def _pseudo_inverse_reverse(a: Any, cut: Any) -> Any:
 
     def pullback(g: Any) -> Any:
         t = g[0].T
-        left = t @ (p @ p.T)  # nothing has as many columns as the matrix has rows
+        left = t @ (p @ p.T)  # no intermediate matrix has as many columns as ``a`` has rows
         right = p.T @ (p @ t)
         return left - a @ (p @ left) + right - right @ (p @ a) - p.T @ (g[0] @ p.T), None
 

@@ -1,4 +1,4 @@
-"""Orders of arrays. What is equal stays in order; what is not a number is last."""
+"""Sorting of arrays. Equal elements keep their order; NaN comes last."""
 
 from __future__ import annotations
 
@@ -12,31 +12,30 @@ from adc.ir.externals import SPARE
 
 
 def key_dtype(x: Any, bits: Any) -> Any:
-    """The dtype of at least so many bits that an array's elements are in the same order as."""
+    """A dtype of at least ``bits`` bits in which an array's elements have the same order."""
 
 
 def sort_keys(keys: Any, scratch: Any) -> None:
-    """Sort a vector of 32 or 64 bits in place. A function of the run-time support."""
+    """Sort a vector of 32 or 64 bits in place, by a function of the run-time support."""
 
 
 def order_keys(keys: Any, places: Any, scratch: Any, scratch_of_places: Any) -> None:
-    """The same of one of 64 bits, with the places where the elements were."""
+    """Sort a vector of 64 bits together with the places of its elements."""
 
 
 def in_order(x: Any) -> Any:
-    """An array of three axes sorted along the middle one. The derivative of one of floats goes through the
-    permutation."""
+    """An array of three axes sorted along the middle one. The derivative for floats goes through the permutation."""
     return floats_in_order(x) if x.dtype.kind == "f" else others_in_order(x)
 
 
 def floats_in_order(x: Any) -> Any:
-    """The same of floats."""
+    """The same for floats."""
     return _in_order(x)
 
 
 @compiled_once
 def others_in_order(x: Any) -> Any:
-    """The same of integers."""
+    """The same for integers."""
     return _in_order(x)
 
 
@@ -67,7 +66,7 @@ def _in_order(x: Any) -> Any:
 
 @compiled_once
 def order_of(x: Any) -> Any:
-    """The subscripts that sort an array along the middle one of three axes. What is equal stays in order."""
+    """The subscripts that sort an array along the middle one of three axes. Equal elements keep their order."""
     places = np.empty(x.shape, np.int64)
     for i in range(x.shape[0]):
         for j in range(x.shape[2]):
@@ -77,7 +76,7 @@ def order_of(x: Any) -> Any:
 
 @compiled_once
 def order_of_vector(x: Any) -> Any:
-    """The same of a vector."""
+    """The same for a vector."""
     return _order(x)
 
 
@@ -87,7 +86,7 @@ def vector_in_order(x: Any) -> Any:
 
 
 def sorted_lane(x: Any) -> Any:
-    """A vector of any dtype sorted, as a part of what calls this."""
+    """A vector of any dtype sorted, inlined into the caller."""
     w = x.astype(key_dtype(x, 32))
     sort_keys(w, np.empty(len(w) + SPARE, w.dtype))
     return w.astype(x.dtype, copy=False)
@@ -101,19 +100,18 @@ def _order(x: Any) -> Any:
 
 
 def ranked(x: Any, ranks: Any) -> Any:
-    """The elements of some ranks among those of an array along the middle one of three axes; zeros for ranks below
-    zero."""
+    """The elements with given ranks in an array, along the middle one of three axes; zeros for ranks below zero."""
     return floats_ranked(x, ranks) if x.dtype.kind == "f" else others_ranked(x, ranks)
 
 
 def floats_ranked(x: Any, ranks: Any) -> Any:
-    """The same of floats."""
+    """The same for floats."""
     return _ranked(x, ranks)
 
 
 @compiled_once
 def others_ranked(x: Any, ranks: Any) -> Any:
-    """The same of integers."""
+    """The same for integers."""
     return _ranked(x, ranks)
 
 
@@ -147,7 +145,7 @@ def _ranked_forward(tangents: Any, x: Any, ranks: Any) -> Any:
 
 @compiled_once
 def places_of_ranks(x: Any, ranks: Any) -> Any:
-    """Where the elements of some ranks are, as a stable order has them."""
+    """The places of the elements with given ranks, in a stable order."""
     places = np.full(ranks.shape, -1)
     for i in range(ranks.shape[0]):
         for j in range(ranks.shape[2]):
@@ -159,7 +157,7 @@ def places_of_ranks(x: Any, ranks: Any) -> Any:
 
 
 def place_of_rank(x: Any, sorted: Any, rank: Any) -> Any:
-    """Where the element of a vector is that has a rank: the first of what is equal; -1 for ranks below zero."""
+    """The place of the element with a given rank in a vector: the first of equal elements; -1 for ranks below zero."""
     if rank < 0:
         return -1
     place = len(x)
@@ -170,7 +168,7 @@ def place_of_rank(x: Any, sorted: Any, rank: Any) -> Any:
 
 @compiled_once
 def place_in(a: Any, x: Any, right: Any) -> Any:
-    """Where to put ``x`` into a sorted vector: in front of what is equal, or behind it."""
+    """The place at which to insert ``x`` into a sorted vector: before equal elements, or after them if ``right``."""
     low = 0
     length = len(a)
     while length > 0:
@@ -185,12 +183,12 @@ def place_in(a: Any, x: Any, right: Any) -> Any:
     return low
 
 
-TOGETHER = 512  # elements that are looked for together, so that they stay in cache
+TOGETHER = 512  # elements that are searched together, so that they stay in cache
 
 
 @compiled_once
 def places_in(a: Any, x: Any, right: Any) -> Any:
-    """The same for the elements of a vector. All take the same steps, of halving what is left: they are SIMD."""
+    """The same for the elements of a vector. All take the same bisection steps, so they can be SIMD."""
     out = np.zeros(len(x), np.int64)
     last = len(a) - 1
     for start in range(0, len(x), TOGETHER):

@@ -1,8 +1,9 @@
-"""Eigenvalues and eigenvectors of symmetric matrices: to three diagonals by reflections, then by QL steps with shifts.
+"""Eigenvalues and eigenvectors of symmetric matrices: reduction to three diagonals by reflections, then QL steps with
+shifts.
 
 References: Bowdler, Martin, Reinsch and Wilkinson, The QR and QL algorithms for symmetric matrices, Numerische
-Mathematik 11 (1968), as EISPACK has them (tred2, tql2); Giles (2008) for the derivatives. The vectors of
-equal eigenvalues have none: not a number is given for those, and for all that is computed of them.
+Mathematik 11 (1968), as in EISPACK (tred2, tql2); Giles (2008) for the derivatives. Vectors of equal eigenvalues have
+no derivatives: these are NaN, and so are those of everything computed from them.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import numpy as np
 from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 from adc.frontend.kernels.triangles import gathered, mirrored
 
-STEPS = 60  # for one eigenvalue
+STEPS = 60  # the most steps for one eigenvalue
 
 
 def spectrum(a: Any) -> Any:
-    """Eigenvalues in rising order, and vectors in columns, of the lower triangle of ``a``; and whether that failed.
-    Vectors have signs that are LAPACK's where it is at hand, for any size."""
+    """Eigenvalues in rising order, and eigenvectors in columns, for the lower triangle of ``a``; and whether this
+    failed. If LAPACK is available the vectors have its signs, for any size."""
     n = a.shape[0]
     w = np.zeros(n, a.dtype)
     v = np.zeros((n, n), a.dtype)
@@ -34,7 +35,8 @@ def spectrum(a: Any) -> Any:
 
 
 def by_steps(v: Any, d: Any) -> Any:
-    """The eigenvalues ``d`` in rising order of the symmetric ``v``, which becomes the vectors; whether that failed."""
+    """The eigenvalues ``d`` in rising order of the symmetric ``v``, which is overwritten by the vectors. Whether this
+    failed."""
     n = v.shape[0]
     e = np.zeros(n, v.dtype)
     tridiagonal(v, d, e)
@@ -54,8 +56,8 @@ def by_steps(v: Any, d: Any) -> Any:
 
 
 def by_columns(columns: Any, w: Any, job: Any) -> Any:
-    """The eigenvalues ``w`` of the lower triangle of a matrix column by column, which becomes the vectors; for the job
-    ``N`` it is only destroyed. Whether that failed."""
+    """The eigenvalues ``w`` for the lower triangle of a matrix in column order, which is overwritten by the vectors;
+    for the job ``N`` it is only destroyed. Whether this failed."""
     n = columns.shape[0]
     if n == 0:
         return False
@@ -70,7 +72,7 @@ def by_columns(columns: Any, w: Any, job: Any) -> Any:
 
 
 def eigenvalues(a: Any) -> Any:
-    """As ``spectrum``, without the vectors."""
+    """Like ``spectrum``, without the vectors."""
     n = a.shape[0]
     w = np.zeros(n, a.dtype)
     if lapack.at_hand():
@@ -94,8 +96,8 @@ def _eigenvalues_forward(tangents: Any, a: Any) -> Any:
 
 
 def tridiagonal(v: Any, d: Any, e: Any) -> None:
-    """Reduce the symmetric ``v`` to a diagonal and the one below, from the second place on; ``v`` becomes what turns
-    it."""
+    """Reduce the symmetric ``v`` to its diagonal ``d`` and the one below, ``e``, from the second element on; ``v`` is
+    overwritten by the transformation."""
     n = v.shape[0]
     for s in range(n - 1):
         i = n - 1 - s
@@ -150,7 +152,8 @@ def tridiagonal(v: Any, d: Any, e: Any) -> None:
 
 
 def diagonalised(v: Any, d: Any, e: Any) -> Any:
-    """Turn three diagonals into one, and the columns of ``v`` along; whether that took too many steps."""
+    """Reduce three diagonals to one, and transform the columns of ``v`` along with them. Whether that took too many
+    steps."""
     n = len(d)
     failed = False
     for i in range(1, n):
@@ -212,8 +215,8 @@ def implicit_step(v: Any, d: Any, e: Any, l: Any, m: Any) -> None:  # noqa: E741
 
 
 def quotients(m: Any, w: Any) -> Any:
-    """How far the matrix ``m`` is from symmetric, over the differences of eigenvalues. Where two are equal nothing is
-    known of it: not a number, if ``m`` is not zero there."""
+    """The antisymmetric part of the matrix ``m``, divided by differences of eigenvalues. If two are equal, the result
+    is NaN there, unless ``m`` is zero."""
     n = len(w)
     x = np.zeros((n, n), w.dtype)
     for i in range(n):

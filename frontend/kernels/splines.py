@@ -8,8 +8,8 @@ import numpy as np
 
 
 def slopes(x: Any, y: Any, first: Any, start: Any, last: Any, end: Any) -> Any:
-    """Of the spline through points. ``first`` and ``last``: the order of the derivative that is ``start`` and ``end``
-    there; 3 where the second knot, and the last but one, is none."""
+    """The slopes of the spline through points. ``start`` and ``end`` are values of derivatives at the ends, whose
+    orders are ``first`` and ``last``; an order of 3 means that the second knot, or the last but one, is not a knot."""
     n = len(x)
     h = x[1:] - x[:-1]
     slope = (y[1:] - y[:-1]) / h

@@ -1,10 +1,10 @@
-"""Many small matrices: systems of equations and determinants of several at a time, by SIMD, and nothing is allocated
-for each.
+"""Many small matrices: systems of equations and determinants, several at a time by SIMD, without an allocation for
+each.
 
-By elimination with pivots from each column (Golub and Van Loan, Matrix Computations, 4th ed., 3.4), to which the
-right-hand sides go along. The last index of what is worked on counts the matrices. A row changes places with each that
-has a larger number in the column, one after the other, so that all matrices take the same steps. Derivatives: Giles,
-Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008).
+By elimination with partial pivoting (Golub and Van Loan, Matrix Computations, 4th ed., 3.4), applied to the right-hand
+sides too. The last index of work arrays counts the matrices. A row is interchanged with each row that has a larger
+number in the column, one after the other, so that all matrices take the same steps. Derivatives: Giles, Collected
+matrix derivative results for forward and reverse mode algorithmic differentiation (2008).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from adc.frontend.kernels import forward_rule, reverse_rule
 from adc.frontend.kernels.elimination import cofactors_of_singular
 
-LARGEST = 12  # unknowns; from there on a system is worth the calls of its own
-AT_ONCE = 8  # matrices
+LARGEST = 12  # unknowns; a larger system is worth calls of its own
+AT_ONCE = 8  # matrices at a time
 
 
 def each_solved(a: Any, b: Any, transposed: Any) -> Any:
@@ -54,7 +54,7 @@ def each_solved(a: Any, b: Any, transposed: Any) -> Any:
 
 
 def taken(a: Any, first: Any, transposed: Any, w: Any) -> None:
-    """Put matrices into ``w``, from the first on; where there are no more, the last again."""
+    """Put matrices into ``w``, from the first on; missing ones are replaced by the last."""
     count, n, _ = a.shape
     for i in range(n):
         for j in range(n):
@@ -68,7 +68,7 @@ def taken(a: Any, first: Any, transposed: Any, w: Any) -> None:
 
 
 def eliminated(w: Any, y: Any, signs: Any) -> None:
-    """Make triangles of the matrices, and change the right-hand sides and the signs of the determinants along."""
+    """Reduce the matrices to triangles, and update the right-hand sides and the signs of the determinants."""
     n, columns = y.shape[:2]
     swaps = np.zeros(AT_ONCE, np.bool_)
     factors = np.zeros(AT_ONCE, w.dtype)
@@ -85,7 +85,7 @@ def eliminated(w: Any, y: Any, signs: Any) -> None:
             for c in range(columns):
                 exchanged(y, swaps, p, i, c)
         for i in range(p + 1, n):
-            for m in range(AT_ONCE):  # below a pivot that is zero, all is
+            for m in range(AT_ONCE):  # below a pivot that is zero, everything is zero
                 factors[m] = w[i, p, m] / w[p, p, m] if w[p, p, m] != 0.0 else w[i, p, m]
             for j in range(p + 1, n):
                 for m in range(AT_ONCE):
@@ -96,7 +96,7 @@ def eliminated(w: Any, y: Any, signs: Any) -> None:
 
 
 def exchanged(w: Any, swaps: Any, p: Any, i: Any, j: Any) -> None:
-    """Let elements of two rows change places where that is said."""
+    """Interchange elements of two rows where ``swaps`` says so."""
     for m in range(AT_ONCE):
         one = w[p, j, m]
         other = w[i, j, m]
@@ -142,12 +142,12 @@ def each_determinant(a: Any) -> Any:
 
 
 def each_log_determinant(a: Any) -> Any:
-    """Their signs, or zeros, and the logarithms of their sizes."""
+    """The signs of the determinants, or zeros, and the logarithms of their absolute values."""
     return of_triangles(a, True)
 
 
 def of_triangles(a: Any, logarithms: Any) -> Any:
-    """The determinants; or their signs, and the logarithms."""
+    """The determinants; or their signs, and the logarithms of their absolute values."""
     count, n, _ = a.shape
     products = np.zeros(count, a.dtype)
     sums = np.zeros(count, a.dtype)
@@ -175,7 +175,7 @@ def of_triangles(a: Any, logarithms: Any) -> Any:
 
 
 def units(a: Any) -> Any:
-    """As many unit matrices."""
+    """As many unit matrices as ``a`` has matrices."""
     x = np.zeros(a.shape, a.dtype)
     for k in range(a.shape[0]):
         for i in range(a.shape[1]):
@@ -184,7 +184,7 @@ def units(a: Any) -> Any:
 
 
 def each_cofactors(a: Any) -> Any:
-    """The derivatives of the determinants by each element."""
+    """The derivatives of the determinants with respect to each element."""
     count, n, _ = a.shape
     if n == 2 or n == 3:
         x = np.zeros(a.shape, a.dtype)
@@ -195,7 +195,7 @@ def each_cofactors(a: Any) -> Any:
 
 
 def minors(a: Any, x: Any) -> None:
-    """The cofactors of 2 or 3 rows, singular or not."""
+    """The cofactors of a matrix of 2 or 3 rows, singular or not."""
     if len(a) == 2:
         x[0, 0], x[0, 1], x[1, 0], x[1, 1] = a[1, 1], -a[1, 0], -a[0, 1], a[0, 0]
     else:
@@ -207,7 +207,7 @@ def minors(a: Any, x: Any) -> None:
 
 
 def of_inverses(a: Any) -> Any:
-    """The cofactors of any rows: the determinant times the inverse where there is one."""
+    """The cofactors of matrices of any size: the determinant times the inverse where there is one."""
     x, _ = each_solved(a, units(a), True)
     found = each_determinant(a)
     for k in range(len(found)):

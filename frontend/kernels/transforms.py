@@ -1,9 +1,9 @@
 """Discrete Fourier transforms along the middle one of three axes, of any length, on real and imaginary parts.
 
 Columns are transformed side by side, as many as fit into a cache, in Stockham's form without a permutation (Van Loan,
-Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7). Few columns that are long are first laid
-out as a matrix, so that inner loops are long there, too (Bailey, FFTs in external or hierarchical memory, 1990);
-lengths with a large prime factor go through a convolution of a length that is a power of two (Bluestein 1970).
+Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7). If there are few long columns, each is
+first laid out as a matrix, so that inner loops are long there, too (Bailey, FFTs in external or hierarchical memory,
+1990); lengths with a large prime factor use a convolution whose length is a power of two (Bluestein 1970).
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from adc.frontend.kernels import forward_rule, reverse_rule
 from adc.frontend.kernels.butterflies import by_five, by_four, by_prime, by_three, by_two
 
 LARGEST_FACTOR = 50  # a pass by a prime p costs p operations for each number
-IN_CACHE = 4096  # numbers that are transformed at once
-SIDE_BY_SIDE = 16  # columns that fill the lines of a cache
+IN_CACHE = 4096  # numbers that are transformed at a time
+SIDE_BY_SIDE = 16  # columns that fill cache lines
 ENOUGH = 8  # columns that are enough for the inner loops
 SHORT = 16  # lengths that are not split
 
 
 def transformed(x: Any, sign: Any) -> Any:
-    """The transforms of ``x[0] + 1j * x[1]`` along the second axis of three, likewise; ``sign``: of the exponent."""
+    """The transforms of ``x[0] + 1j * x[1]`` along the second of its three axes, as parts too; ``sign``: of the
+    exponent."""
     return complex_transforms(x, sign)
 
 
@@ -115,7 +116,7 @@ def _largest_factor(n: Any) -> Any:
 
 
 def _balanced(n: Any) -> Any:
-    """The divisor next to the root of ``n``, from below."""
+    """The largest divisor of ``n`` not above its square root."""
     d = 1
     while (d + 1) * (d + 1) <= n:
         d += 1
@@ -136,7 +137,8 @@ def _smallest_factor(n: Any) -> Any:
 
 
 def root(e: Any, n: Any) -> Any:
-    """``exp(2j * pi * e / n)``, from an angle below a quarter of pi: exact to the last bits of both parts."""
+    """``exp(2j * pi * e / n)``, from an angle of at most a quarter of pi, so that both parts are exact to the last
+    bits."""
     quarter = np.floor(4.0 * e / n + 0.5)
     angle = (np.pi / 2) * ((4.0 * e - quarter * n) / n)
     c, s = np.cos(angle), np.sin(angle)
@@ -180,7 +182,7 @@ def _chirp(n: Any) -> Any:
 
 
 def _chirp_transformed(plan: Any, c: Any, s: Any, width: Any) -> Any:
-    """What the convolution multiplies by: of ``jk = (j^2 + k^2 - (j - k)^2) / 2`` the last, transformed and scaled."""
+    """The factor of the convolution: the last term of ``jk = (j^2 + k^2 - (j - k)^2) / 2``, transformed and scaled."""
     _, _, _, _, _, _, ar, ai, br, bi = plan
     n, size = len(c), len(ar) // max(width, 1)
     fr, fi = np.empty(size), np.empty(size)
@@ -276,7 +278,7 @@ def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any) -> 
 
 
 def _run(plan: Any, w: Any, sign: Any) -> Any:
-    """Transform the ``w`` columns in the first pair of arrays; whether the result is in the second."""
+    """Transform the ``w`` columns in the first pair of arrays; returns whether the result is in the second pair."""
     first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi = plan
     first, second = turns_c.shape
     there = False
@@ -290,7 +292,7 @@ def _run(plan: Any, w: Any, sign: Any) -> Any:
 
 
 def _turned(xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, w: Any, sign: Any) -> None:
-    """The transpose of a matrix of rows of ``w`` columns, its elements turned in the complex plane. What ``x`` held is
+    """The transpose of a matrix of rows of ``w`` columns, with its elements rotated in the complex plane. ``x`` is
     overwritten."""
     first, second = cos.shape
     if w == 1:

@@ -1,4 +1,4 @@
-"""Triangular matrices: systems of equations, Cholesky's factor.
+"""Triangular matrices: systems of equations, the Cholesky factor.
 
 References: Golub and Van Loan, Matrix Computations, 4th ed., 3.1 and 4.2; Murray, Differentiation of the Cholesky
 decomposition (2016).
@@ -14,7 +14,7 @@ from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 
 
 def lower_solved(a: Any, b: Any) -> Any:
-    """The ``x`` with ``a @ x = b``, of the lower triangle of ``a``."""
+    """The ``x`` with ``a @ x = b``, for the lower triangle of ``a``."""
     x = b.copy()
     n, count = x.shape
     if lapack.at_hand() and count > 0 and (n >= lapack.LEAST or n * count >= lapack.MANY):
@@ -30,7 +30,7 @@ def lower_solved(a: Any, b: Any) -> Any:
 
 
 def upper_solved(a: Any, b: Any) -> Any:
-    """The ``x`` with ``a @ x = b``, of the upper triangle of ``a``."""
+    """The ``x`` with ``a @ x = b``, for the upper triangle of ``a``."""
     x = b.copy()
     n, count = x.shape
     if lapack.at_hand() and count > 0 and (n >= lapack.LEAST or n * count >= lapack.MANY):
@@ -81,7 +81,7 @@ def _upper_forward(tangents: Any, a: Any, b: Any) -> Any:
 
 
 def lower(a: Any, diagonal: float) -> Any:
-    """The lower triangle of ``a``, with its diagonal times a number."""
+    """The lower triangle of ``a``, with its diagonal multiplied by a number."""
     n = a.shape[0]
     x = np.zeros((n, n), a.dtype)
     for i in range(n):
@@ -92,7 +92,7 @@ def lower(a: Any, diagonal: float) -> Any:
 
 
 def mirrored(a: Any) -> Any:
-    """The symmetric matrix of which ``a`` has the lower triangle."""
+    """The symmetric matrix whose lower triangle is that of ``a``."""
     n = a.shape[0]
     x = np.zeros((n, n), a.dtype)
     for i in range(n):
@@ -104,7 +104,8 @@ def mirrored(a: Any) -> Any:
 
 
 def gathered(a: Any) -> Any:
-    """The derivative by a lower triangle, where ``a`` is that by a symmetric matrix of which it is all that is read."""
+    """The derivative with respect to a lower triangle that stands for a symmetric matrix, where ``a`` is that with
+    respect to the whole matrix."""
     n = a.shape[0]
     x = np.zeros((n, n), a.dtype)
     for i in range(n):
@@ -115,7 +116,8 @@ def gathered(a: Any) -> Any:
 
 
 def cholesky_factor(a: Any) -> Any:
-    """The lower triangle ``l`` with ``l @ l.T == a``, of the lower triangle of ``a``; and whether there is none."""
+    """The lower triangle ``l`` with ``l @ l.T == a``, for the lower triangle of ``a``; and whether it does not
+    exist."""
     n = a.shape[0]
     if lapack.at_hand() and n >= lapack.LEAST:
         rows = lower(a, 1.0)  # column by column, this is the upper triangle
@@ -140,7 +142,7 @@ def _cholesky_reverse(a: Any) -> Any:
     x, failed = cholesky_factor(a)
 
     def pullback(g: Any) -> Any:
-        if failed:  # the error may have been handled, so that nothing was read of the factor
+        if failed:  # the error may have been handled, so that nothing of the factor was read
             return (np.zeros(a.shape, a.dtype),)
         inner = lower(x.T @ g[0], 0.5)
         return (gathered(upper_solved(x.T, upper_solved(x.T, inner).T)),)

@@ -10,7 +10,7 @@ from adc.frontend.kernels import compiled_once, forward_rule, reverse_rule
 
 
 def convolved(a: Any, w: Any, start: Any, count: Any, kind: Any) -> Any:
-    """Elements ``start`` to ``start + count`` of the convolution of two vectors, with zeros around it."""
+    """Elements ``start`` to ``start + count`` of the convolution of two vectors, with zeros outside of it."""
     x, y = np.ascontiguousarray(a.astype(kind, copy=False)), np.ascontiguousarray(w.astype(kind, copy=False))
     if x.dtype.kind == "f":
         return convolution(x, y, start, count)
@@ -18,13 +18,13 @@ def convolved(a: Any, w: Any, start: Any, count: Any, kind: Any) -> Any:
 
 
 def convolution(a: Any, w: Any, start: Any, count: Any) -> Any:
-    """The same of floats."""
+    """The same for floats."""
     return _convolution(a, w, start, count)
 
 
 @compiled_once
 def convolution_of_others(a: Any, w: Any, start: Any, count: Any) -> Any:
-    """The same of integers."""
+    """The same for integers."""
     return _convolution(a, w, start, count)
 
 
@@ -43,7 +43,7 @@ def _window_sums(a: Any, w: Any, start: Any, count: Any) -> Any:
     """``out[k]`` is the sum of ``a[k + start + j] * w[j]``, with zeros around ``a``."""
     n, m = len(a), len(w)
     out = np.zeros(count, a.dtype)
-    first = min(max(-start, 0), count)  # where the window is inside of the vector
+    first = min(max(-start, 0), count)  # where the window is inside the vector
     last = max(min(n - m - start + 1, count), first)
     for k in range(first):
         total = out[k]
@@ -64,7 +64,7 @@ def _window_sums(a: Any, w: Any, start: Any, count: Any) -> Any:
     return out
 
 
-TOGETHER = 1024  # elements of a long window that are gone through for all sums, so that they stay in cache
+TOGETHER = 1024  # elements of a long window that are used for all sums in turn, so that they stay in cache
 
 
 def _long_sums(a: Any, w: Any, start: Any, count: Any) -> Any:
@@ -112,7 +112,7 @@ def _correlation_forward(tangents: Any, a: Any, w: Any, start: Any, count: Any) 
 
 
 def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, place: Any) -> Any:
-    """The value at ``x`` of the line through points, of which ``place`` are not behind ``x``."""
+    """The value at ``x`` of the piecewise linear function through points, of which ``place`` are not beyond ``x``."""
     n = len(xp)
     if x != x:
         return x
@@ -133,7 +133,7 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, place: Any) ->
 
 
 def correlated(a: Any, w: Any, kind: Any) -> Any:
-    """Sums of products in a window of a matrix, wherever it is inside."""
+    """Sums of products in a window of a matrix, for all positions inside it."""
     n, m = a.shape[0] - w.shape[0] + 1, a.shape[1] - w.shape[1] + 1
     out = np.zeros((n, m), kind)
     for p in range(w.shape[0]):
@@ -143,7 +143,7 @@ def correlated(a: Any, w: Any, kind: Any) -> Any:
 
 
 def filtered(b: Any, a: Any, x: Any, state: Any, out: Any) -> None:
-    """A rational transfer function, applied to a signal: the transposed direct form. ``state`` is what it remembers."""
+    """A rational transfer function, applied to a signal: the transposed direct form. ``state`` is its memory."""
     order = len(state)
     for k in range(len(x)):
         y = b[0] * x[k]
