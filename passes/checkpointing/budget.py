@@ -1,15 +1,15 @@
-"""Schedules from a number of bytes: chosen when the function runs, before it begins.
+"""Schedules from a number of bytes: chosen when the function is called, before it begins.
 
-Functions of steps whose schedule is to be chosen ask ``@adc.schedule.K`` for it, which says "one snapshot, pieces of
-one step" as long as nothing else is known. ``choose_schedules`` puts three functions in its place:
+Functions of steps whose schedule is to be chosen call ``@adc.schedule.K``, which says "one snapshot, pieces of one
+step" as long as nothing else is known. ``choose_schedules`` replaces it by three functions:
 
-- ``@f.footprint`` gives the peak of a run of ``f`` in bytes, and the number of steps of each loop, for the extents and
-  numbers among the arguments and a schedule of each loop (see ``adc.passes.checkpointing.footprint``);
-- ``@f.schedules`` searches (see ``adc.passes.checkpointing.search``). Where nothing fits it raises a MemoryError that
-  says what would;
-- ``f`` itself asks it, and hands the schedules down to the functions of steps.
+- ``@f.footprint`` computes the peak of a run of ``f`` in bytes, and the number of steps of each loop, from the extents
+  and numbers among the arguments and a schedule of each loop (see ``adc.passes.checkpointing.footprint``);
+- ``@f.schedules`` searches (see ``adc.passes.checkpointing.search``). If nothing fits it raises a MemoryError that says
+  how much would;
+- ``f`` itself calls the search, and hands the schedules down to the functions of steps.
 
-Several loops get equal parts of what is left when each has the least that it needs; what one does not use is left to
+Several loops get equal parts of what is left after each has the least that it needs; what one does not use is left to
 those after it.
 """
 
@@ -36,9 +36,9 @@ TOO_SMALL = "the gradient needs at least {} bytes; memory= allows {}"
 
 @dataclass(frozen=True)
 class Chosen:
-    """Names of functions: the footprint and the search of an entry; and the loops, by the functions they ask.
+    """Names of functions: the footprint and the search of an entry; and its loops, by the functions they call.
 
-    ``open_loops``: of which of them the number of steps is not known before.
+    ``open_loops``: whether the number of steps of each is unknown beforehand.
     """
 
     footprint: str
@@ -50,10 +50,11 @@ class Chosen:
 def choose_schedules(
     module: Module, entry: str, memory: int, threads: int | None = None, measured: Func | None = None
 ) -> Chosen:
-    """Let ``entry``, which is final, choose the schedules of its loops so that it keeps to ``memory`` bytes.
+    """Let ``entry``, which is final, choose the schedules of its loops so that it stays within ``memory`` bytes.
 
-    ``threads``: None if that is known only when it runs. ``measured`` keeps to them instead: a function with the same
-    arguments that calls ``entry``, and what follows it. Raises ``Unsized`` if it cannot be known before what it takes.
+    ``threads``: None if the number is known only at run time. ``measured``: a function that is to stay within the
+    limit instead; it has the same arguments, calls ``entry``, and does more after that. Raises ``Unsized`` if memory
+    needs cannot be known beforehand.
     """
     found = reachable(module, [entry])
     loops = tuple(name for name in module.funcs if name.startswith(f"{UNDECIDED}.") and name in found)
@@ -73,11 +74,11 @@ def allocates(module: Module, entry: str) -> bool:
 def workspace(
     module: Module, entry: str, chosen: Chosen | None, memory: int, threads: int | None = None, *, fails: bool = False
 ) -> Func:
-    """Add the function that says what ``entry``, which is final, takes: the bytes, given the numbers among its
-    arguments and the extents of the arrays, those of shadows excepted, which are the same.
+    """Add the function that computes the bytes that ``entry``, which is final, takes, from the numbers among its
+    arguments and the extents of the arrays, except shadows, which have the same extents.
 
-    ``chosen`` is what ``choose_schedules`` made of it with ``memory``. Where no machine has so much it says ``MOST``,
-    or with ``fails`` is a MemoryError. Raises ``Unsized``.
+    ``chosen`` is the result of ``choose_schedules`` with ``memory``. If no machine has so much memory, the function
+    returns ``MOST``, or with ``fails`` raises a MemoryError. Raises ``Unsized``.
     """
     func = module.funcs[entry]
     footprint = module.funcs[chosen.footprint] if chosen else _footprint(module, func, (), threads)
@@ -100,7 +101,7 @@ def workspace(
         attrs = {"callee": footprint.name, "types": footprint.result_types}
         peak = build(ops.call, [*sizes, *schedules], attrs).results[0]
         if chosen is not None:
-            # What stands for tapes that share their room with snapshots takes a little more than they do.
+            # The stand-in for tapes that share their room with snapshots takes a little more than they do.
             peak = ops.minsi(peak, const_index(memory))
         if fails:
             attrs = {"error": "MemoryError", "message": "no machine has the memory that it takes"}
@@ -110,12 +111,12 @@ def workspace(
 
 
 def _sizes(func: Func) -> list[tuple[Type, str]]:
-    """Types and names of what is known of the arguments before: numbers, and extents of arrays."""
+    """Types and names of what is known about the arguments beforehand: numbers, and extents of arrays."""
     return [pair for arg in func.args for pair in _sizes_of(arg)]
 
 
 def _sizes_of(arg: Value) -> list[tuple[Type, str]]:
-    """The same of one argument."""
+    """The same for one argument."""
     if isinstance(arg.type, MemRefType):
         return [(index, f"{arg.hint}_{d}") for d in range(arg.type.rank)]
     return [] if isinstance(arg.type, RecordType) else [(arg.type, arg.hint)]
@@ -159,8 +160,8 @@ def _schedules(values: Sequence[Value]) -> list[Sequence[Value]]:
 
 
 def _search(module: Module, entry: str, footprint: Func, open_loops: Sequence[bool]) -> Func:
-    """It takes what the footprint takes, and the number of bytes instead of schedules. ``open_loops``: of which loops
-    the number of steps is not known before."""
+    """It takes the arguments of the footprint, with the number of bytes in place of schedules. ``open_loops``: whether
+    the number of steps of each loop is unknown beforehand."""
     loops = len(open_loops)
     sizes = footprint.args[: len(footprint.args) - WIDTH * loops]
     func = Func(
@@ -177,7 +178,7 @@ def _search(module: Module, entry: str, footprint: Func, open_loops: Sequence[bo
         least, *steps = search.measured(chosen)
         attrs = {"error": "MemoryError", "message": TOO_SMALL}
         build(ops.assert_, [ops.cmpi(least, allowed, predicate="sle"), least, allowed], attrs)
-        # What a loop of unknown length can make use of is not known: the others come first.
+        # It is not known what a loop of unknown length can use: the others come first.
         for n, (is_open, k) in enumerate(sorted(zip(open_loops, range(loops), strict=True)), 1):
             part = ops.divsi(ops.muli(allowed - least, const_index(n)), const_index(loops))
             choose = search.open_loop if is_open else search.loop
@@ -193,7 +194,7 @@ def _search(module: Module, entry: str, footprint: Func, open_loops: Sequence[bo
 
 
 def _hand_down(module: Module, entry: str, search: Func, memory: int, loops: Sequence[str]) -> None:
-    """Let ``entry`` ask the search, and all functions in between take what it finds as arguments."""
+    """Let ``entry`` call the search, and pass what it finds to all functions in between as arguments."""
     asking = {
         name: func
         for name, func in module.funcs.items()

@@ -1,9 +1,9 @@
-"""Arrays that a loop replaces in its steps, as buffers that stay where they are.
+"""Turning arrays that a loop replaces in its steps into buffers that stay in place.
 
-``u = g(u)`` makes a new array in each step; so may what a function returns, and ``u, v = step(u, v)``. To be run by a
-schedule the steps have one place for what they carry: the array is copied to a buffer before the loop, and what a step
-hands on is copied there at its end. That is the same as long as nobody sees which array it is: what is written to, in
-the loop or later, must be the loop's own.
+``u = g(u)`` makes a new array in each step; so may a function that is called, or ``u, v = step(u, v)``. To be run by a
+schedule, the steps need one place for what they carry: the array is copied to a buffer before the loop, and what a step
+hands on is copied there at its end. That makes no difference as long as nobody can tell which array it is: what is
+written to, in the loop or later, must be the loop's own.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ RESHAPED = (
 
 @dataclass(frozen=True)
 class Carried:
-    """What a loop carries: initial values, what they are in its body, what a step hands on, and in the end.
+    """What a loop carries: initial values, the values in its body, what a step hands on, and the results.
 
-    In a loop of unknown length those are left out that what decides does not hand on as they are.
+    For a loop of unknown length, values that the condition does not hand on unchanged are left out.
     """
 
     inits: Sequence[Value]
@@ -63,8 +63,8 @@ class Carried:
 
 
 def replaced(loop: Op) -> list[int]:
-    """Positions of the carried arrays that a step replaces by others; buffers of a counted loop that change places are
-    none, unless it takes many steps until they are where they were."""
+    """Positions of the carried arrays that a step replaces by others. Buffers of a counted loop that change places do
+    not count, unless it takes many steps until they are back in place."""
     carried = Carried.by(loop)
     arrays = [k for k in carried.args if isinstance(carried.inits[k].type, MemRefType)]
     others = [k for k in arrays if carried.yields[k] is not carried.args[k]]
@@ -73,8 +73,8 @@ def replaced(loop: Op) -> list[int]:
 
 
 def places_after(loop: Op) -> dict[int, int]:
-    """Of what a counted loop carries, which one a value is after a step: of arrays that stay, or change places among
-    each other."""
+    """For a counted loop, the position of a carried array after a step, for arrays that stay in place or change places
+    with each other."""
     carried = Carried.by(loop)
     place = {arg: k for k, arg in carried.args.items() if isinstance(arg.type, MemRefType)}
     after = {k: place[v] for k, v in enumerate(carried.yields) if v in place}
@@ -87,7 +87,7 @@ def places_after(loop: Op) -> dict[int, int]:
 
 
 def period(after: Mapping[int, int]) -> int:
-    """After how many steps all buffers are where they were; one more than ``MOST_BUFFERS`` if it is more than that."""
+    """After how many steps all buffers are back in place; at most one more than ``MOST_BUFFERS``."""
     place, count = dict(after), 1
     while count <= MOST_BUFFERS and any(k != n for k, n in place.items()):
         place, count = {k: after[n] for k, n in place.items()}, count + 1
@@ -97,8 +97,8 @@ def period(after: Mapping[int, int]) -> int:
 def is_resized(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
     """Whether the arrays at ``positions`` cannot all keep the extents that they have before the loop.
 
-    One is empty then, as what has no value before the first step is, or a step computes a new extent from the one that
-    there is, as a list does that grows.
+    This is so if one of them is empty, like one without a value before the first step, or if a step computes a new
+    extent from the present one, as for a list that grows.
     """
     carried, forms = Carried.by(loop), Forms()
     for k in positions:
@@ -123,7 +123,7 @@ def _is_zero(form: Form) -> bool:
 
 
 def _alternatives(number: Value) -> Iterator[Value]:
-    """What an integer is chosen among: extents of operands that may stretch are."""
+    """The integers among which one is chosen, such as extents of operands that may be broadcast."""
     op = number.op
     if op is not None and op.opdef in (ops.select, ops.maxsi, ops.minsi):
         for v in op.operands[1:] if op.opdef is ops.select else op.operands:
@@ -133,8 +133,8 @@ def _alternatives(number: Value) -> Iterator[Value]:
 
 
 def _follows(number: Value, place: Value, loop: Op, memory: Memory) -> bool:
-    """Whether an integer is computed from an extent of ``place``. What is an array before the loop has its extents in
-    all steps, though ``place`` may begin as a view of it."""
+    """Whether an integer is computed from an extent of ``place``. An array from before the loop has the same extents in
+    all steps, although ``place`` may begin as a view of it."""
     op = number.op
     if op is None or op.regions:
         return False
@@ -151,7 +151,7 @@ def are_shared(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
     later = list(_later(loop))
     within = list(_written(loop.regions[-1].walk(), memory))
     outside = list(_written((inner for op in later for inner in (op, *_nested(op))), memory))
-    # What a step does not look at may be anything before it.
+    # What a step does not look at may have any contents before it.
     looked_at = [of.args[k] for k in positions if loop.opdef is not ops.for_ or _is_accessed(of.args[k], loop)]
     if not _meet(within, looked_at, memory) and not _meet(outside, results, memory):
         return False
@@ -169,7 +169,7 @@ def are_shared(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
 
 
 def into_buffers(func: Func, loop: Op, positions: Sequence[int], summaries: Summaries) -> None:
-    """Let the arrays at ``positions`` stay where they are."""
+    """Replace the arrays at ``positions`` by buffers that stay in place."""
     memory = Memory.asked(func, summaries)
     carried = Carried.by(loop)
     first = len(loop.operands) - len(carried.inits)
@@ -227,12 +227,12 @@ def _is_array(value: Value) -> bool:
 
 
 def _is_accessed(value: Value, loop: Op) -> bool:
-    """Whether it is an array of which something else than ``loop`` itself uses more than the extents."""
+    """Whether a value is an array of which something other than ``loop`` itself uses more than the extents."""
     return _is_array(value) and any(op is not loop and op.opdef is not ops.dim for op, _ in value.uses)
 
 
 def _sources(array: Value, loop: Op) -> list[Value]:
-    """What an array is a view of, on all sides of the branches that decide it, as long as ``loop`` has run."""
+    """What an array is a view of, on all sides of the branches that decide it, given that ``loop`` has run."""
     op = (array := strip_views(array)).op
     if op is None or op.opdef is not ops.if_:
         return [array]
@@ -269,7 +269,7 @@ def _later(loop: Op) -> Iterator[Op]:
 
 
 def _is_made_here(root: Value, loop: Op, memory: Memory) -> bool:
-    """Whether it is an allocation of this function, made anew for each run of ``loop``."""
+    """Whether ``root`` is an allocation of this function that is made for each run of ``loop``."""
     if root.op is None or root.op.opdef is not ops.alloc or memory.alias.is_held(root):
         return False
     block = loop.parent

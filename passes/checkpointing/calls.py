@@ -1,6 +1,6 @@
-"""Calls that would be run again in a reverse sweep, where none may be: their code comes in their place.
+"""Inlining calls that would be run again in a reverse sweep, where none may be.
 
-A gradient that is differentiated in reverse mode once more keeps its tapes: else what it runs again would be run again
+A gradient that is differentiated in reverse mode again keeps its tapes: otherwise what it runs again would be run again
 by each of its own sweeps.
 """
 
@@ -21,7 +21,7 @@ from adc.passes.rewrite import put_instead, replace_op
 def expand_calls(module: Module, roots: Iterable[str]) -> None:
     """Inline the functions that are run again, and those that lead to them, in ``roots`` and in what these call.
 
-    Recursive functions, and those with derivative rules, stay.
+    Recursive functions, and those with derivative rules, are not inlined.
     """
     marked = {name for name, func in module.funcs.items() if REMATERIALISED in func.attrs}
     if not marked:
@@ -37,7 +37,7 @@ def expand_calls(module: Module, roots: Iterable[str]) -> None:
 
 
 def _expand(func: Func, module: Module, gone: set[str]) -> None:
-    """Callees come first, so that what is put here has none left."""
+    """Inline calls in ``func``. Callees come first, so that what is put here contains none."""
     for op in [op for op in func.walk() if op.opdef is ops.call and op.attrs["callee"] in gone]:
         with insert_at(Block(), op.loc) as made:
             results = inline_block(module.funcs[op.attrs["callee"]].body, op.operands)

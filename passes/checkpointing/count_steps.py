@@ -1,7 +1,7 @@
-"""Which loops have their steps counted while they run: see ``adc.backend.running``.
+"""Which loops count their steps while they run: see ``adc.backend.running``.
 
-They are the outermost sequential loops. Where a schedule runs the steps of a loop, they are those of the functions
-that it calls, which are told where in the whole they are; the loops of the schedule itself are not counted. What is
+These are the outermost sequential loops. If a schedule runs the steps of a loop, the steps of the functions that it
+calls are counted, which are told their place in the whole; the loops of the schedule itself are not counted. What is
 called in a loop that is counted is part of one of its steps.
 """
 
@@ -21,7 +21,7 @@ from adc.passes.checkpointing.conventions import BLOCKS, PLANS, SPANS
 _SPAN = (0, 1, 3)
 _OPEN = (0,)
 Ends = tuple[Value | None, Value | None]
-"""In functions that run a part of the steps, the first one and the one after the last."""
+"""In functions that run a part of the steps: the first step and the one after the last."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class CountSteps:
 
 
 class _Search:
-    """``found``: by function, the loops that count if it is called in none of them, and how; ``inside``: what is called
-    in loops."""
+    """``found``: for each function, the loops that count if it is called outside such loops, and how; ``inside``: the
+    functions that are called in loops."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -84,7 +84,7 @@ class _Search:
         func = self.module.funcs.get(call.attrs["callee"])
         if func is None:
             return
-        if ends is not None:  # a part of the function that runs the steps, which was moved out of it
+        if ends is not None:  # part of the function that runs the steps, which was outlined
             passed: dict[Value | None, Value] = dict(zip(call.operands, func.args, strict=True))
             ends = passed.get(ends[0]), passed.get(ends[1])
         self.function(func.name, ends)
@@ -98,7 +98,7 @@ class _Search:
                 return
         self.inside.update(called_inside(loop))
         reverse = bool(loop.attrs.get(REVERSE))
-        # Of the other loops in such a function nobody knows what part of what they are.
+        # For other loops in such a function it is not known which part of the whole they are.
         if ends is None or reverse or loop.opdef is ops.while_ or any(v in ends for v in loop.operands[:2]):
             self.found[func.name][loop] = ("reverse" if reverse else "forward", ends is not None)
 

@@ -1,12 +1,12 @@
 """How much memory a function takes, as a function of its arguments.
 
-``Footprint`` runs a function of final IR (after ``InsertDeallocs``) in the abstract: allocations add to what is live,
-deallocations take away, calls are followed, branches count as the larger side unless what decides is known, and loops
-count as their largest iteration. What the sizes are computed from (extents, integers, other numbers) becomes code of a
-new function; what they take from memory, or from a loop of unknown length, cannot be known before, and is an error.
+``Footprint`` interprets a function of final IR (after ``InsertDeallocs``) abstractly: allocations add to what is live,
+deallocations subtract, calls are followed, branches count as the larger side unless the condition is known, and loops
+count as their largest iteration. What sizes are computed from (extents, integers, other numbers) becomes code of a new
+function. Sizes that depend on memory, or on a loop of unknown length, cannot be known beforehand, and are an error.
 
-Bytes are those of the elements, rounded to lines of the cache, with the header that each block has in the arena. The
-small fixed arrays that live in frames are left out.
+Bytes are those of the elements, rounded up to cache lines, with the header that each block has in the arena. Small
+arrays of fixed size in frames are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from adc.passes.checkpointing.known_before import Frame, Given, KnownBefore
 
 LINE = 64
 MOST = 1 << 56
-"""Products of sizes that are larger are this one: nobody has so many bytes, and sums of some do not wrap around."""
+"""The limit of products of sizes: nobody has so many bytes, and sums of some of them do not wrap around."""
 
 SMALL = 2048
 """Arrays of a fixed size up to this many bytes are not counted."""
@@ -36,11 +36,11 @@ SMALL = 2048
 _MEMORY = frozenset({ops.alloc, ops.dealloc, ops.grow, ops.pack})
 
 Live = Counter[Value]
-"""How many blocks of each size there are."""
+"""The number of blocks of each size."""
 
 
 class Unsized(Exception):
-    """A size that cannot be known before the function runs."""
+    """Raised if a size cannot be known before the function runs."""
 
     def __init__(self, loc: Loc, reason: str) -> None:
         super().__init__(reason)
@@ -58,10 +58,10 @@ def _ignore(name: str, value: Value) -> None:
 class Footprint(KnownBefore):
     """Appends, at the insertion point, what it finds about one function of ``module``.
 
-    ``results`` are values that stand for the results of calls of some functions, by name: of those that say schedules.
-    ``seen`` is told whom a loop asks for its schedule, and how many steps it has; ``blocks`` the same, and how many
-    bytes a snapshot has if that has a block of its own, else none. ``threads``: how many copies there
-    are of what an iteration of a loop on threads allocates; None: as many as there are threads when that is asked.
+    ``results``: values that replace the results of calls of some functions, by name: those that compute schedules.
+    ``seen`` is told the function that a loop asks for its schedule, and the number of its steps; ``blocks`` the same
+    function, and the bytes of a snapshot if it has a block of its own, else zero. ``threads``: how many copies there
+    are of what an iteration of a loop on threads allocates; None: as many as there are threads at run time.
     """
 
     def __init__(
@@ -88,14 +88,14 @@ class Footprint(KnownBefore):
     # Memory over time -------------------------------------------------------------------------------------------------
 
     def _block(self, frame: Frame, block: Block) -> tuple[Value | None, Live]:
-        """The largest number of bytes that are live in a block at a time, and what is left; both besides what was there
-        before. None: it allocates nothing."""
+        """The largest number of bytes that are live in a block at a time, and what is left at its end; both without
+        what was live before. None: it allocates nothing."""
         live: Live = Counter()
         peaks: list[Value] = []
-        more = False  # allocated since the last peak
+        more = False  # whether anything was allocated since the last peak
         for op in block.ops:
             if LENT in op.attrs:
-                continue  # a tape that takes no more has that room
+                continue  # a tape that is no larger has that room
             if op.opdef is ops.dealloc:
                 if more:
                     peaks.append(self._sum(live))
@@ -124,8 +124,8 @@ class Footprint(KnownBefore):
         return self._largest(peaks), Counter({size: n for size, n in live.items() if n})
 
     def _freed(self, frame: Frame, memref: Value) -> Value | None:
-        """The size of what is freed. None: it does not count, or is not known, as that of what a record on a tape
-        holds, which is taken to stay."""
+        """The size of what is freed. None if it does not count, or is not known, like what a record on a tape holds;
+        that is taken to stay."""
         origin = strip_views(memref).op
         if _is_small(memref) or (origin is not None and FILE in origin.attrs):
             return None
@@ -146,7 +146,7 @@ class Footprint(KnownBefore):
                     raise Unsized(op.loc, "the number of steps is not known in advance")
                 self._seen(called.func.attrs[ASKED], steps)
             peak, left = self._block(called, called.func.body)
-            # Sweeps over steps free what they make. Some of it is on tapes until then, where its size is not known.
+            # Sweeps over steps free what they make. Some of it is on tapes until then, so that its size is not known.
             return peak, Counter() if called.func.attrs.get(SPANS) else left
         if op.opdef is ops.if_:
             return self._branch(frame, op)
@@ -163,11 +163,11 @@ class Footprint(KnownBefore):
             raise Unsized(op.loc, "a loop of unknown length allocates memory that it keeps")
         each = self._sum(left)
         before = self._times(each, ops.maxsi(ops.subi(trips, self._constant(1)), self._constant(0)))
-        before = ops.maxsi(before, self._constant(0))  # or frees something
+        before = ops.maxsi(before, self._constant(0))  # or an iteration frees something
         return ops.addi(before, peak), Counter({self._times(each, trips): 1})
 
     def _own_blocks(self, frame: Frame, loop: Op, left: Live) -> Value:
-        """Of a loop that makes blocks for snapshots, the bytes of a snapshot if a block has one row, else zero."""
+        """For a loop that makes blocks for snapshots: the bytes of a snapshot if a block has one row, else zero."""
         made = [op.result for op in loop.regions[0].ops if op.opdef is ops.alloc]
         rows = self._component(frame, made[0], (0,)) if made else None
         if rows is None:
@@ -176,7 +176,7 @@ class Footprint(KnownBefore):
         return ops.select(own, self._sum(left), self._constant(0))
 
     def _held(self, frame: Frame, dealloc: Op) -> Value:
-        """The bytes of all blocks that an array holds, which is freed."""
+        """The bytes of all blocks that an array holds when it is freed."""
         (holder,) = dealloc.operands
         t = holder.type
         assert isinstance(t, MemRefType) and isinstance(t.element, MemRefType)
@@ -203,7 +203,7 @@ class Footprint(KnownBefore):
         return either(first, second), left
 
     def _iteration(self, frame: Frame, loop: Op) -> tuple[Value | None, Live]:
-        """Of an iteration whose number is not known, or the largest of all if that matters."""
+        """The peak and the rest of an iteration with unknown number, or of the largest one if the number matters."""
         if loop.opdef is ops.while_:
             found = [self._block(frame, region) for region in loop.regions]
             peaks = [peak for peak, _ in found if peak is not None]
@@ -219,8 +219,8 @@ class Footprint(KnownBefore):
                 return self._largest_iteration(frame, loop, [v for v in bounds if v is not None]), Counter()
 
     def _run_all_steps(self, frame: Frame | None) -> None:
-        """In a call of a function of steps, of which only the number is known: let them be all. Then the iterations of
-        its loops, in either direction, are among those that follow."""
+        """In a call of a function of steps of which only the number is known: take them to be all steps. The iterations
+        of its loops, in either direction, are then among those considered."""
         while frame is not None and not frame.func.attrs.get(SPANS):
             frame = frame.args[0][0] if frame.args else None
         if frame is None:
@@ -271,7 +271,7 @@ class Footprint(KnownBefore):
         return self._size(scalar_bytes(t.element), extents)
 
     def _size(self, element: int, extents: Sequence[Value]) -> Value:
-        """The same, by its extents."""
+        """The same, from the extents."""
 
         def found() -> Value:
             total = self._constant(element)
@@ -283,7 +283,7 @@ class Footprint(KnownBefore):
         return self._once(("bytes", element, *extents), found)
 
     def _times(self, a: Value, b: Value) -> Value:
-        """A product, of ``MOST`` at the most."""
+        """A product, limited to ``MOST``."""
         if constant_of(a) is not None:
             a, b = b, a
         most = self._constant(MOST)
@@ -320,6 +320,6 @@ def _record_bytes(pack: Op) -> int:
 
 
 def _allocating(module: Module) -> set[str]:
-    """The functions that allocate memory, or free it, or call such."""
+    """The functions that allocate or free memory, or call such functions."""
     direct = {name for name, func in module.funcs.items() if any(op.opdef in _MEMORY for op in func.walk())}
     return {name for name in module.funcs if not direct.isdisjoint(reachable(module, [name]))}

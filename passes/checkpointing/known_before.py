@@ -1,7 +1,7 @@
-"""What will be known of a function's numbers before it runs, from its arguments: as code that computes it.
+"""Which numbers of a function are known before it runs, from its arguments: as code that computes them.
 
-Extents, integers and other numbers are followed through calls, records and choices. What is taken from memory, or from
-a loop of unknown length, is not known.
+Extents, integers and other numbers are followed through calls, records and selects. What depends on memory, or on a
+loop of unknown length, is not known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Given = Mapping[str, Sequence[Value]]
 
 @dataclass(eq=False)
 class Frame:
-    """A call that is followed: what its arguments are, in the frame of the caller."""
+    """A call that is followed, with its arguments as values in the frame of the caller."""
 
     func: Func
     args: Sequence[tuple[Frame, Value]] = ()
@@ -38,8 +38,8 @@ class Frame:
 class KnownBefore:
     """Appends, at the insertion point, the numbers of functions of ``module`` that it is asked for.
 
-    ``results`` are values that stand for the results of calls of some functions, by name; ``threads``: how many there
-    are, if that is not to be asked.
+    ``results``: values that replace the results of calls of some functions, by name; ``threads``: the number of
+    threads, if it is not to be asked at run time.
     """
 
     def __init__(self, module: Module, results: Given, threads: int | None = None) -> None:
@@ -52,7 +52,7 @@ class KnownBefore:
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
-        """What is appended inside cannot be used outside."""
+        """A scope: what is appended inside cannot be used outside."""
         self._scopes.append({})
         unknown, self._unknown = self._unknown, set()
         try:
@@ -62,7 +62,7 @@ class KnownBefore:
             self._unknown = unknown
 
     def _once(self, key: Key, make: Callable[[], Value]) -> Value:
-        """A value that was appended before, where it can be used, or is now."""
+        """A value that was appended before, if it can be used here; otherwise append it now."""
         for scope in reversed(self._scopes):
             if key in scope:
                 return scope[key]
@@ -76,25 +76,25 @@ class KnownBefore:
         return self._once(("threads",), ops.threads) if self._threads is None else self._constant(self._threads)
 
     def _range(self, frame: Frame, lower: Value, upper: Value) -> Frame | None:
-        """The call of a function of steps whose range is that between two values, if there is one."""
+        """The call of a function of steps whose range lies between the two values, if there is one."""
         (called, first), (other, last) = self._origin(frame, lower), self._origin(frame, upper)
         if called is not other or not called.func.attrs.get(SPANS):
             return None
         return called if (first, last) == called.func.args[:2] else None
 
     def _origin(self, frame: Frame, value: Value) -> tuple[Frame, Value]:
-        """Where a value comes from that was handed on as it is, to functions of steps at the most."""
+        """The origin of a value that was handed on unchanged, followed outwards as far as functions of steps."""
         while value.op is None and value.owner is frame.func.body and frame.args and not frame.func.attrs.get(SPANS):
             frame, value = frame.args[value.index]
         return frame, value
 
     def _value(self, frame: Frame, value: Value) -> Value | None:
-        """A number; None if it is not known before."""
+        """A number; None if it is not known beforehand."""
         return self._component(frame, value, ())
 
     def _component(self, frame: Frame, value: Value, path: Path) -> Value | None:
-        """A number, an extent of an array, or such a part of what is in a record. After the extents of an array of
-        arrays follow those of what it holds, which are alike."""
+        """A number, an extent of an array, or such a part of what a record holds. The extents of an array of arrays are
+        followed by those of its elements, which are alike."""
         key = (frame, value, path)
         for scope in reversed(self._scopes):
             if key in scope:
@@ -145,7 +145,7 @@ class KnownBefore:
         return self._computed(frame, op, value.index) if not path else None
 
     def _carried(self, frame: Frame, arg: Value, path: Path) -> Value | None:
-        """An extent that all arrays have between which a loop swaps the one that it carries."""
+        """An extent of a carried array, if all arrays that the loop swaps it with have the same one."""
         loop = arg.block.parent_op if arg.block is not None else None
         if loop is None or loop.opdef is not ops.for_:
             return None
@@ -202,7 +202,7 @@ class KnownBefore:
         return op.opdef is ops.undef
 
     def _computed(self, frame: Frame, op: Op, position: int) -> Value | None:
-        """A result of an operation without effects, or of a loop of such."""
+        """A result of an operation without effects, or of a loop of such operations."""
         if op.opdef is ops.bound:
             return self._subscript(frame, op)
         if not _is_pure(op):
@@ -213,7 +213,7 @@ class KnownBefore:
             return None
         mapping = {old: new for old, new in zip(used, known, strict=True) if new is not None}
         if op.opdef in DIVISIONS:
-            # It is computed whether or not the program would.
+            # It is computed even if the program would not compute it.
             divisor = mapping[op.operands[1]]
             zero = ops.cmpi(divisor, const(0, divisor.type), predicate="eq")
             mapping[op.operands[1]] = ops.select(zero, const(1, divisor.type), divisor)
@@ -223,7 +223,7 @@ class KnownBefore:
         return copy.results[position]
 
     def _subscript(self, frame: Frame, op: Op) -> Value | None:
-        """One that is in range: what is not ends the program."""
+        """A subscript that is in range: others end the program."""
         subscript, extent = (self._value(frame, v) for v in op.operands)
         if subscript is None or extent is None:
             return None

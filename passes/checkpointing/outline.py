@@ -1,12 +1,12 @@
 """Loops as functions of their own: what a schedule runs, and runs again.
 
 ``for t in range(n)`` becomes a function of a range of steps, of what the loop uses, and of what it carries. Buffers
-that change places (``u, v = v, u``) are where they were after as many steps as there are buffers: so many steps are
-one, and what is left over follows in a loop as it was. All memory thus has one name in all steps.
+that change places (``u, v = v, u``) are back in place after as many steps as there are buffers: so many steps count as
+one, and the remaining ones follow in a loop as before. So all memory has one name in all steps.
 
-Of a loop of unknown length two functions are made: one that runs as many steps as there are, up to a number, and says
-how many that were; and one that runs a range of steps without asking whether there are more, for the reverse sweep
-knows. What decides is asked once more in the end, for what it hands on.
+For a loop of unknown length two functions are made: one that runs as many steps as there are, up to a number, and
+returns how many it ran; and one that runs a range of steps without asking whether there are more, since the reverse
+sweep knows. The condition is evaluated once more in the end, for what it hands on.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MOST_STEPS = 1 << 62
 
 
 class _Outlining:
-    """``captured`` is what functions of steps take besides bounds and what the loop carries; ``scalars`` are positions
-    of what it carries besides arrays, which are captured."""
+    """``captured``: what functions of steps take besides bounds and what the loop carries. ``scalars``: positions of
+    the carried values that are not arrays; arrays are captured."""
 
     first_init: ClassVar[int]  # operand of the loop
 
@@ -51,7 +51,7 @@ class _Outlining:
         self.hints = [self._carried(k).hint for k in self.scalars]
 
     def _used(self) -> list[Value]:
-        """What the loop uses from outside, initial values of scalars that it carries excepted."""
+        """What the loop uses from outside, except initial values of scalars that it carries."""
         found = dict.fromkeys(v for v in self._bounds() if isinstance(v, Value))
         found.update((v, None) for v in self.inits if isinstance(v.type, MemRefType))
         for region in self.loop.regions:
@@ -62,15 +62,16 @@ class _Outlining:
         return value.op is None and value.owner in self.loop.regions
 
     def _bounds(self) -> Sequence[Value]:
-        """Operands that steps are counted by."""
+        """The operands that determine the count of steps."""
         return ()
 
     def _carried(self, k: int) -> Value:
-        """The block argument of what is carried."""
+        """The block argument of a carried value."""
         raise NotImplementedError
 
     def _function(self, kind: str, results: Sequence[Type]) -> tuple[Func, Mapping, list[Value]]:
-        """A function of steps without a body; what stands for values from outside in it, and what is carried."""
+        """A function of steps without a body, the values in it that replace values from outside, and the carried
+        values."""
         func = Func(
             self.module.unique_name(f"{self.func.name}.{kind}"),
             [*[index] * BOUNDS, *(v.type for v in self.captured), *self.types],
@@ -78,7 +79,7 @@ class _Outlining:
             ["first", "last", "most", "all", *(v.hint for v in self.captured), *self.hints],
             self.loop.loc,
         )
-        # What memory a range of steps takes is known of calls.
+        # How much memory a range of steps takes is known for calls.
         func.attrs["adc.noinline"] = True
         self.module.add(func)
         rest = func.args[BOUNDS:]
@@ -89,14 +90,14 @@ class _Outlining:
         return func, mapping, list(rest[len(self.captured) :])
 
     def _state(self, scalars: Sequence[Value], mapping: Mapping) -> list[Value]:
-        """All that is carried, given what is besides arrays."""
+        """All that is carried, given the values that are not arrays."""
         state = [mapping.get(v, v) for v in self.inits]
         for k, value in zip(self.scalars, scalars, strict=True):
             state[k] = value
         return state
 
     def _call(self, run: Func, advance: Func | None, steps: Value) -> Sequence[Value]:
-        """Append the call of all steps; what is carried then, arrays excepted."""
+        """Append the call of all steps and return what is carried then, except arrays."""
         func, _, _ = self._function("steps", self.types)
         schedule = self.schedule
         asked = undecided(self.module, self.loop.loc, is_open=advance is not None) if schedule.memory else ""
@@ -139,7 +140,7 @@ class CountedLoop(_Outlining):
         return self.loop.regions[0].args[1 + k]
 
     def run(self) -> None:
-        """Put a call of the steps, and a loop for those that are left over, where the loop was."""
+        """Replace the loop by a call of the steps, and a loop for those that remain."""
         own, mapping, carried = self._function("run", self.types)
         own.attrs[SPANS] = True
         with insert_at(own.body, self.loop.loc):
@@ -162,7 +163,7 @@ class CountedLoop(_Outlining):
         self._replace(made, results)
 
     def _loop(self, first: Value, last: Value, carried: Sequence[Value], mapping: Mapping) -> Sequence[Value]:
-        """Append the loop over rounds from ``first`` to ``last``; ``mapping``: what stands for values from outside."""
+        """Append the loop over rounds from ``first`` to ``last``; ``mapping``: replacements of values from outside."""
         loop, (body,) = self.loop, self.loop.regions
         lower, _, step = (mapping.get(v, v) for v in loop.operands[:3])
         block = Block([index, *self.types], ["round", *(v.hint for v in carried)])
@@ -181,7 +182,7 @@ class CountedLoop(_Outlining):
 
 
 class OpenLoop(_Outlining):
-    """A ``scf.while`` whose arrays stay where they are, and what decides on it changes no memory."""
+    """A ``scf.while`` whose arrays stay in place and whose condition changes no memory."""
 
     first_init = 0
 
@@ -189,7 +190,7 @@ class OpenLoop(_Outlining):
         return self.loop.regions[0].args[k]
 
     def run(self) -> None:
-        """Put a call of the steps where the loop was, and what decides once more."""
+        """Replace the loop by a call of the steps, followed by the condition once more."""
         own = self._run()
         advance = self._advance()
         made = Block()
@@ -199,7 +200,7 @@ class OpenLoop(_Outlining):
         self._replace(made, results)
 
     def _run(self) -> Func:
-        """The function that runs a range of steps, which are there."""
+        """The function that runs a range of steps that are known to exist."""
         func, mapping, carried = self._function("run", self.types)
         func.attrs[SPANS] = True
         before, after = self.loop.regions
@@ -216,7 +217,8 @@ class OpenLoop(_Outlining):
         return func
 
     def _advance(self) -> Func:
-        """The function that runs steps as long as there are, up to its second argument; and how many that were."""
+        """The function that runs steps as long as there are any, up to its second argument, and returns how many it
+        ran."""
         func, mapping, carried = self._function("advance", [index, *self.types])
         func.attrs[CONTINUES] = True
         before, after = self.loop.regions

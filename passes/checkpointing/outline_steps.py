@@ -38,7 +38,7 @@ OPEN_ON_DISK = "its length is not known in advance, so that its snapshots cannot
 
 @dataclass(frozen=True)
 class StepsPlan:
-    """What became of one loop. ``reason``: why it is not checkpointed, or empty."""
+    """What was done with one loop. ``reason``: why it is not checkpointed, or empty."""
 
     loc: Loc
     reason: str = ""
@@ -49,7 +49,7 @@ class StepsPlan:
 
 @dataclass(frozen=True)
 class OutlineSteps:
-    """Make loops functions of steps, which are differentiated by a schedule: those that have one of their own, and, by
+    """Make loops functions of steps, which are differentiated by a schedule: those that have one of their own and, with
     ``schedule``, the outermost sequential ones."""
 
     name: ClassVar[str] = "outline-steps"
@@ -61,8 +61,8 @@ class OutlineSteps:
         return module
 
     def plan(self, module: Module) -> list[StepsPlan]:
-        """Change the module, and say what was done. Raises ``DifferentiationError`` for a loop that has a schedule of
-        its own and cannot be run by it."""
+        """Change the module, and report what was done. Raises ``DifferentiationError`` for a loop that has a schedule
+        of its own and cannot be run by it."""
         found = []
         for func in list(module.funcs.values()):
             # Inner loops first: an outer one then calls their steps.
@@ -79,7 +79,7 @@ class OutlineSteps:
         if self.schedule is None:
             return found
         if self.schedule.memory:
-            # What a loop of unknown length keeps is not known before, unless it has a schedule.
+            # What a loop of unknown length keeps is not known beforehand, unless it has a schedule.
             for func in list(module.funcs.values()):
                 if func.attrs.keys().isdisjoint((CHECKPOINT, SPANS)):
                     for loop in list(_open_with_floats(func.body))[::-1]:
@@ -94,8 +94,8 @@ class OutlineSteps:
     def _by_schedule(
         self, module: Module, schedule: Schedule, *, anywhere: bool, simple: bool
     ) -> Iterator[StepsPlan]:
-        """Outline the outermost sequential loops. ``anywhere``: those in loops on threads too, and in what is called in
-        loops; ``simple``: those without loops or calls inside too."""
+        """Outline the outermost sequential loops. ``anywhere``: also those in loops on threads, and in functions called
+        in loops; ``simple``: also those without loops or calls inside."""
         repeated = set() if anywhere else called_in(module, LOOPS)
         for func in list(module.funcs.values()):
             if func.name in repeated or not func.attrs.keys().isdisjoint((CHECKPOINT, SPANS)):
@@ -106,7 +106,7 @@ class OutlineSteps:
 
     @staticmethod
     def _outline(module: Module, func: Func, loop: Op, schedule: Schedule) -> str:
-        """Why it is not possible, or nothing."""
+        """Outline a loop. Returns why that is not possible, or an empty string."""
         summaries = Summaries.asked(module)
         memory = Memory.asked(func, summaries)
         effects = memory.effects(loop)
@@ -132,7 +132,7 @@ class OutlineSteps:
 
 
 def _nothing_to_act_on(module: Module, refused: Sequence[StepsPlan]) -> Exception:
-    """What is said where a schedule would be ignored."""
+    """The error for a schedule that would be ignored."""
     if refused:
         reason, loc = f"the steps of this loop cannot be run again: {refused[0].reason}", refused[0].loc
     else:
@@ -145,7 +145,7 @@ def _nothing_to_act_on(module: Module, refused: Sequence[StepsPlan]) -> Exceptio
 
 
 def without_schedules(module: Module) -> Module:
-    """The module, whose loops have no schedules of their own any more."""
+    """Remove the schedules of loops from the module."""
     for func in module.funcs.values():
         for op in func.walk():
             op.drop_attr(SCHEDULE)
@@ -153,8 +153,8 @@ def without_schedules(module: Module) -> Module:
 
 
 def _outermost(block: Block, *, anywhere: bool, simple: bool) -> Iterator[Op]:
-    """The outermost sequential loops with other loops, or calls, inside, or with ``simple`` all; ``anywhere``: those in
-    loops on threads too."""
+    """The outermost sequential loops that contain loops or calls; with ``simple``, all. ``anywhere``: also those in
+    loops on threads."""
     for op in block.ops:
         if op.opdef in (ops.for_, ops.while_):
             if simple or any(
@@ -180,7 +180,7 @@ def _open_with_floats(block: Block) -> Iterator[Op]:
 
 
 def _of_many(loop: Op, memory: Memory) -> str:
-    """Why a loop that runs often, on threads perhaps, should not have snapshots, or nothing."""
+    """Why a loop that runs often, perhaps on threads, should have no snapshots; or an empty string."""
     parallel = next((op for op in enclosing(loop.parent) if op.opdef is ops.parallel), None)
     for v in used_from_outside([loop]):
         if isinstance(v.type, MemRefType) and memory.may_write(loop, v):
@@ -192,7 +192,7 @@ def _of_many(loop: Op, memory: Memory) -> str:
 
 
 def _of_condition(loop: Op, memory: Memory) -> str:
-    """Why what decides whether a loop of unknown length goes on does not allow it to be run in steps, or nothing."""
+    """Why the condition of a loop of unknown length does not allow it to be run in steps; or an empty string."""
     before = loop.regions[0]
     kept = Carried.by(loop).args
     if any(isinstance(v.type, MemRefType) and k not in kept for k, v in enumerate(before.args)) or any(
@@ -205,8 +205,8 @@ def _of_condition(loop: Op, memory: Memory) -> str:
 
 
 def _make_views_inside(loop: Op, memory: Memory) -> bool:
-    """Make views of arrays in the loop that writes to them: that they do not change does not put them before it.
-    Whether there were such views."""
+    """Make views of arrays inside the loop that writes to them: the views do not change, but that need not put them
+    before it. Returns whether there were such views."""
     views = [v for v in used_inside(loop) if isinstance(v.type, MemRefType) and strip_views(v) is not v]
     views = [v for v in views if memory.may_write(loop, v)]
     for region in loop.regions if views else ():
@@ -231,8 +231,8 @@ def _copy_view(view: Value, mapping: dict[Value, Value]) -> None:
 
 
 def _of_arrays(loop: Op, new: Sequence[int], memory: Memory) -> str:
-    """Why the arrays that a loop uses do not allow it to be run in steps, or nothing. ``new``: which of those that it
-    carries it replaces in a step."""
+    """Why the arrays that a loop uses do not allow it to be run in steps; or an empty string. ``new``: the positions of
+    the carried arrays that it replaces in a step."""
     first = len(loop.operands) - len(Carried.by(loop).inits)
     carried = [v for k, v in enumerate(loop.operands) if k - first not in new]
     used = list(dict.fromkeys([*carried, *used_inside(loop)]))
@@ -249,7 +249,7 @@ def _of_arrays(loop: Op, new: Sequence[int], memory: Memory) -> str:
     for n, v in enumerate(captured):
         if memory.may_write(loop, v) and strip_views(v) is not v:
             return "it writes to a view of an array"
-        # If they are only read, their shadows overlap all the same.
+        # Even if they are only read, their shadows overlap.
         if any(memory.may_overlap(v, other) for other in captured[:n]):
             return "arrays that it uses may overlap"
     return ""

@@ -1,22 +1,22 @@
-"""Where snapshots are best made if they share their room with tapes: functions of the IR, asked while the program runs.
+"""Where best to make snapshots that share their room with tapes: functions of the IR, which are called at run time.
 
-A node of the schedule are some steps, the state before them at hand, and ``depth`` snapshots below. Either its steps
-are reversed at once, with a tape in what room is left (a leaf): that is for as many steps as ``leaf_steps`` says. Or a
-snapshot is made, some steps are run, what follows is a node with one snapshot more, and then the first steps are one
-with as many as before. That no tape of single steps needs to be kept below a snapshot, as in the schedule *Mixed* of
-Maddison, follows by exchanging the two: a snapshot first, then the tape, is never worse. So with equal sizes of state
-and tape both take equally many steps.
+A node of the schedule is a number of steps, with the state before them at hand and ``depth`` snapshots below. Either
+its steps are reversed at once, with a tape in the room that is left (a leaf): that is possible for as many steps as
+``leaf_steps`` says. Or a snapshot is made and some steps are run; what follows is a node with one snapshot more, and
+then the first steps are a node with as many as before. No tape of single steps needs to be kept below a snapshot, as in
+the schedule *Mixed* of Maddison. This follows by exchanging the two: a snapshot first, then the tape, is never worse.
+So with equal sizes of state and tape both schedules take equally many steps.
 
-Fewest steps C(n, depth) to reverse n would take a table of all n. Instead a step gets a price, and what is asked is how
-many steps are worth reversing at that price: the profit V is the most that price x n - C(n, depth) can be. It is that
-of a leaf or of both parts of a node, where each of the first steps costs one more:
+A table of the fewest steps C(n, depth) to reverse n would need all n. Instead a step gets a price, and the question is
+how many steps are worth reversing at that price: the profit V is the maximum of price x n - C(n, depth). It is that of
+a leaf, or of both parts of a node, where each of the first steps costs one more:
 
     V(price, depth) = max((price - 1) leaf(depth), V(price - 1, depth) + V(price, depth + 1))
 
-which needs no n (it is the Legendre transform of C), and takes depths x repetitions operations. Bisection finds the
-lowest price at which n steps are worth it. There the numbers of steps of both parts are known, and so where to make the
-snapshot: between the least and the most of either. Only one part in all of the tree is then filled in part; where C has
-such a corner it is the fewest, and for equal sizes always.
+This needs no n (it is the Legendre transform of C), and takes depths x repetitions operations. Bisection finds the
+lowest price at which n steps are worth it. At that price the numbers of steps of both parts are known to lie between a
+least and a greatest one, and so where to make the snapshot. Only one part in the whole tree is then not full. The
+result is the fewest steps where C has such a corner, and for equal sizes always.
 
 Reference: Maddison, Step-based checkpointing with high-level algorithmic differentiation, J. Comput. Sci. 82, 2024.
 """
@@ -34,15 +34,15 @@ from adc.ir.types import MemRefType, index
 from adc.passes.checkpointing.conventions import PLANS
 
 UNIT = 1024
-"""Prices are counted in parts of a step."""
+"""Prices are counted in fractions of a step."""
 
 MOST_REPETITIONS = 64
-"""Where steps would be run more often there is no such schedule."""
+"""If steps would have to be run more often, there is no such schedule."""
 
 HIGHEST = MOST_REPETITIONS * UNIT
 
 DEEPEST = 256
-"""The most snapshots of such a schedule: where they are made is worked out in time that grows with it."""
+"""The most snapshots of such a schedule: the time to work out their places grows with it."""
 
 _MANY = 1 << 40
 _RICH = 1 << 56
@@ -52,7 +52,7 @@ _ROOM = ("deepest", "room", "state", "tape")
 
 @dataclass(frozen=True)
 class Room:
-    """Bytes for snapshots and tape together, of a snapshot, and of the tape of a step; and the most snapshots."""
+    """The bytes for snapshots and tape together, of a snapshot, and of the tape of a step; and the most snapshots."""
 
     deepest: Value
     room: Value
@@ -63,25 +63,25 @@ class Room:
         return [self.deepest, self.room, self.state, self.tape]
 
     def leaf(self, depth: Value) -> Value:
-        """Append how many steps there is room for the tapes of, beside so many snapshots."""
+        """Append the number of steps whose tapes there is room for, beside ``depth`` snapshots."""
         return ops.divsi(ops.maxsi(self.room - ops.muli(depth, self.state), const_index(0)), self.tape)
 
 
 def split_steps(module: Module, steps: Value, depth: Value, high: Value, room: Room) -> Sequence[Value]:
-    """Append: after how many of so many steps, more than a leaf has, the next snapshot is made; and the price, which is
-    at most ``high``. What follows is worth at most that, and the first steps a step less."""
+    """Append, for more steps than a leaf has: after how many of them the next snapshot is made; and the price, which is
+    at most ``high``. What follows is worth at most that price, and the first steps one step less."""
     return _call(module, _split, steps, depth, high, *room.values())
 
 
 def repeated_steps(module: Module, steps: Value, room: Room) -> tuple[Value, Value]:
-    """Append: how many steps are run again, besides each of them once with a tape, and the most snapshots that are
-    there at a time. The first is ``_MANY`` where there is no such schedule."""
+    """Append the number of steps that are run again, besides once each with a tape, and the largest number of snapshots
+    at a time. The first is ``_MANY`` if there is no such schedule."""
     again, deepest = _call(module, _repeated, steps, *room.values())
     return again, deepest
 
 
 def repeated_function(module: Module) -> str:
-    """The name of the function that says the same."""
+    """The name of the function that computes the same."""
     return _function(module, _repeated).name
 
 
@@ -121,7 +121,7 @@ def _reach(module: Module, args: Sequence[Value]) -> Sequence[Value]:
     _for(ops.addi(last, const_index(2)), clear)
 
     def level(n: Value) -> None:
-        # From the most snapshots to the fewest, in place: what is there is of one snapshot more.
+        # From the most snapshots to the fewest, in place: entries that are there are for one snapshot more.
         capacity = ops.minsi(room.leaf(room.deepest - n), const_index(_MANY))
 
         def repetitions(k: Value) -> None:
@@ -145,7 +145,7 @@ def _reach(module: Module, args: Sequence[Value]) -> Sequence[Value]:
 
 
 def _price(module: Module, args: Sequence[Value]) -> Sequence[Value]:
-    """The lowest price at which so many steps are worth reversing, which is at most ``high``."""
+    """The lowest price at which so many steps are worth reversing; it is at most ``high``."""
     steps, depth, most, *room = args
 
     def enough(price: Value) -> Value:
@@ -160,7 +160,7 @@ def _price(module: Module, args: Sequence[Value]) -> Sequence[Value]:
         middle = ops.divsi(ops.addi(low, high), const_index(2))
         below = enough(middle)
         build(ops.yield_, [ops.select(below, low, middle), ops.select(below, middle, high)])
-    # Parts of a node often have its own price.
+    # The parts of a node often have the node's own price.
     less = most - const_index(1)
     start = [ops.select(enough(less), const_index(UNIT), less), most]
     return build(ops.while_, start, None, [index, index], [head, body]).results[1:]
@@ -177,8 +177,8 @@ def _split(module: Module, args: Sequence[Value]) -> Sequence[Value]:
     least, _ = _call(module, _reach, price - const_index(1 + UNIT), depth, *rest)
     most, _ = _call(module, _reach, price, deeper, *rest)
     leaf = room.leaf(depth)
-    # What follows is full, or else the first steps are as few as they are at a lower price. If there is no snapshot at
-    # a lower price, first what follows is a leaf, then the first steps are one.
+    # What follows is full, or else the first steps are as few as at a lower price. If there is no snapshot at a lower
+    # price, what follows is a leaf, or the first steps are one.
     alone = ops.minsi(steps - room.leaf(deeper), leaf)
     fewest = ops.select(ops.cmpi(leaf, below, predicate="slt"), least, alone)
     first = ops.maxsi(ops.maxsi(fewest, steps - most), one)
@@ -186,8 +186,8 @@ def _split(module: Module, args: Sequence[Value]) -> Sequence[Value]:
 
 
 def _advances(module: Module, args: Sequence[Value]) -> Sequence[Value]:
-    """All steps that are run, with a tape and without, if those of the first leaf are run once. One part of each node
-    is as full as it is worth at some price, and what that takes follows from the profit."""
+    """The number of all steps that are run, with a tape and without, if those of the first leaf are run once. One part
+    of each node is as full as it is worth at some price, and the cost of that part follows from the profit."""
     steps, *rest = args
     room = Room(*rest)
     zero, one, unit = const_index(0), const_index(1), const_index(UNIT)
@@ -258,7 +258,7 @@ def _first_leaf(module: Module, steps: Value, room: Room) -> Value:
 
 
 def _depth(module: Module, steps: Value, room: Room) -> Value:
-    """Append how many snapshots there are at most: as many as nodes have parts at the price of all steps."""
+    """Append the largest number of snapshots at a time: as many as nodes have parts at the price of all steps."""
     (price,) = _call(module, _price, steps, const_index(0), const_index(HIGHEST), *room.values())
     head, body = Block([index]), Block([index])
     with insert_at(head):

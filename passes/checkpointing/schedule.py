@@ -1,4 +1,4 @@
-"""Functions of the IR that schedules are worked out by, while the program runs."""
+"""Functions of the IR that work out schedules at run time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SPLIT = "adc.binomial_split"
 REPEATED = "adc.repeated"
 UNDECIDED = "adc.schedule"
 OPEN = "adc.open"
-"""Attribute of functions that say the schedule of a loop whose number of steps is not known before: pieces are of one
-step."""
+"""Attribute of functions that compute the schedule of a loop whose number of steps is not known beforehand: pieces have
+one step."""
 
 
 def split_function(module: Module) -> str:
-    """The function that says after how many of ``l`` pieces the next snapshot is best made, if ``s`` snapshots, the one
-    that is there included, are left: with it the number of repeated pieces is the least possible.
+    """The function that computes after how many of ``l`` pieces the next snapshot is best made, if ``s`` snapshots,
+    including the present one, are left: then the number of repeated pieces is minimal.
 
     Reference: Griewank and Walther, Algorithm 799: revolve, ACM Trans. Math. Softw. 26, 2000.
     """
@@ -30,8 +30,8 @@ def split_function(module: Module) -> str:
 
 
 def repeated_function(module: Module) -> str:
-    """The function that says how many of ``l`` pieces are run again, without a tape, to come to the places where they
-    are reversed, if there are ``s`` snapshots: a run to the beginning of the last one is not counted.
+    """The function that computes how many of ``l`` pieces are run again, without a tape, to reach the places where they
+    are reversed, with ``s`` snapshots. A run to the beginning of the last piece is not counted.
 
     Reference: Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
     differentiation, Optim. Methods Softw. 1, 1992.
@@ -48,7 +48,7 @@ def repeated_function(module: Module) -> str:
 
 
 def _repetitions(pieces: Value, s: Value) -> tuple[Value, Value]:
-    """The least r such that r repetitions of s snapshots are enough: the binomial (s + r over s) is at least
+    """The least r such that r repetitions of s snapshots are enough, that is, the binomial (s + r over s) is at least
     ``pieces``; and that binomial."""
     one = const_index(1)
     head, body = Block([index, index]), Block([index, index])
@@ -66,7 +66,7 @@ def _split(pieces: Value, s: Value) -> Value:
     r, reach = _repetitions(pieces, s)
 
     def over(number: Value, by: Value) -> Value:
-        """A quotient whose divisor is zero only where it is not asked for."""
+        """A quotient whose divisor is zero only if the quotient is not used."""
         return ops.divsi(number, ops.maxsi(by, one))
 
     def at_least(bound: Value, then: Value, otherwise: Value) -> Value:
@@ -86,17 +86,17 @@ def _split(pieces: Value, s: Value) -> Value:
 
 
 WIDTH = 5
-"""A schedule that is chosen while the program runs has so many numbers: snapshots, and steps of a piece; then the bytes
-that snapshots and tapes share, those of a snapshot, and those of the tape of a step (see ``prices``). Where they share
-none these are 0, 0 and 1."""
+"""The length of a schedule that is chosen at run time: the number of snapshots, and of steps of a piece; then the bytes
+that snapshots and tapes share, those of a snapshot, and those of the tape of a step (see ``prices``). If they share no
+room, the last three are 0, 0 and 1."""
 
 FRUGAL = (1, 1, 0, 0, 1)
 """One snapshot, and pieces of one step."""
 
 
 def undecided(module: Module, loop: Loc, *, is_open: bool) -> str:
-    """The name of the function that says the schedule of a loop. As long as nothing better is known that is ``FRUGAL``.
-    All copies of a loop share it. ``is_open``: the number of steps is not known before."""
+    """The name of the function that computes the schedule of a loop; as long as nothing better is known, that is
+    ``FRUGAL``. All copies of a loop share it. ``is_open``: the number of steps is not known beforehand."""
     name = f"{UNDECIDED}.{loop.line}.{loop.column}"
     if name not in module.funcs:
         func = module.add(Func(name, [], [index] * WIDTH, [], loop))

@@ -1,10 +1,10 @@
 """The search for schedules that keep to a number of bytes, as functions of the IR.
 
-Of the schedules that fit, and run no more steps again than pieces of one step would in the same room, the one with the
-fewest repeated steps, a piece counted as one more, and of these the one that takes the least memory. Snapshots that
-have blocks of their own may share their room with the tapes (see ``prices``): then what fits is asked for each number
-of snapshots and the longest tape beside it. Not where there are loops of unknown length: these may be inside of others,
-whose tapes grow with what they keep.
+Among the schedules that fit, and repeat no more steps than pieces of one step would in the same room, the search finds
+the one with the fewest repeated steps, where a piece counts as one more; among these, the one that takes the least
+memory. Snapshots with blocks of their own may share their room with the tapes (see ``prices``): then it is tested for
+each number of snapshots, with the longest tape beside them, whether they fit. This is not done if there are loops of
+unknown length: they may be inside others, whose tapes grow with what they keep.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from adc.passes.checkpointing.prices import DEEPEST, Room, repeated_steps
 from adc.passes.checkpointing.schedule import FRUGAL, WIDTH, repeated_function
 
 MOST_SNAPSHOTS = 1 << 16
-"""Of a loop of unknown length, whose snapshots have their room before it begins."""
+"""For a loop of unknown length, whose snapshots get their room before it begins."""
 
 
 class Search:
-    """Appends the search for the schedule of one loop after the other."""
+    """Appends the search for schedules, one loop after the other."""
 
     def __init__(self, module: Module, footprint: Func, sizes: Sequence[Value]) -> None:
         self.module = module
@@ -34,12 +34,13 @@ class Search:
         self._repeated = repeated_function(module)
 
     def measured(self, chosen: Sequence[Value]) -> Sequence[Value]:
-        """The peak; the number of steps of each loop; and the bytes of a snapshot of each that has blocks."""
+        """The peak; the number of steps of each loop; and for each loop the bytes of a snapshot with a block of its
+        own."""
         attrs = {"callee": self._footprint.name, "types": self._footprint.result_types}
         return build(ops.call, [*self._sizes, *chosen], attrs).results
 
     def _peak(self, k: int, chosen: Sequence[Value], snapshots: Value, length: Value) -> Value:
-        """With another schedule of loop ``k``."""
+        """The peak with another schedule of loop ``k``."""
         return self.measured(_with(chosen, k, [snapshots, length, *_not_shared()]))[0]
 
     def open_loop(self, k: int, chosen: Sequence[Value], _: Value, allowed: Value) -> list[Value]:
@@ -52,27 +53,27 @@ class Search:
         return _with(chosen, k, [_most(const_index(MOST_SNAPSHOTS), fits), one, *_not_shared()])
 
     def loop(self, k: int, chosen: Sequence[Value], steps: Value, allowed: Value) -> list[Value]:
-        """The schedules with that of loop ``k`` chosen."""
+        """The schedules, with that of loop ``k`` chosen."""
         one = const_index(1)
 
         def peak(snapshots: Value, length: Value) -> Value:
             return self._peak(k, chosen, snapshots, length)
 
         def fitting(length: Value) -> tuple[Value, Value, Value, Value]:
-            # Pieces that are equally long: of as many steps as the longest has.
+            # Pieces of equal length: as many steps as the longest has.
             pieces = ops.ceildivsi(steps, length)
             length = ops.ceildivsi(steps, pieces)
             snapshots = _most(pieces, lambda n: ops.cmpi(peak(n, length), allowed, predicate="sle"))
             again = ops.muli(self.repeated(pieces, snapshots), length)
             return pieces, length, snapshots, again
 
-        # As few steps again as with snapshots alone, in the same room.
+        # No more repeated steps than with snapshots alone, in the same room.
         *_, most = fitting(one)
 
         def attempt(length: Value, best: Sequence[Value]) -> Sequence[Value]:
             pieces, length, snapshots, again = fitting(length)
-            # What a piece begins with is brought back from a snapshot, which was copied there: about a step's work
-            # where steps are bound by memory. A few copies less are not worth a longer tape.
+            # The state before a piece is restored from a snapshot, which had been copied there: about a step's work if
+            # steps are bound by memory. A few copies less are not worth a longer tape.
             cost = ops.addi(again, ops.maxsi(pieces, ops.divsi(steps, const_index(32))))
             taken = peak(snapshots, length)
             fewer = ops.cmpi(cost, best[2], predicate="slt")
@@ -100,8 +101,8 @@ class Search:
     # Room that snapshots share with tapes -----------------------------------------------------------------------------
 
     def shared(self, k: int, chosen: Sequence[Value], steps: Value, allowed: Value, *, more: bool) -> list[Value]:
-        """The schedules with that of loop ``k``, the best so far, or one by which snapshots and tapes share their room,
-        if fewer steps are run again with it, or as many in less memory. ``more``: other loops follow."""
+        """The schedules, with that of loop ``k`` the best so far, or one by which snapshots and tapes share their room,
+        if that repeats fewer steps, or as many in less memory. ``more``: other loops follow."""
         two = const_index(2)
         loops = len(chosen) // WIDTH
         blocks = self.measured(_with(chosen, k, [two, const_index(1), *_not_shared()]))[1 + loops + k]
@@ -115,7 +116,7 @@ class Search:
         return _with(chosen, k, build(ops.if_, [possible], {}, [index] * WIDTH, [other, given]).results)
 
     def repeated(self, pieces: Value, snapshots: Value) -> Value:
-        """Of as many pieces, how many are run again by Revolve."""
+        """The number of pieces that Revolve runs again."""
         return build(ops.call, [pieces, snapshots], {"callee": self._repeated, "types": (index,)}).result
 
 
@@ -130,14 +131,14 @@ class _Sharing:
     state: Value
 
     def better(self, allowed: Value, *, more: bool) -> Sequence[Value]:
-        """The schedule, or that which was chosen before."""
+        """The shared schedule if it is better, else the one chosen before."""
         zero, steps = const_index(0), self.steps
         so_far = self.chosen[WIDTH * self.k : WIDTH * (self.k + 1)]
         snapshots, length, *_ = so_far
         pieces = ops.ceildivsi(steps, length)
         again_so_far = ops.muli(self.search.repeated(pieces, snapshots), length)
         room, fits = self._room(allowed, more=more)
-        # Where each step is run again but once, that goes in less room.
+        # If each step is repeated only once, less room is enough.
         smaller = replace(room, room=_least_room(room, steps))
         module = self.search.module
         less, fewer_snapshots = repeated_steps(module, steps, smaller)
@@ -151,7 +152,7 @@ class _Sharing:
         room = replace(room, room=bytes_, deepest=depth)
         taken = self._taken(room)
         fewer = ops.cmpi(again, again_so_far, predicate="slt")
-        # As many, and in less memory: unless it takes more copies, as above.
+        # As many, and in less memory: unless that takes more copies, as above.
         copies = ops.maxsi(pieces, ops.divsi(steps, const_index(32)))
         as_few = ops.andi(ops.cmpi(again, again_so_far, predicate="eq"), ops.cmpi(depth, copies, predicate="slt"))
         as_few = ops.andi(as_few, ops.cmpi(taken, self.search.measured(self.chosen)[0], predicate="slt"))
@@ -160,24 +161,24 @@ class _Sharing:
         return [ops.select(better, new, old) for new, old in zip(found, so_far, strict=True)]
 
     def _peak(self, snapshots: Value, length: Value) -> Value:
-        """With so many snapshots beside the tape of so many steps."""
+        """The peak with so many snapshots beside the tape of so many steps."""
         one = const_index(1)
         return self.search.measured(_with(self.chosen, self.k, [snapshots, length, one, const_index(0), one]))[0]
 
     def _room(self, allowed: Value, *, more: bool) -> tuple[Room, Value]:
-        """Append how much room there is, and whether there is any."""
+        """Append the room that there is, and whether there is any."""
         one, zero, steps, state = const_index(1), const_index(0), self.steps, self.state
         most = ops.minsi(steps, const_index(DEEPEST))
         deepest = _most(most, lambda n: ops.cmpi(self._peak(n, one), allowed, predicate="sle"))
-        # Where tapes are long the peak is that of a leaf. What stands for leaves, beside those of other loops, must
-        # grow with its tape no less than they do.
+        # If tapes are long, the peak is that of a leaf. The stand-in for leaves, beside those of other loops, must grow
+        # with its tape no less than they do.
         long = self._peak(deepest, steps)
         tape = ops.maxsi(ops.ceildivsi(self._peak(deepest, ops.muli(steps, const_index(2))) - long, steps), one)
         base = long - ops.muli(steps, tape)
         if more:
-            allowed = allowed - tape  # what stands for leaves takes more than they do
+            allowed = allowed - tape  # the stand-in for leaves takes more than they do
         room = Room(deepest, ops.addi(allowed - base, ops.muli(deepest, state)), state, tape)
-        # What is measured is no straight line, as each array has whole lines of the cache.
+        # The measured bytes do not grow linearly, as each array has whole cache lines.
         head, body = Block([index] * 3), Block([index] * 3)
         with insert_at(head):
             excess, bytes_, tries = head.args
@@ -194,20 +195,20 @@ class _Sharing:
         return replace(room, room=ops.maxsi(bytes_, one)), fits
 
     def _taken(self, room: Room) -> Value:
-        """Append the peak, where each leaf is as long as there is room for: what is not in use then is freed."""
+        """Append the peak if each leaf is as long as there is room for: what is not in use then is freed."""
         body = Block([index, index])
         with insert_at(body):
             depth, most = body.args
             peak = self._peak(room.deepest, ops.minsi(room.leaf(depth), self.steps))
             build(ops.yield_, [ops.maxsi(most, peak - ops.muli(room.deepest - depth, room.state))])
-        # Before and after, all snapshots may be there.
+        # Before and after leaves, all snapshots may exist.
         least = self._peak(room.deepest, const_index(0))
         bounds = [const_index(0), ops.addi(room.deepest, const_index(1)), const_index(1)]
         return build(ops.for_, [*bounds, least], {}, [index], [body]).result
 
     def _stand_in(self, room: Room, taken: Value) -> Value:
-        """Append the length of a piece that takes no less, beside all snapshots, than any leaf does beside those that
-        it has."""
+        """Append the length of a piece that takes, beside all snapshots, no less than any leaf does beside the
+        snapshots that it has."""
 
         def below(length: Value) -> Value:
             return ops.cmpi(self._peak(room.deepest, length), taken, predicate="slt")
@@ -228,7 +229,7 @@ def _not_shared() -> list[Value]:
 
 
 def _least_room(room: Room, steps: Value) -> Value:
-    """Append the least room in which the leaves that follow one another are as long as all steps, or nothing."""
+    """Append the least room in which the leaves that follow one another have all steps together, or zero."""
 
     def enough(less: Value) -> Value:
         smaller = replace(room, room=room.room - less)
@@ -251,7 +252,7 @@ def _most(upper: Value, fits: Callable[[Value], Value]) -> Value:
         build(ops.condition, [ops.cmpi(*head.args, predicate="slt"), *head.args])
     with insert_at(body):
         low, high = body.args
-        # Not half of the sum, which numbers of bytes may leave 64 bits by.
+        # Not half of the sum: with numbers of bytes that may overflow 64 bits.
         middle = ops.addi(low, ops.ceildivsi(high - low, const_index(2)))
         enough = fits(middle)
         build(ops.yield_, [ops.select(enough, middle, low), ops.select(enough, high, middle - const_index(1))])

@@ -1,1 +1,1 @@
-"""Terms that parallel loops add to memory: the strategies by which they are summed, and the choice between them."""
+"""Terms that parallel loops add to memory: strategies for summing them, and the choice between these."""

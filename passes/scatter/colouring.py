@@ -1,13 +1,13 @@
 """Colouring: blocks of iterations that add to no common element run on threads, one colour of blocks after the other.
 
-An unstructured mesh adds to the ends of its edges: which elements an iteration adds to is loaded from arrays. In a time
-loop that does not change these, blocks of iterations are coloured once before it, so that blocks of one colour have no
-element in common (the greedy algorithm of OP2: Mudalige, Giles, Reguly, Bertolli, Kelly, InPar 2012). A block takes the
-first colour that none of its elements has yet; a mask for each element holds those that it has. The colours follow from
-the subscripts alone, so sums have the same bits on any number of threads.
+An unstructured mesh scatters to the ends of its edges: which elements an iteration adds to is loaded from arrays. If a
+time loop does not change these arrays, blocks of iterations are coloured once before it, so that blocks of one colour
+have no element in common (the greedy algorithm of OP2: Mudalige, Giles, Reguly, Bertolli, Kelly, InPar 2012). A block
+takes the first colour that none of its elements has yet; a mask for each element holds the colours that it has. The
+colours follow from the subscripts alone, so sums have the same bits on any number of threads.
 
-It is not worth it where the numbering is random, so that all blocks have elements in common, where there are few steps,
-or for few elements. That is known when the program runs: the loop is there in another form as well.
+Colouring does not pay if the numbering is random, so that all blocks have elements in common, if there are few steps,
+or for few elements. That is known only at run time, so the loop exists in another form as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SIZE = 128
 """Iterations of a block."""
 
 COLOURS = 63
-"""That there are at most: a mask has 64 bits."""
+"""The most colours: a mask has 64 bits."""
 
 STEPS = 3  # of the time loop, at least
 BLOCKS = 4  # of each colour, on average at least
@@ -47,8 +47,8 @@ BLOCKS = 4  # of each colour, on average at least
 
 @dataclass
 class Colouring:
-    """What iterations of ``fission.loop`` add to of ``bases`` stays the same in ``around``: sequential loops, the
-    outermost first. ``needed`` computes subscripts."""
+    """The elements of ``bases`` that iterations of ``fission.loop`` add to do not change in the sequential loops
+    ``around``, the outermost first. ``needed``: the operations that compute subscripts."""
 
     fission: Fission
     groups: Sequence[Sequence[Op]]
@@ -57,7 +57,7 @@ class Colouring:
     needed: list[Op]
 
     def given(self) -> Iterator[Value]:
-        """What subscripts are computed from, or are, that is computed outside the loop."""
+        """The values from outside the loop that subscripts are, or are computed from."""
         terms = (v for group in self.groups for op in group for v in op.operands[2:])
         for v in chain(terms, *(op.operands for op in self.needed)):
             if not inside(v, self.fission.loop):
@@ -65,7 +65,7 @@ class Colouring:
 
 
 def find_colouring(fission: Fission, groups: Sequence[Sequence[Op]], memory: Memory) -> Colouring | None:
-    """None if subscripts may change from step to step, or if there is nothing but one step."""
+    """How to colour; None if subscripts may change from step to step, or if there is only one step."""
     loop = fission.loop
     bases = [shared(fission.analysis, loop, group) for group in groups]
     if not groups or not loop.attrs.get("threads") or any(base is None for base in bases):
@@ -110,8 +110,8 @@ def _known(form: Form, outer: Op) -> bool:
 
 @dataclass(frozen=True)
 class Colours:
-    """What is found before the time loop: blocks ``order[starts[c]]`` to ``order[starts[c + 1]]`` have colour ``c`` of
-    ``count``. ``worth``: whether they are to be used."""
+    """What is found before the time loop: the blocks from ``order[starts[c]]`` to before ``order[starts[c + 1]]`` have
+    colour ``c`` of ``count``. ``worth``: whether colours are to be used."""
 
     order: Value
     starts: Value
@@ -121,7 +121,7 @@ class Colours:
 
 @dataclass
 class _Inspector:
-    """Appends to ``before`` what colours the blocks."""
+    """Appends to ``before`` the code that colours the blocks."""
 
     colouring: Colouring
     before: Block
@@ -139,7 +139,7 @@ class _Inspector:
     def run(self) -> Colours:
         with insert_at(self.before, self.colouring.fission.loop.loc):
             steps = [trip_count(*map(self._value, outer.operands[:3])) for outer in self.colouring.around]
-            # Nothing is looked up if there are no steps: subscripts need not be in range then.
+            # Without steps nothing is looked up: subscripts need not be in range then.
             runs = [ops.cmpi(const_index(0), n, predicate="slt") for n in steps]
             runs.append(ops.cmpi(const_index(1 if self.always else STEPS), reduce(ops.muli, steps), predicate="sle"))
             going = reduce(ops.andi, runs)
@@ -150,7 +150,7 @@ class _Inspector:
             return self._sort(bits, blocks, going)
 
     def _colour(self, blocks: Value, bounds: Sequence[Value], going: Value) -> Value:
-        """The colour of each block, as a bit: 0 if all are taken."""
+        """The colour of each block, as a bit: 0 if all colours are taken."""
         extents = [self._extents(base) for base in self.colouring.bases]
         masks = [self._masks(dims, going) for dims in extents]
         bits = ops.alloc(blocks, type=MemRefType((None,), i64))
@@ -184,7 +184,7 @@ class _Inspector:
             return [self.emitter.value(forms.extent(base, d)) for d in range(base.type.rank)]
 
     def _masks(self, extents: Sequence[Value], going: Value) -> Value:
-        """The colours of each element's blocks, none yet."""
+        """The colours of the blocks that add to each element: none yet."""
         count = ops.select(going, reduce(ops.muli, extents), const_index(0))
         masks = ops.alloc(count, type=MemRefType((None,), i64))
         build(ops.fill, [const(0, i64), masks])
@@ -225,7 +225,7 @@ class _Inspector:
         put_instead(copy, [to_sequential(copy)])
 
     def _sort(self, bits: Value, blocks: Value, going: Value) -> Colours:
-        """The blocks of each colour together."""
+        """Sort the blocks by colour."""
         order = ops.alloc(ops.addi(blocks, const_index(1)), type=MemRefType((None,), index))
         starts = ops.alloc(const_index(COLOURS + 1), type=MemRefType((None,), index))
         build(ops.store, [const_index(0), starts, const_index(0)])
@@ -235,7 +235,7 @@ class _Inspector:
             each = Block([index, index], ["block", "placed"])
             with insert_at(each):
                 block, so_far = each.args
-                # What is not of this colour is overwritten.
+                # Blocks of other colours are overwritten.
                 build(ops.store, [block, order, so_far])
                 same = ops.cmpi(ops.load(bits, block), bit, predicate="eq")
                 build(ops.yield_, [ops.addi(so_far, ops.select(same, const_index(1), const_index(0)))])
@@ -257,15 +257,16 @@ class _Inspector:
 
 
 def _limits(block: Value, bounds: Sequence[Value]) -> tuple[Value, Value]:
-    """Where the iterations of a block begin and end."""
+    """The first counter of a block and the one after its last."""
     lower, upper, step = bounds
     start, length = strip(block, ops.muli(step, const_index(SIZE)), upper, lower)
     return start, ops.addi(start, length)
 
 
 def build_colouring(colouring: Colouring, before: Block, *, always: bool) -> tuple[Op, Block]:
-    """Append a branch, whose results stand for the loop's: by colours, or (a region with only a terminator so far)
-    without. ``before`` is put before the time loops. Returns the loop over the blocks of a colour, and that region."""
+    """Append a branch, whose results replace the loop's: by colours, or without, in a region that so far has only a
+    terminator. ``before`` is put before the time loops. Returns the loop over the blocks of a colour, and that
+    region."""
     loop = colouring.fission.loop
     colours = _Inspector(colouring, before, always).run()
     kinds, types = loop.regions[0].terminator.attrs["kinds"], [r.type for r in loop.results]
@@ -298,9 +299,9 @@ def build_colouring(colouring: Colouring, before: Block, *, always: bool) -> tup
 
 
 def _run_block(colouring: Colouring, limits: tuple[Value, Value]) -> Sequence[Value]:
-    """Append the iterations between ``limits``; what they reduce.
+    """Append the iterations between ``limits`` and return what they reduce.
 
-    Terms that are in no inner loop are computed first, as SIMD, and then added.
+    Terms outside inner loops are computed first, as SIMD, and then added.
     """
     loop = colouring.fission.loop
     kinds, types = loop.regions[0].terminator.attrs["kinds"], [r.type for r in loop.results]

@@ -1,22 +1,22 @@
-"""How the terms that parallel loops add to shadows are summed: without races, and in an order that is fixed.
+"""How the terms that parallel loops add to shadows are summed: without races, and in a fixed order.
 
-The adjoint of a parallel loop is a parallel loop with ``adc.accumulate``: adds whose order does not matter. For each
-shadow the first of these that is right is chosen:
+The adjoint of a parallel loop is a parallel loop with ``adc.accumulate``: additions whose order does not matter. For
+each shadow the first of these strategies that is right is chosen:
 
 - *reduction*: the element is the same in all iterations; see ``hoist_sums``;
 - *plain*: distinct iterations add to distinct elements; load, add, store;
 - *blocks*: two phases of blocks in which each iteration runs once (``blocks``), where that costs less than the next;
 - *gather* and *rows*: neighbouring iterations add to one element, at constant offsets (``gather``, ``tiles``) or at
   those that an inner loop counts through (``windows``);
-- *interchange*: loops whose iterations meet are put inside of those whose iterations do not;
-- *passes*: terms of which each alone is plain; one loop for each of them;
-- *colours*: blocks of one colour have no element in common (``colouring``), where subscripts are those of many steps;
-- *private*: chunks of iterations add to copies, which are added in order (``privatisation``), where that is worth it;
-- *atomic*: in any order, only where the user has given up determinism;
-- *serial*: the loop runs in sequence, in a loop of its own if the rest need not.
+- *interchange*: loops whose iterations meet are put inside those whose iterations do not;
+- *passes*: one loop for each term, if each term by itself is plain;
+- *colours*: blocks of one colour have no element in common (``colouring``), if many steps share the subscripts;
+- *private*: chunks of iterations add to copies, which are added in order (``privatisation``), where that pays;
+- *atomic*: in any order, only if the user has given up determinism;
+- *serial*: the loop runs in sequence, as a loop of its own if the rest need not.
 
-Which of the first are better than others is weighed in ``strategy_costs``; how each is done is in
-``reduction_strategies``. Afterwards only what is atomic, or goes to private copies, is an ``adc.accumulate``; see
+``strategy_costs`` weighs the first ones against each other; ``reduction_strategies`` carries them out. Afterwards only
+what is atomic, or goes to private copies, is an ``adc.accumulate``; see
 ``settle_accumulates``.
 """
 
@@ -60,8 +60,8 @@ _Solve = Callable[[list[Op], str, Fission, Block], bool]
 class LowerAccumulate:
     """Replace every ``adc.accumulate`` by code that is right on threads.
 
-    ``wanted`` (one of ``choices.STRATEGIES``) is done wherever it is right. With ``atomics``, terms that would have
-    to be added one after the other are added atomically instead, in an order that threads decide.
+    ``wanted`` (one of ``choices.STRATEGIES``) is used wherever it is right. With ``atomics``, terms that would have to
+    be added one after the other are added atomically instead, in an order that depends on threads.
     """
 
     name: ClassVar[str] = "lower-accumulate"
@@ -75,7 +75,7 @@ class LowerAccumulate:
         return module
 
     def plan(self, module: Module) -> ParallelPlan:
-        """Change the module, and say what was done."""
+        """Change the module, and report what was done."""
         plan = ParallelPlan()
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
@@ -85,7 +85,7 @@ class LowerAccumulate:
 
 
 def lower_accumulate(module: Module) -> ParallelPlan:
-    """Change the module, and say what was done."""
+    """Change the module, and report what was done."""
     return LowerAccumulate().plan(module)
 
 
@@ -97,7 +97,7 @@ class _Lowering:
         self.strategies = Strategies(self.analysis, self._block, options.wanted)
         self._privates: list[Private] = []
         self._in_chunk = False
-        self._memory: Memory | None = None  # where subscripts are loaded
+        self._memory: Memory | None = None  # only if subscripts are loaded
 
     def run(self) -> list[ShadowPlan]:
         sums = HoistSums(self.func, self.analysis)
@@ -115,7 +115,7 @@ class _Lowering:
         return sums.plans + self.strategies.plans
 
     def _look_around(self) -> None:
-        """Find what sequential loops write, before anything is changed, if subscripts are loaded."""
+        """Find what sequential loops write before anything is changed, if subscripts are loaded."""
         if any(op.opdef is ops.load and op.result.type.is_integer for op in self.func.walk()):
             self._memory = Memory.asked(self.func, self.analysis.summaries)
             for op in self.func.walk():
@@ -142,7 +142,7 @@ class _Lowering:
         block.set_ops(new.ops)
 
     def _parallel(self, loop: Op, block: Block) -> None:
-        """Append what ``loop`` becomes to ``block``."""
+        """Append the code that replaces ``loop`` to ``block``."""
         groups = conflicting(self.analysis, loop)
         if self._rows(loop, groups, block):
             return
@@ -164,10 +164,10 @@ class _Lowering:
         self._rest(fission, groups, left, block)
 
     def _one_by_one(self, fission: Fission, groups: list[Group], block: Block) -> list[Group]:
-        """Append nests for the groups that can have one of their own; those that are still in the loop are returned.
+        """Append nests for the groups that can have one of their own, and return those that are still in the loop.
 
-        Sums with few elements are among these if there can be copies: what is added to them is computed in
-        each iteration, and would have to be computed again in another nest.
+    Sums with few elements are among the latter if there can be copies: their terms are computed in each iteration, and
+    would have to be computed again in another nest.
         """
         solves = (self.strategies.gather, self.strategies.windows, self.strategies.interchange, self.strategies.passes)
         copies = self.options.wanted == AUTO and fission.loop.attrs.get("threads")
@@ -181,13 +181,13 @@ class _Lowering:
         return [*left, *sums]
 
     def _rest(self, fission: Fission, groups: list[Group], left: list[Group], block: Block) -> None:
-        """Append what becomes of a loop of whose ``groups`` only those ``left`` are still in it."""
+        """Append what becomes of a loop that still contains only those of its ``groups`` that are ``left``."""
         loop = fission.loop
         if self.options.wanted != "serial" and self._private(loop, left, block):
             return
         if self.options.atomics:
             left = [group for group in left if not self._atomic(group, fission)]
-        # In a chunk there is nothing but SIMD to be gained, which is in the innermost loops.
+        # In a chunk only SIMD is to be gained, which is in the innermost loops.
         inner = self._in_chunk and any(op.opdef in LOOPS for op in loop.regions[0].walk())
         alone = [] if inner else [self.strategies.alone]
         serial = [(g, reason) for g, reason in left if not self._solve(alone, g, reason, fission, block)]
@@ -206,7 +206,7 @@ class _Lowering:
             mark_threads(loop.regions[0])
 
     def _rows(self, loop: Op, groups: list[Group], block: Block) -> bool:
-        """Append a branch for rows of elements that do not overlap if their limits are in order."""
+        """Append a branch for rows of elements, which do not overlap if their limits are in order."""
         if loop in self.analysis.rows:
             return False
         rows = find_rows(self.analysis, loop, [op for group, _ in groups for op in group])
@@ -229,7 +229,7 @@ class _Lowering:
         return True
 
     def _finish(self, block: Block, parallel: Op | None, copies: set[Value]) -> None:
-        """Load, add, store: right where only one iteration at a time comes to an element."""
+        """Replace by load, add, store: right where only one iteration at a time touches an element."""
         new = block.in_place_of()
         for op in block.ops:
             if op.opdef is ops.accumulate and op.operands[1] not in copies and not op.attrs.get("atomic"):
@@ -248,7 +248,7 @@ class _Lowering:
     def _solve(
         self, solves: Sequence[_Solve], group: list[Op], reason: str, fission: Fission, block: Block
     ) -> bool:
-        """Append nests that do ``group``, which is then erased from the old one; False if that cannot be done."""
+        """Append nests that add ``group``, which is then erased from the old loop; False if that cannot be done."""
         for solve in solves:
             if solve(group, reason, fission, block):
                 erase(fission.loop, set(group))
@@ -276,7 +276,7 @@ class _Lowering:
         return True
 
     def _private(self, loop: Op, groups: list[Group], block: Block) -> bool:
-        """Append chunks of ``loop`` that add to copies, and the loop in sequence for where that is not worth it."""
+        """Append chunks of ``loop`` that add to copies, and the loop in sequence for the case that these do not pay."""
         bases = [shared(self.analysis, loop, group) for group, _ in groups]
         found = [base for base in bases if base is not None]
         if not groups or not loop.attrs.get("threads") or len(found) < len(groups):
@@ -304,13 +304,13 @@ class _Lowering:
         return True
 
     def _descend(self, loop: Op) -> None:
-        """Lower what is in a loop that runs in order."""
+        """Lower the contents of a loop that runs in order."""
         self._block(loop.regions[0])
         mark_threads(loop.regions[0])
 
     def _in_order(self, loop: Op, block: Block) -> Op:
-        """Put ``loop`` at the start of ``block``, in order; or that part of it that adds terms, if it comes last, and
-        what comes before it on threads."""
+        """Put ``loop`` at the start of ``block``, to run in order; or only the part that adds terms, if it comes last,
+        with what comes before it on threads."""
         if ends_in_rows(loop) and not self.analysis.accesses(loop).obstacles:
 
             def repeatable(op: Op) -> bool:
@@ -329,7 +329,7 @@ class _Lowering:
         return alone
 
     def _atomic(self, terms: Group, fission: Fission) -> bool:
-        """Let ``terms`` be added atomically, if the loop does nothing else with what they are added to."""
+        """Let ``terms`` be added atomically, if the loop does nothing else with the array that they are added to."""
         group, reason = terms
         accesses = fission.accesses.found
         mine = [a for a in accesses if a.op in group]
@@ -344,7 +344,7 @@ class _Lowering:
         return True
 
     def _plain(self, fission: Fission, done: set[Op], block: Block) -> None:
-        """Terms that never meet: nothing to do, unless what they are added to is known to be zero."""
+        """Terms that never meet: nothing to do, unless the array that they are added to is known to be zero."""
         body = fission.loop.parent
         if body is None or body.parent_op is None or body.parent_op.opdef is not ops.for_:
             return
@@ -363,7 +363,7 @@ def _are_small_sums(terms: Group) -> bool:
 
 
 def _serialise(block: Block) -> None:
-    """In cold code: loops that accumulate are sequential."""
+    """In cold code, make loops that accumulate sequential."""
     new = block.in_place_of()
     for op in block.ops:
         if op.opdef is ops.parallel and has_accumulate(op):

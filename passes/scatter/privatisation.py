@@ -1,14 +1,14 @@
-"""Private copies of shadows, for parallel loops whose iterations add to elements that nothing is known of.
+"""Private copies of shadows, for parallel loops whose iterations add to elements about which nothing is known.
 
-The iterations are cut into chunks, each of which runs in order and adds to a copy of its own; the copies are added to
-the shadow in the order of the chunks. How many there are depends on the extents of the loops and of the shadow, not on
-the number of threads, and so does the sum: it is the same on any of them.
+The iterations are cut into chunks. Each chunk runs in order and adds to a copy of its own; the copies are added to the
+shadow in the order of the chunks. The number of chunks depends on the extents of the loops and of the shadow, not on
+the number of threads, so the sum is the same on any number of threads.
 
-As many chunks run at a time as there are copies: all of them where their copies stay in a core's cache together, else
-one for each thread, so that copies are found in the cache again.
+As many chunks run at a time as there are copies: all of them if their copies fit together in a core's cache, otherwise
+one for each thread, so that copies are still in cache when they are used again.
 
-Copies are cleared and added, so they are made only where the iterations do much more than that; else the loop runs in
-order, without them. Both are there, and what the extents are is known when the program runs.
+Copies must be cleared and added, so they are used only if the iterations do much more work than that; otherwise the
+loop runs in order, without copies. Both versions exist, since the extents are known only at run time.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from adc.passes.rewrite import put_instead
 
 MOST_CHUNKS = 16
 MOST_ELEMENTS = 1 << 23
-"""Of all copies together: 64 MB of doubles."""
+"""For all copies together: 64 MB of doubles."""
 
 WORTH = 32
-"""How many operations the iterations of a chunk do, at least, for each element of its copies."""
+"""The least number of operations in a chunk for each element of its copies."""
 
 STRIP = 1024
-"""Elements of a vector to which all copies are added before it is the turn of the next: they stay in a core's cache."""
+"""Elements of a vector to which all copies are added before the next elements: they stay in a core's cache."""
 
-GUESS = 8  # trips of inner loops whose limits are not known before the loop
+GUESS = 8  # trip count of inner loops whose limits are not known before the loop
 
 
 @dataclass(frozen=True, eq=False)
 class Private:
-    """``loop`` runs over the iterations of a chunk, ``copies`` are what it adds to (an array of them for each shadow);
-    ``otherwise`` is the region for where copies are not worth it, which has nothing but its terminator yet."""
+    """``loop`` runs over the iterations of a chunk; ``copies`` are the arrays that it adds to, one of copies for each
+    shadow; ``otherwise`` is the region for the case that copies do not pay, which so far has only its terminator."""
 
     loop: Op
     copies: Sequence[Value]
     otherwise: Block
 
     def only_accumulates(self) -> bool:
-        """Whether the loop does nothing else with the copies, so that the order of its iterations does not matter."""
+        """Whether the loop only accumulates to the copies, so that the order of its iterations does not matter."""
         users = {op for copy in self.copies for op, _ in copy.uses}
         return all(op.opdef is ops.accumulate for op in self.loop.regions[0].walk() if op in users)
 
@@ -77,7 +77,7 @@ def shared(analysis: Analysis, loop: Op, group: Sequence[Op]) -> Value | None:
 
 
 def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Value]) -> Private:
-    """Append a branch: with copies of ``bases``, to which ``groups`` add, or without; its results stand for the loop's.
+    """Append a branch, with copies of ``bases``, to which ``groups`` add, or without; its results replace the loop's.
     """
     lower, upper, step = loop.operands[:3]
     trips = trip_count(lower, upper, step)
@@ -119,8 +119,8 @@ def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Valu
 
 
 def _cut(trips: Value, work: Value, elements: Value) -> tuple[Value, Value]:
-    """How many chunks there are, and how many iterations they have: one for a loop that is no longer than a block,
-    which is not weighed, for a short loop in another one takes less time than that."""
+    """The number of chunks, and of iterations in each. A loop no longer than a block is one chunk; this is not weighed,
+    since a short loop inside another one takes less time than weighing."""
     one, weighed = Block(), Block()
     with insert_at(one):
         build(ops.yield_, [const_index(1), const_index(machine().lanes)])
@@ -132,8 +132,8 @@ def _cut(trips: Value, work: Value, elements: Value) -> tuple[Value, Value]:
 
 
 def _weighed(trips: Value, work: Value, elements: Value) -> tuple[Value, Value]:
-    """If chunks are many, their number is a power of two: then they come out even on so many threads. They are whole
-    blocks of the iterations that run side by side."""
+    """If there are many chunks, their number is a power of two, so that they come out even on so many threads. They are
+    whole blocks of the iterations that run side by side."""
     block = const_index(machine().lanes)
     chunks = ops.floordivsi(work, ops.muli(elements, const_index(WORTH)))
     affordable = ops.floordivsi(const_index(MOST_ELEMENTS), elements)
@@ -154,8 +154,8 @@ def _chunks(
     each: Value,
     inits: Sequence[Value],
 ) -> tuple[Op, Op]:
-    """Append the loop over the chunks of a wave: after how many others it comes, and how many it has. Returned are
-    that loop, and the one over the iterations of a chunk."""
+    """Append the loop over the chunks of a ``wave``: the number of chunks before it, and the number in it. Returns that
+    loop, and the one over the iterations of a chunk."""
     before, count = wave
     lower, upper, step = loop.operands[:3]
     target = {op: copy for group, copy in zip(groups, copies, strict=True) for op in group}
@@ -181,7 +181,7 @@ def _chunks(
 
 
 def _redirect(loop: Op, copy: Op, target: dict[Op, Value], chunk: Value) -> None:
-    """Let the accumulations of ``copy`` that are those of ``target`` in ``loop`` go to the chunk's copies."""
+    """Let the accumulations in ``copy`` that correspond to those of ``target`` in ``loop`` go to the chunk's copies."""
     for old, new in zip(list(loop.regions[0].walk()), list(copy.regions[0].walk()), strict=True):
         if old in target:
             value, _, *at = new.operands
@@ -206,7 +206,7 @@ def _clear(copy: Value, number: Value) -> None:
 
 
 def _merge(base: Value, copy: Value, extents: Sequence[Value], chunks: Value) -> None:
-    """Append the loops that add copies to the shadow: for each row, one copy after the other; a vector is cut up."""
+    """Append the loops that add copies to the shadow: row by row, one copy after the other; a vector is cut up."""
 
     def level(at: list[Value]) -> None:
         if len(at) < len(extents) - 1:
@@ -237,7 +237,7 @@ def _merge(base: Value, copy: Value, extents: Sequence[Value], chunks: Value) ->
 
 
 def _work(loop: Op, block: Block) -> Value:
-    """The work of one execution of ``block``, in operations; the trips of inner loops as far as they are known."""
+    """The work of one execution of ``block``, in operations, with the trip counts of inner loops as far as known."""
     total = const_index(int(sum(cost_of(op.opdef) for op in block.ops if not op.regions)) + 1)
     for op in block.ops:
         for region in op.regions:

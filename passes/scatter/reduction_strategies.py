@@ -1,6 +1,6 @@
 """The ways in which the terms that iterations add to one shadow can be summed, each tried on a loop nest.
 
-A way that is right appends nests of its own; what it has done is then erased from the loop.
+A way that is right appends nests of its own; what these do is then erased from the loop.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from adc.passes.stencil_adjoints.windows import WindowGather, convolutions
 from adc.passes.threads.parallelise import mark_threads
 
 WORTH_SPLITTING = 40.0  # the cost of an iteration
-MAX_PASSES = 8  # more loops than that for one array are not better than one that is sequential
+MAX_PASSES = 8  # more loops than that for one array are no better than a sequential one
 
 
 class Strategies:
-    """Of one function. ``descend`` lowers what is in a region; ``wanted`` is the kind that the user asks for."""
+    """The ways for one function. ``descend`` lowers the contents of a region; ``wanted``: the kind the user asks
+    for."""
 
     def __init__(self, analysis: Analysis, descend: Callable[[Block], None], wanted: str) -> None:
         self.analysis = analysis
@@ -45,9 +46,9 @@ class Strategies:
         self.plans: list[ShadowPlan] = []
         self.noted: set[Value] = set()
         self.entry: list[Op] = []  # constants for the start of the function
-        self.before: dict[Op, Block] = {}  # what precedes a loop
-        self.after: dict[Op, Block] = {}  # and what follows it
-        self._weighed: dict[Value, str] = {}  # of shadows that were not added to in blocks: what that would cost
+        self.before: dict[Op, Block] = {}  # operations to put before a loop
+        self.after: dict[Op, Block] = {}  # and after it
+        self._weighed: dict[Value, str] = {}  # for shadows that were not added to in blocks: what that would cost
 
     def note(self, group: list[Op], kind: str, reason: str) -> None:
         base = strip_views(group[0].operands[1])
@@ -82,7 +83,7 @@ class Strategies:
     def gather(
         self, group: list[Op], reason: str, fission: Fission, block: Block, *, only_fresh: bool = False
     ) -> bool:
-        """Each element collects its terms. ``only_fresh``: only if that does away with overwriting it beforehand."""
+        """Each element collects its terms. ``only_fresh``: only if it need not be overwritten beforehand then."""
         stencils = recognise(fission, group)
         if isinstance(stencils, str):
             return False
@@ -120,7 +121,7 @@ class Strategies:
         return True
 
     def keeps_terms(self, fission: Fission, stencil: Stencil) -> bool:
-        """Whether terms are computed once and kept, rather than again and again."""
+        """Whether terms are computed once and kept, rather than computed repeatedly."""
         if self.wanted in ("gather", "rows"):
             return self.wanted == "rows"
         return Costs(fission).favour_tiles(stencil)
@@ -140,7 +141,7 @@ class Strategies:
         return Fresh.of(before, pending.shift, factor)
 
     def _factor(self, pending: zeroing.Pending) -> Value | None:
-        """What elements are multiplied by; None: they are zeroed."""
+        """What elements are multiplied by; None if they are zeroed."""
         factor = pending.factor
         if isinstance(factor, Value):
             return factor
@@ -164,7 +165,7 @@ class Strategies:
         return True
 
     def interchange(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
-        """The loops that the subscripts follow are put outside of those that are summed over."""
+        """The loops that the subscripts follow are moved outside those that are summed over."""
         found = [recognise_interchange(fission, op) for op in group]
         if None in found or len(found) > MAX_PASSES:
             return False
@@ -203,7 +204,7 @@ class Strategies:
         return self.analysis.independent(access[op], access[op], loop)
 
     def alone(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
-        """A sequential nest of its own, so that the rest stays parallel, if threads or SIMD gain by that."""
+        """A sequential nest of its own, so that the rest stays parallel, if threads or SIMD profit from that."""
         loop = fission.loop
         if not loop.attrs.get("threads") and cost_of_block(loop.regions[0]) < WORTH_SPLITTING:
             return False
@@ -226,7 +227,7 @@ class Strategies:
 
 
 def erase(loop: Op, gone: set[Op]) -> None:
-    """Take the operations ``gone`` out of the loop."""
+    """Remove the operations ``gone`` from the loop."""
     erase_if(loop.regions[0], lambda op: op in gone)
 
 

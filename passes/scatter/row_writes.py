@@ -1,9 +1,9 @@
-"""What rows add to an array of zeros, they store: the zeros in front of the loop are those outside of the rows.
+"""Rows that add to an array of zeros store instead: zeros before the loop are needed only outside the rows.
 
-Rows between limits that never decrease (``rows``) go through all elements from the first row's begin to the last one's
-end, each of them once. An element that a row adds to first is then set to zero there, which forwarding turns into a
-store of the term, and the array is filled only before and after the rows. As in ``first_writes``, that saves
-two passes over the array.
+Rows between limits that never decrease (``rows``) go through all elements from the beginning of the first row to the
+end of the last one, each element once. An element that a row adds to first is then set to zero in the row, which
+forwarding turns into a store of the term, and the array is filled only before and after the rows. As in
+``first_writes``, that saves two passes over the array.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def store_first(
 ) -> None:
     """Let the loop of ``rows``, for which ``then`` is empty, store what it adds to arrays that are filled just before:
     at the end of the first ``front`` operations of ``block``, after which the branch between ``then`` and ``otherwise``
-    is prepared. What is left of a fill goes to ``then``, and a copy to the beginning of ``otherwise``."""
+    is prepared. What is left of a fill goes to ``then``, and a copy of it to the beginning of ``otherwise``."""
     for row in rows:
         for term in row.accesses:
             scatters = term.opdef is ops.accumulate
@@ -54,7 +54,7 @@ def store_first(
 
 
 def _only_once(analysis: Analysis, term: Op, loop: Op) -> bool:
-    """Whether ``term`` is added to each element of a row, once, and is all that ``loop`` does with the array."""
+    """Whether ``term`` is added once to each element of a row, and ``loop`` does nothing else with the array."""
     inner = term.parent.parent_op if term.parent is not None else None
     if inner is None or inner.opdef not in COUNTED:
         return False

@@ -1,7 +1,7 @@
 """Loops over rows of elements: ``for e in range(first[i], first[i + 1])``, as in compressed sparse rows.
 
-Rows do not overlap if their limits never decrease. That is looked up before the loop, and a branch has the loop for
-rows that are apart, and one in sequence for others: an inspector, as in ``extremes``.
+Rows do not overlap if their limits never decrease. That is tested before the loop: a branch chooses between the loop
+for disjoint rows and one that runs in sequence. This is an inspector, as in ``extremes``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adc.passes.rewrite import to_sequential
 
 @dataclass
 class Rows:
-    """Accesses to rows of which iteration ``i`` has that between ``limits[i + offset]`` and the next of ``limits``."""
+    """Accesses to rows: that of iteration ``i`` lies between ``limits[i + offset]`` and the next of ``limits``."""
 
     loop: Op
     limits: Value
@@ -33,7 +33,7 @@ class Rows:
 
 
 def find_rows(analysis: Analysis, loop: Op, wanted: Iterable[Op]) -> list[Rows]:
-    """Rows of elements that the accesses ``wanted`` in ``loop`` keep to."""
+    """Rows of elements to which the accesses ``wanted`` in ``loop`` are confined."""
     among = set(wanted)
     found: list[Rows] = []
     for access in analysis.accesses(loop).found:
@@ -48,7 +48,7 @@ def find_rows(analysis: Analysis, loop: Op, wanted: Iterable[Op]) -> list[Rows]:
 
 
 def _limits(analysis: Analysis, access: Access, loop: Op) -> list[tuple[Value, int]]:
-    """The array that has the limits of the rows that ``access`` goes to, and at which offset from the counter."""
+    """The array that holds the limits of the rows of ``access``, and its offset from the counter."""
     if access.where is None or constant_of(loop.operands[2]) != 1:
         return []
     found = []
@@ -77,7 +77,7 @@ def _row_loop(analysis: Analysis, subscript: Form, loop: Op) -> tuple[Op, Form] 
 
 
 def _end(analysis: Analysis, inner: Op, begin: Form) -> Form:
-    """The subscript after the last of a loop that begins at ``begin``, if the loop has any iterations."""
+    """The subscript after the last one of a loop that begins at ``begin``, if the loop has any iterations."""
     lower, upper = inner.operands[:2]
     op = upper.op
     if op is not None and op.opdef is ops.maxsi and constant_of(lower) == 0 and 0 in map(constant_of, op.operands):
@@ -87,8 +87,8 @@ def _end(analysis: Analysis, inner: Op, begin: Form) -> Form:
 
 
 def _place(analysis: Analysis, limit: Form, loop: Op) -> tuple[Value, int] | None:
-    """If a form is loaded in every iteration of ``loop`` from an array that it does not change, at its counter plus a
-    number: the array and the number."""
+    """If every iteration of ``loop`` loads a form from an array that the loop does not change, at its counter plus a
+    constant: the array and the constant."""
     symbols = limit.symbols()
     if len(symbols) != 1 or limit.degree != 1 or limit.constant:
         return None
@@ -105,8 +105,8 @@ def _place(analysis: Analysis, limit: Form, loop: Op) -> tuple[Value, int] | Non
 
 
 def build_branch(rows: list[Rows]) -> tuple[Block, Block]:
-    """Append a branch, whose results stand for the loop's: a region, with no more than its terminator, that is for the
-    loop where rows do not overlap, and one with the loop in sequence where they may."""
+    """Append a branch whose results replace the loop's. Returns its regions: one for the loop if rows do not overlap,
+    so far with only a terminator, and one with the loop in sequence if they may."""
     loop = rows[0].loop
     condition = _in_order(rows[0])
     for more in rows[1:]:
@@ -126,7 +126,7 @@ def build_branch(rows: list[Rows]) -> tuple[Block, Block]:
 
 
 def _in_order(rows: Rows) -> Value:
-    """Whether the limits never decrease, where the loop loads them."""
+    """Whether the limits never decrease where the loop loads them."""
 
     def falls(row: Value) -> Value:
         here = row + const_index(rows.offset) if rows.offset else row

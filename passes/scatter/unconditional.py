@@ -1,9 +1,9 @@
-"""Accumulations out of branches: ``if c: abar[i - 1] += t`` becomes ``abar[i - 1] += t if c else -0.0``.
+"""Moving accumulations out of branches: ``if c: abar[i - 1] += t`` becomes ``abar[i - 1] += t if c else -0.0``.
 
-Points of a stencil that choose a side (upwinding, limiters, obstacles) scatter into their neighbours under a condition.
+Stencils that choose a side at each point (upwinding, limiters, obstacles) scatter to neighbours under a condition.
 Terms that every iteration has can be gathered or kept in row buffers; a term of minus zero changes nothing, not even a
-sign. The term itself is still computed in its branch alone, so what is infinite on the other side stays there. The
-element must exist in every iteration: subscripts are shown to be in range without the condition.
+sign. The term itself is still computed only in its branch, so an infinity on the other side stays there. The element
+must exist in every iteration: subscripts are shown to be in range without the condition.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOVABLE = frozenset({ops.constant, ops.addi, ops.subi, ops.muli, ops.minsi, ops
 
 
 def make_unconditional(analysis: Analysis, loop: Op, group: Sequence[Op]) -> bool:
-    """Take the accumulations of ``group`` out of the branches that they are in, all or none; whether any was."""
+    """Move the accumulations of ``group`` out of the branches around them, all or none; whether any was moved."""
     branches = {op: _branches(op, loop) for op in group}
     if not any(branches.values()) or any(b is None for b in branches.values()):
         return False
@@ -46,7 +46,7 @@ def make_unconditional(analysis: Analysis, loop: Op, group: Sequence[Op]) -> boo
 
 
 def _branches(op: Op, loop: Op) -> list[Op] | None:
-    """The branches around ``op``, the innermost first, up to its parallel loop; None if another loop is between."""
+    """The branches around ``op``, the innermost first, up to its parallel loop; None if another loop is in between."""
     found: list[Op] = []
     for outer in enclosing(op.parent):
         if outer.opdef is ops.parallel:
@@ -58,7 +58,7 @@ def _branches(op: Op, loop: Op) -> list[Op] | None:
 
 
 def _in_range(analysis: Analysis, op: Op) -> bool:
-    """Whether the element exists whenever the loops around run, whatever the branches say."""
+    """Whether the element exists whenever the loops around run, regardless of branches."""
     forms = analysis.forms
     loops = [o for o in enclosing(op.parent) if o.opdef in COUNTED]
     ranges = Ranges(forms, facts=[*analysis.facts, *running(forms, loops)])
@@ -104,7 +104,8 @@ def _can_move(
 
 
 def _hoist(analysis: Analysis, op: Op, branch: Op, moved: dict[object, Op]) -> bool:
-    """Move ``op`` from a region of ``branch`` to behind it; False if it went into its like from the other region."""
+    """Move ``op`` from a region of ``branch`` to after it; False if it was merged with a like one of the other
+    region."""
     region, block = op.parent, branch.parent
     assert region is not None and block is not None
     value, memref, *at = op.operands
@@ -130,7 +131,7 @@ def _hoist(analysis: Analysis, op: Op, branch: Op, moved: dict[object, Op]) -> b
 
 
 def _fill_in(branch: Op, region: Block, result: Value, value: Value) -> bool:
-    """Yield ``value`` from ``region`` where minus zero is yielded there as ``result``."""
+    """Yield ``value`` from ``region`` instead of minus zero as ``result``."""
     old = region.terminator.operands[result.index]
     if old.op is None or old.op.opdef is not ops.constant or old.op.attrs["value"] != 0.0:
         return False
@@ -148,7 +149,7 @@ def _minus_zero(region: Block, like: Value) -> Value:
 
 
 def _bring_out(value: Value, branch: Op, before: list[Op]) -> None:
-    """Move what computes a subscript from the regions of ``branch`` to the list ``before``."""
+    """Move the operations that compute a subscript from the regions of ``branch`` to the list ``before``."""
     op = value.op
     if op is None or op.parent not in branch.regions:
         return

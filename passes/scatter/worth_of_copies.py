@@ -1,8 +1,8 @@
-"""Where private copies are never worth it, whatever the extents turn out to be: then no code is made for them.
+"""When private copies never pay, whatever the extents turn out to be: then no code is made for them.
 
-Copies pay where iterations do much more than there are elements. If the subscripts of a term follow each loop of the
-nest, each in a dimension of its own, no loop has more iterations than that dimension is long, and so all of them
-together no more than there are elements: then what an iteration costs decides, and that is known.
+Copies pay if iterations do much more work than there are elements. If the subscripts of a term follow each loop of the
+nest, each in a dimension of its own, no loop has more iterations than its dimension has elements, so the nest has no
+more iterations than there are elements. Then the cost of an iteration decides, and that is known.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Dims = frozenset[int]
 
 
 def may_pay(analysis: Analysis, loop: Op, groups: Sequence[Sequence[Op]], least: float) -> bool:
-    """Whether ``loop`` may do ``least`` operations, or more, for each element of what all ``groups`` add to."""
+    """Whether ``loop`` may do ``least`` operations, or more, for each element that any of ``groups`` adds to."""
     return all(_PerElement(analysis.forms, group).of_loop(loop, None) >= least for group in groups)
 
 
 class _PerElement:
-    """How many operations a nest does, at most, for each element of the array that ``group`` adds to."""
+    """The most operations that a nest does for each element of the array that ``group`` adds to."""
 
     def __init__(self, forms: Forms, group: Sequence[Op]) -> None:
         self._forms = forms
         self._subscripts = [op.operands[2:] for op in group]
 
     def of_loop(self, loop: Op, free: Dims | None) -> float:
-        """``free`` are the dimensions that no loop around has taken; None: all of them."""
+        """The same for one loop. ``free``: the dimensions that no loop around has taken; None: all of them."""
         dims = range(len(self._subscripts[0])) if free is None else free
         taken = next((d for d in dims if self._follows(loop, d)), None)
         if loop.opdef not in COUNTED or taken is None:
@@ -49,7 +49,7 @@ class _PerElement:
         return total + sum(max(self.of_loop(loop, free) for loop in row) for row in self._rows(block))
 
     def _rows(self, block: Block) -> Iterator[list[Op]]:
-        """The loops of a block; those whose ranges follow each other, as parts of one range do, are together."""
+        """The loops of a block; those whose ranges follow each other, like parts of one range, are together."""
         row: list[Op] = []
         for loop in (op for op in block.ops if op.opdef in LOOPS):
             if not all(self._apart(other, loop) for other in row):
@@ -60,7 +60,7 @@ class _PerElement:
             yield row
 
     def _apart(self, loop: Op, other: Op) -> bool:
-        """Whether one range ends before the other begins. A reverse sweep goes through them in reverse."""
+        """Whether one range ends before the other begins. A reverse sweep goes through them in reverse order."""
         if loop.opdef not in COUNTED or other.opdef not in COUNTED:
             return False
         (lower, upper), (low, high) = ([self._forms.of(v) for v in o.operands[:2]] for o in (loop, other))

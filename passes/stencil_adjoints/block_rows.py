@@ -1,7 +1,7 @@
 """The rows of blocks: terms of a row's iterations go to buffers, one for each shift, and are then added to the shadow.
 
-Both loops are SIMD. Buffers are padded with minus zero, which changes nothing, so that all terms of a row are added at
-once.
+Both loops are SIMD. Buffers are padded with minus zero, which changes nothing, so that all terms of a row can be added
+at once.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from adc.passes.rewrite import put_instead
 from adc.passes.stencil_adjoints.stencils import Stencil
 
 STRIP = 256
-"""What the iterations of a block that runs in order are spread over, at most: whole vectors, and few enough for buffers
-in the frame."""
+"""The most elements that the iterations of a block which runs in order are spread over: whole vectors, and few enough
+for buffers in the frame."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """The iterations along the last axis, as counters; ``count`` how many numbers there are from the first to the end.
+    """The iterations along the last axis, as counters; ``count``: the numbers from the first to the end, gaps included.
     """
 
     lower: Value
@@ -37,7 +37,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Target:
-    """The elements that terms with ``shifts`` are added to: they differ in the last of their numbers only."""
+    """The elements that terms with ``shifts`` are added to: the shifts differ only in their last numbers."""
 
     stencil: Stencil
     shifts: Sequence[tuple[int, ...]]
@@ -54,10 +54,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Rows:
-    """Of ``stencils``, which share their loops; ``steps`` are those of the loops.
+    """The rows of ``stencils``, which share their loops; ``steps`` are the steps of the loops.
 
-    ``fresh``: arrays of which nothing has been added to yet that no block before reaches, if the condition holds.
-    ``value`` computes a form of what is known before the nest.
+    ``fresh``: arrays whose elements, if the condition holds, have not been added to unless an earlier block reaches
+    them. ``value`` computes a form of what is known before the nest.
     """
 
     stencils: Sequence[Stencil]
@@ -67,13 +67,13 @@ class Rows:
 
     @property
     def strip(self) -> int | None:
-        """The iterations of a block whose row buffers are in the frame, if there are such."""
+        """The iterations of a block whose row buffers are in the frame; None if they cannot be."""
         if len(self.steps) > 1 or 2 * max(self.pad(stencil.shifts) for stencil in self.stencils) > STRIP:
             return None
         return STRIP // self.steps[-1] or None
 
     def targets(self, row: Row, *, in_frame: bool) -> list[Target]:
-        """What the terms of a row are added to, with buffers for them."""
+        """The elements that the terms of a row are added to, with buffers for the terms."""
         found = []
         for stencil in self.stencils:
             outer = dict.fromkeys(shift[:-1] for shift in stencil.shifts)
@@ -86,7 +86,7 @@ class Rows:
         return (shifts[-1][-1] - shifts[0][-1]) * self.steps[-1]
 
     def _buffer(self, stencil: Stencil, shifts: Sequence[tuple[int, ...]], row: Row, in_frame: bool) -> Value:
-        """For the terms of a row, and neutral ones at both ends, where other shifts have terms and this has none."""
+        """A buffer for the terms of a row, with neutral ones at both ends, where only other shifts have terms."""
         base = stencil.base.type
         assert isinstance(base, MemRefType)
         pad = self.pad(shifts)
@@ -95,7 +95,7 @@ class Rows:
         else:
             buffer = ops.alloc(type=MemRefType((STRIP + 2 * pad,), base.element))
         nothing = const(-0.0, base.element)
-        if self.steps[-1] != 1:  # only every so many elements are terms
+        if self.steps[-1] != 1:  # only some elements are terms, at equal distances
             parallel_loop(
                 const_index(0),
                 ops.addi(row.count, const_index(2 * pad)),
@@ -108,7 +108,7 @@ class Rows:
         return buffer
 
     def keep_terms(self, mapping: Copies, body: Block, row: Row, targets: Sequence[Target]) -> None:
-        """Let the innermost loop store terms to buffers instead of adding them."""
+        """Let the innermost loop store terms in buffers instead of adding them."""
         old = self.stencils[0].loops[-1].regions[0]
         gone = {term.op for target in targets for term in target.stencil.terms}
         end = body.terminator
@@ -128,7 +128,7 @@ class Rows:
         body.append(end)
 
     def add(self, bodies: Sequence[Block], row: Row, targets: Sequence[Target]) -> None:
-        """Behind the innermost loop, add what the buffers hold to the shadows."""
+        """After the innermost loop, add the contents of the buffers to the shadows."""
         inner = bodies[-1].parent_op
         assert inner is not None
         added = Block()
@@ -142,7 +142,7 @@ class Rows:
         step, base, pad = self.steps[-1], target.stencil.base, self.pad(target.shifts)
         lower = ops.addi(row.lower, const_index(target.least * step))
         upper = ops.addi(row.upper, const_index(target.greatest * step))
-        # Nothing is added for no iterations, however far apart the shifts are.
+        # Without iterations nothing is added, however far apart the shifts are.
         upper = ops.select(ops.cmpi(row.lower, row.upper, predicate="slt"), upper, lower)
 
         def total(x: Value) -> Value:
@@ -168,8 +168,8 @@ class Rows:
         choose(fresh, lambda: parallel_loop(middle, upper, store), lambda: parallel_loop(middle, upper, add))
 
     def _element(self, target: Target, at: Sequence[Value]) -> list[Value]:
-        """The subscripts of an element. ``at`` are the counters of the outer loops in the iteration that adds, and that
-        of the last one in the iteration that would without shift."""
+        """The subscripts of an element. ``at``: the counters of the outer loops in the iteration that adds, and the
+        counter of the last loop in the iteration that would add to the element without a shift."""
         stencil, found = target.stencil, []
         for axis, origin in zip(stencil.axes, stencil.origin, strict=True):
             if axis is None:

@@ -1,19 +1,20 @@
 """Two-phase blocks: terms are scattered, each iteration runs once, and no two blocks meet.
 
-The iterations along the first axis on which terms are apart are cut into blocks. In the first phase each block runs
-all but its last few iterations, as many as the stencil is long (its *rim*); what these add stays clear of the
-neighbours' elements. In the second phase, after a barrier, the rims run, which stay clear of each other because a
-block is twice as long as the stencil or longer. Blocks of one phase run in parallel, and what each element gets in
-which order does not depend on how. If terms are apart along the last of several axes only, rows are independent, and
-there is one phase. A loop that does not run on threads, for one around it does, has no phases: its blocks run in order.
+The iterations along the first axis on which terms are apart are cut into blocks. In the first phase each block runs all
+but its last few iterations, as many as the stencil is long (its *rim*); what these iterations add does not touch the
+neighbours' elements. In the second phase, after a barrier, the rims run. They do not touch each other because a block
+is at least twice as long as the stencil. Blocks of one phase run in parallel, and the order in which each element gets
+its terms does not depend on threads. If terms are apart only along the last of several axes, rows are independent, and
+there is one phase. A loop that does not run on threads, because one around it does, has no phases: its blocks run in
+order.
 
-Axes before that are counted through together with the blocks. Within a block the axes from there on run in order.
-Along the last axis the terms of all iterations are computed into row buffers, one for each shift, and then added to
-the shadow, row by row: both loops are SIMD. Buffers are padded with minus zero, which changes nothing, so that all
-terms of a row are added at once.
+Axes before that axis are counted through together with the blocks. Within a block the axes from there on run in order.
+Along the last axis the terms of all iterations are computed into row buffers, one for each shift, and then added to the
+shadow, row by row: both loops are SIMD. Buffers are padded with minus zero, which changes nothing, so that all terms of
+a row can be added at once.
 
-The loop keeps all else that it does, so terms of several shadows are computed together, and nothing is computed
-twice.
+The loop keeps everything else that it does, so the terms of several shadows are computed together, and nothing is
+computed twice.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ from adc.passes.stencil_adjoints.fills import Cleared, fill_around, middle, zero
 from adc.passes.stencil_adjoints.gather import Axis
 from adc.passes.stencil_adjoints.stencils import Stencil, recognise
 
-LENGTH = {1: 16384, 2: 32}  # iterations of a block along the axis cut, at most, by the number of axes from there
+LENGTH = {1: 16384, 2: 32}  # the most iterations of a block along the axis cut, by the number of axes from there
 SHORT = 16
-LEAST = {1: 1024}  # and at least
+LEAST = {1: 1024}  # and the least
 FEW = 8
 BLOCKS = 64
-"""That there are, if they are not shorter than that: what many threads need."""
+"""The number of blocks, if they do not get too short: what many threads need."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,14 @@ class Blocks:
 
     @property
     def axis(self) -> int:
-        """The one that is cut into blocks."""
+        """The axis that is cut into blocks."""
         last = len(self.loops) - 1
         apart = (k for k in range(last) if self._span(k))
         return next(apart, max(0, last - 1))
 
     @property
     def span(self) -> int:
-        """How many iterations along the axis it takes until two of them cannot meet."""
+        """The distance along the axis from which two iterations cannot meet."""
         return self._span(self.axis)
 
     def _span(self, level: int) -> int:
@@ -75,18 +76,18 @@ class Blocks:
 
     @property
     def length(self) -> int:
-        """Iterations of a block along the axis, at most."""
+        """The most iterations of a block along the axis."""
         return max(LENGTH.get(len(self.loops) - self.axis, SHORT), 2 * self.span)
 
     def length_for(self, trips: Value) -> Value:
-        """The same for so many iterations in all; it does not depend on threads."""
+        """The length for a total number of iterations; it does not depend on threads."""
         share = ops.ceildivsi(trips, const_index(BLOCKS))
         least = min(self.length, max(LEAST.get(len(self.loops), FEW), 2 * self.span))
         return ops.minsi(ops.maxsi(share, const_index(least)), const_index(self.length))
 
 
 def blocks_for(fission: Fission, groups: Sequence[Group]) -> Blocks | None:
-    """Blocks for all ``groups``, if they are at constant offsets and the loop does no more with what they add to."""
+    """Blocks for all ``groups``, if terms are at constant offsets and the loop only adds to their arrays."""
     stencils: list[Stencil] = []
     for group, _ in groups:
         found = recognise(fission, group)
@@ -111,13 +112,14 @@ def blocks_for(fission: Fission, groups: Sequence[Group]) -> Blocks | None:
 
 
 def build_blocks(fission: Fission, blocks: Blocks, block: Block, *, threads: bool) -> Op:
-    """Append the two phases to ``block``; their results stand for the loop's, which is left without users. Arrays that
-    are set to zero right before are set to zero block by block. Returns the loop over blocks."""
+    """Append the two phases to ``block``. Their results replace the loop's, which is left without users. Arrays that
+    are zeroed right before are zeroed block by block instead. Returns the loop over blocks."""
     return _Builder(fission, blocks, block, threads=threads, fresh={}).build()
 
 
 class _Builder:
-    """``fresh``: arrays of which nothing has been added to yet that no block before reaches, if the condition holds."""
+    """``fresh``: arrays whose elements, if the condition holds, have not been added to unless an earlier block reaches
+    them."""
 
     def __init__(
         self, fission: Fission, blocks: Blocks, block: Block, *, threads: bool, fresh: dict[Value, Value]
@@ -136,9 +138,9 @@ class _Builder:
         self.cleared = self._take_over_zeros()
 
     def _take_over_zeros(self) -> list[Cleared]:
-        """The arrays that blocks are to set to zero, each its part of the domain, moved so that it has nothing in it
-        that blocks before have added to: blocks of the first phase leave out their rims, and reach into the next one's
-        part by all but the least shift; blocks that run in order reach into it by all but the greatest.
+        """The arrays that blocks set to zero. Each block zeroes its part of the domain, moved so that earlier blocks
+        have added nothing there: blocks of the first phase leave out their rims, and reach into the next block's part
+        by all but the least shift; blocks that run in order reach into it by all but the greatest.
         """
         found, stencils, axis = [], self.blocks.stencils, self.blocks.axis
         for stencil in stencils:
@@ -191,8 +193,8 @@ class _Builder:
         over.regions[0].set_ops(new.ops)
 
     def _of_copy(self, copy: Op) -> Blocks:
-        """The same of ``copy``, which is the loop for some of its iterations. It is not to be recognised once more: of
-        memory that the copy loads, as parts of a tape, nothing is known."""
+        """The same blocks for ``copy``, which is the loop for some of its iterations. The copy cannot be analysed
+        again: of memory that it loads, such as parts of a tape, nothing is known."""
         twin = dict(zip(self.loop.regions[0].walk(), copy.regions[0].walk(), strict=True))
         twin[self.loop] = copy
         return Blocks(
@@ -240,7 +242,7 @@ class _Builder:
         return made
 
     def _bounds(self, level: int) -> tuple[Value, Value]:
-        """Of an axis, computed before the nest."""
+        """The bounds of an axis, computed before the nest."""
         forms = self.fission.analysis.forms
         lower, upper = (self._value(forms.of(v)) for v in self.blocks.loops[level].operands[:2])
         return lower, upper
@@ -248,10 +250,10 @@ class _Builder:
     def _block(
         self, starts: Sequence[Value], upper: Value, length: Value, first: Value | None
     ) -> Sequence[Value]:
-        """Append one phase of a block of ``length`` iterations; what it reduces. ``starts``: where it is on the axes up
-        to that of blocks, which ends at ``upper``."""
+        """Append one phase of a block of ``length`` iterations, and return what it reduces. ``starts``: where it starts
+        on the axes up to that of blocks, which ends at ``upper``."""
         loop, blocks, start, step = self.loop, self.blocks, starts[-1], self.steps[self.blocks.axis]
-        # What is left is compared, not where it ends: a sum could wrap around.
+        # The length that is left is compared, not the end: a sum could wrap around.
         left = ops.subi(upper, start)
         end = ops.addi(start, ops.minsi(left, ops.muli(length, const_index(step))))
         whole, middle = end, end
@@ -295,8 +297,9 @@ class _Builder:
         return copy.results
 
     def _clear(self, before: Sequence[tuple[Value, Value]], start: Value, middle: Value, end: Value) -> None:
-        """Append what sets the block's part of arrays to zero: iterations ``start`` to ``end`` along the axis of
-        blocks, those of ``before`` along the axes before it. Strips up to ``middle`` store what they add to first."""
+        """Append the code that sets the block's part of arrays to zero: iterations ``start`` to ``end`` along the axis
+        of blocks, and the ranges ``before`` along the axes before it. Strips up to ``middle`` store instead of adding
+        first."""
         after = [self._bounds(level) for level in range(len(before) + 1, len(self.blocks.loops))]
         for cleared in self.cleared:
             parts = [(start, end)]
@@ -308,18 +311,18 @@ class _Builder:
                 cleared.clear([*before, part, *after])
 
     def _copied(self, mapping: Mapping, block: Block) -> Block:
-        """What ``block``, the body of a loop, was copied to."""
+        """The copy of ``block``, which is the body of a loop."""
         copy = mapping[block.args[0]].owner
         assert isinstance(copy, Block)
         return copy
 
     def _value(self, form: Form) -> Value:
-        """A form of what is known before the nest, computed there."""
+        """A form of values known before the nest, computed there."""
         with insert_at(self.before):
             return self.emitter.value(form)
 
     def _row(self, lower: Value, upper: Value) -> Row:
-        """The last axis; with one axis it is the block, from ``lower`` to ``upper``."""
+        """The last axis; if there is only one axis, the block from ``lower`` to ``upper``."""
         if len(self.blocks.loops) > 1:
             lower, upper = self._bounds(len(self.blocks.loops) - 1)
         return Row(lower, upper, ops.maxsi(ops.subi(upper, lower), const_index(0)))

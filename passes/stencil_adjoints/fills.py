@@ -1,8 +1,8 @@
-"""Arrays that are filled right before a loop adds to them: only what that leaves out is filled beforehand.
+"""Arrays that are filled right before a loop adds to them: only the part that the loop leaves out is filled beforehand.
 
-The shadow of a stencil is set to zero, and then terms are added to it. What the domain of the loops, moved by one
-shift, is of the array counts as zero (``gather.Fresh``), so that terms are stored there, or is set to zero block by
-block (``blocks``), in cache; the slabs around it are filled. That saves one pass over the array, or two.
+The shadow of a stencil is set to zero, and then terms are added to it. The part of the array in the domain of the
+loops, moved by one shift, counts as zero (``gather.Fresh``), so that terms are stored there, or is set to zero block by
+block (``blocks``), in cache; the slabs around it are filled. That saves one or two passes over the array.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adc.passes.stencil_adjoints.stencils import Stencil
 
 
 def find_fill(analysis: Analysis, base: Value, before: Sequence[Op]) -> Op | None:
-    """The operation that fills the array ``base``, if nothing touches that from there to the end of ``before``."""
+    """The operation that fills the array ``base``, if nothing touches the array from there to the end of ``before``."""
     for op in reversed(before):
         if op.opdef is ops.fill and op.operands[1] is base:
             return op
@@ -64,7 +64,7 @@ def fill_around(fill: Op, stencil: Stencil, axes: Sequence[Axis], shift: Sequenc
         along = axes[axis]
         lower, upper = (along.value(form + origin + shift[axis]) for form in (along.low, along.high))
         runs = along.runs()
-        if runs is not None:  # else the sums may have wrapped around
+        if runs is not None:  # otherwise the sums may have wrapped around
             lower, upper = (ops.select(runs, limit, const_index(0)) for limit in (lower, upper))
         box.append(Bounds(lower, upper))
     fill_outside(fill.operands[0], stencil.base, box)
@@ -81,7 +81,7 @@ class Cleared:
     shift: Sequence[int]
 
     def clear(self, ranges: Sequence[tuple[Value, Value]]) -> None:
-        """Append loops over a part: the range of each axis."""
+        """Append loops that set a part to zero, given the range of each axis."""
         base = self.stencil.base.type
         assert isinstance(base, MemRefType)
         zero = const(0.0, base.element)
@@ -105,13 +105,13 @@ class Cleared:
 
 
 def middle(stencil: Stencil) -> tuple[int, ...]:
-    """A shift by which the domain is all but the rim of what the loops add to."""
+    """A shift by which the domain covers all but the rim of the elements that the loops add to."""
     spans = (stencil.span(level) for level in range(len(stencil.loops)))
     return tuple((least + greatest) // 2 for least, greatest in spans)
 
 
 def fresh_after(fill: Op, stencil: Stencil, axes: Sequence[Axis], block: Block) -> Fresh:
-    """What ``fill`` is replaced by: slabs, and elements that count as zero when they are gathered."""
+    """Replace ``fill`` by slabs, and by elements that count as zero when they are gathered."""
     shift = middle(stencil)
     fill_around(fill, stencil, axes, shift, block)
     return Fresh(const(1, i1), shift)

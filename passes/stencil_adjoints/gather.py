@@ -1,11 +1,11 @@
-"""Gathering: each element collects the terms that neighbouring iterations would scatter into it.
+"""Gathering: each element collects the terms that neighbouring iterations would scatter to it.
 
 A term that iteration ``i`` adds to element ``i + s`` is, seen from the element ``x``, what iteration ``x - s``
-computes, if that is one. In the *core* that holds for all shifts, and one loop adds all terms; it runs in parallel and
-vectorises. At the two ends of a row some terms are missing: as long as a row is longer than the stencil, the few
-elements there are done one by one, each with the terms that it has. Rows that are shorter, and rows that are
-themselves at the rim, add each term by a loop of its own over exactly the elements that get it. So nothing outside of
-what the scattering loops touched is touched, whatever the extents, gaps and steps.
+computes, if there is such an iteration. In the *core* there is one for all shifts, and one loop adds all terms; it runs
+in parallel and vectorises. At the two ends of a row some terms are missing: if a row is longer than the stencil, the
+few elements there are done one by one, each with the terms that it has. For shorter rows, and for rows that are
+themselves at the rim, each term is added by a loop of its own over exactly the elements that get it. So nothing is
+touched that the scattering loops did not touch, whatever the extents, gaps and steps.
 
 Loops with a step other than one are counted from zero in steps of one; shifts are in steps.
 """
@@ -35,7 +35,7 @@ Evaluate = Callable[[tuple[int, ...], Subscripts], Value]  # the terms of one sh
 
 
 class Axis:
-    """One loop of the nest, seen by elements: ``low <= x < high``; values are computed before the nest."""
+    """One loop of the nest, seen from elements: ``low <= x < high``. Values are computed before the nest."""
 
     def __init__(self, forms: Forms, loop: Op, before: Block) -> None:
         self._emitter = Emitter(forms)
@@ -54,13 +54,13 @@ class Axis:
             self.low, self.high = Form.ZERO, Form.symbol(forms.symbol(trips))
 
     def runs(self) -> Value | None:
-        """Whether there are iterations, where bounds may be so odd that sums with shifts wrap around; else None."""
+        """Whether there are iterations, if bounds may be so large that sums with shifts wrap around; else None."""
         if self.safe:
             return None
         return ops.cmpi(self.value(self.low), self.value(self.high), predicate="slt")
 
     def value(self, form: Form) -> Value:
-        """A form of what is known before the nest, computed there."""
+        """A form of values known before the nest, computed there."""
         with insert_at(self._before):
             return self._emitter.value(form)
 
@@ -71,7 +71,7 @@ class Axis:
         return self.plus(x, Form.number(number))
 
     def counter(self, x: Value, shift: int) -> Value:
-        """The loop's counter in the iteration that is ``shift`` before ``x``."""
+        """The loop's counter in the iteration ``shift`` before ``x``."""
         if self.step == 1:
             return self.plus(x, Form.number(-shift))
         return self.plus(ops.muli(x, const_index(self.step)), self.start - shift * self.step)
@@ -83,7 +83,7 @@ class Axis:
 
 
 def if_any(axes: Sequence[Axis], body: Callable[[], None]) -> None:
-    """Append what ``body`` builds, in a branch that is taken only if there are iterations, where that is in doubt."""
+    """Append what ``body`` builds, if need be in a branch that is taken only if there are iterations."""
     runs: Value | None = None
     for axis in axes:
         runs = both(runs, axis.runs())
@@ -104,8 +104,8 @@ def both(a: Value | None, b: Value | None) -> Value | None:
 
 @dataclass(frozen=True)
 class Fresh:
-    """If ``pending``, elements of the loops' domain, moved by ``shift``, count as zero, or as ``factor`` times what
-    they are (see ``zeroing``); ``scale`` is then ``factor`` if ``pending``, else one."""
+    """If ``pending``, elements of the loops' domain, moved by ``shift``, count as zero, or as ``factor`` times their
+    value (see ``zeroing``); ``scale`` is then ``factor`` if ``pending``, else one."""
 
     pending: Value
     shift: tuple[int, ...]
@@ -120,7 +120,7 @@ class Fresh:
         return Fresh(pending, shift, factor, ops.select(pending, factor, const(1.0, factor.type)))
 
     def counted(self, old: Value) -> Value:
-        """What an element, with ``old`` in it, counts as."""
+        """What an element with the value ``old`` counts as."""
         if self.scale is not None:
             return ops.mulf(old, self.scale)
         return ops.select(self.pending, const(0.0, old.type), old)
@@ -141,11 +141,11 @@ class Gather:
         self._zeroed = None if self.fresh is None else self.fresh.pending
 
     def build(self) -> None:
-        """All elements."""
+        """Add all terms to all elements."""
         if_any(self.axes, lambda: self._rows([], None, dict.fromkeys(self.stencil.shifts)))
 
     def build_between(self, lower: Value, upper: Value) -> None:
-        """The elements of a nest of two loops or more whose first coordinate is in a range."""
+        """Add the terms of the elements of a nest of two or more loops whose first coordinate is in a range."""
         self._row_loop(lower, upper, [], None, dict.fromkeys(self.stencil.shifts))
 
     def _rows(self, at: Subscripts, core: Value | None, valid: dict[tuple[int, ...], Value | None]) -> None:
@@ -159,7 +159,7 @@ class Gather:
     def _row_loop(
         self, lower: Value, upper: Value, at: Subscripts, core: Value | None, valid: dict[tuple[int, ...], Value | None]
     ) -> None:
-        """The loop over one coordinate, the last excepted: for each, which terms there are, and whether all."""
+        """The loop over one coordinate other than the last: for each, which terms there are, and whether all."""
         level = len(at)
         axis, (least, greatest) = self.axes[level], self.stencil.span(level)
 
@@ -243,7 +243,7 @@ class Gather:
                 parallel_loop(axis.value(start), axis.value(end), self.adder(at, [shift]))
 
     def _term_by_term(self, at: Subscripts, valid: dict[tuple[int, ...], Value | None]) -> None:
-        """Of a row at the rim, or one that is shorter than the stencil: a loop for each term."""
+        """For a row at the rim, or one shorter than the stencil: a loop for each term."""
         axis = self.axes[-1]
         if self.fresh is not None:
             assert self._zeroed is not None
@@ -256,7 +256,7 @@ class Gather:
             parallel_loop(lower, upper, self.adder(at, [shift]))
 
     def adder(self, at: Subscripts, shifts: Sequence[tuple[int, ...]]) -> Callable[[Value], None]:
-        """Adds the terms of ``shifts`` to an element of the row ``at``."""
+        """A function that adds the terms of ``shifts`` to an element of the row ``at``."""
         return lambda x: self._add([*at, x], shifts)
 
     def overwrite(self, at: Subscripts, lower: Value, upper: Value, condition: Value) -> None:
@@ -264,7 +264,7 @@ class Gather:
         parallel_loop(lower, ops.select(condition, upper, lower), lambda x: self.overwrite_one([*at, x]))
 
     def overwrite_one(self, at: Subscripts) -> None:
-        """Store what the element at ``at`` counts as where that is pending."""
+        """Store what the element at ``at`` counts as if that is pending."""
         assert self.fresh is not None
         subscripts = self.element(at)
         if self.fresh.factor is None:
@@ -286,7 +286,7 @@ class Gather:
         build(ops.store, [value, self.stencil.base, *self.element(at)])
 
     def _add(self, at: Subscripts, shifts: Sequence[tuple[int, ...]], *, fresh: bool = False) -> None:
-        """Add the terms of ``shifts`` to the element at ``at``; ``fresh``: to what it counts as."""
+        """Add the terms of ``shifts`` to the element at ``at``; with ``fresh``, to what it counts as."""
         total = self._total(at, shifts)
         subscripts = self.element(at)
         old = ops.load(self.stencil.base, *subscripts)
@@ -295,7 +295,7 @@ class Gather:
         build(ops.store, [ops.addf(old, total), self.stencil.base, *subscripts])
 
     def element(self, at: Subscripts) -> Subscripts:
-        """The subscripts of the element at ``at``, which are in the order of the loops."""
+        """The subscripts of the element at ``at``, whose coordinates are in the order of the loops."""
         found = []
         for axis, origin in zip(self.stencil.axes, self.stencil.origin, strict=True):
             if axis is None:
@@ -306,7 +306,7 @@ class Gather:
 
 
 def by_recomputation(fission: Fission, stencil: Stencil, axes: Sequence[Axis]) -> Evaluate:
-    """Evaluate the terms of a shift by repeating what the loop computes for them in the iteration that they are of."""
+    """Evaluate the terms of a shift by repeating what the loop computes for them in their iteration."""
     needed = {s: fission.slice(t.value for t in stencil.terms if t.shift == s) for s in stencil.shifts}
 
     def evaluate(shift: tuple[int, ...], at: Subscripts) -> Value:

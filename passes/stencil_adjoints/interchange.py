@@ -1,9 +1,9 @@
-"""Bringing the loops that an element's subscripts follow to the outside: ``bbar[k, j] += a[i, k] * cbar[i, j]``.
+"""Moving the loops that an element's subscripts follow to the outside: ``bbar[k, j] += a[i, k] * cbar[i, j]``.
 
-Iterations of the loop over ``i`` meet in one element, those of the loops over ``j`` and ``k`` do not. With the loop
-over ``i`` inside of the one over ``k``, which then runs on threads, each element gets its terms one after the other.
-The loop along the last dimension of the array stays innermost, for SIMD; if it is the only one, the terms are summed in
-a register instead.
+Iterations of the loop over ``i`` meet in one element, those of the loops over ``j`` and ``k`` do not. If the loop over
+``i`` is inside the one over ``k``, which then runs on threads, each element gets its terms one after the other. The
+loop along the last dimension of the array stays innermost, for SIMD; if it is the only one, the terms are summed in a
+register instead.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ when these have changed places: a few operations, and no sum."""
 
 @dataclass(frozen=True)
 class Interchange:
-    """One accumulation: the loops that its subscripts follow, the last dimension's last, and the loops it sums over."""
+    """One accumulation: the loops that its subscripts follow, that of the last dimension last, and the loops summed
+    over."""
 
     op: Op
     axes: tuple[Op, ...]
@@ -68,7 +69,7 @@ def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
     carried = {a for o in chain for a in o.regions[0].args[1:]}
     if any(v in carried for o in (*needed, op) for v in o.operands) or needed & set(chain):
         return None
-    # Nothing that is read inside a sequential loop changes in the nest, or this would see an obstacle.
+    # Nothing that a sequential loop reads changes in the nest; otherwise this would find an obstacle.
     if fission.obstacle(needed | {op}, [op]) is not None:
         return None
     if sum(map(_cost, needed - set(chain[-1].regions[0].walk()))) > REPEATED:
@@ -113,7 +114,7 @@ class _Builder:
         self.order = (*outer, *change.sums, *last) if outer else (*last, *change.sums)
 
     def outside(self, value: Value) -> Value:
-        """A value that does not change in the nest, before it."""
+        """A value that does not change in the nest, computed before it."""
         with insert_at(self.before):
             return self.emitter.value(self.fission.analysis.forms.of(value))
 

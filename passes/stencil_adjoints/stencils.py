@@ -48,7 +48,7 @@ class Stencil:
 
 
 def recognise(fission: Fission, group: Sequence[Op]) -> list[Stencil] | str:
-    """The stencils that ``group`` is made of, no two of which meet in an element; else why it is not."""
+    """The stencils that ``group`` consists of, no two of which add to one element; else why it does not."""
     forms = fission.analysis.forms
     accesses = {a.op: a for a in fission.accesses.found if a.kind == "accumulate"}
     loops = _chain(fission, group)
@@ -104,7 +104,7 @@ def recognise(fission: Fission, group: Sequence[Op]) -> list[Stencil] | str:
 
 
 def _chain(fission: Fission, group: Sequence[Op]) -> tuple[Op, ...] | None:
-    """The parallel loops, from the outermost, in the innermost of which all of ``group`` is."""
+    """The parallel loops, from the outermost on, of which the innermost contains all of ``group``."""
     if any(op.parent is not group[0].parent for op in group):
         return None
     chain: list[Op] = []

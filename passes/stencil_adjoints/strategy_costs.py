@@ -1,7 +1,7 @@
-"""What the ways of adding the terms of stencils cost.
+"""The costs of the ways of adding the terms of stencils.
 
 Gathering repeats what terms need for each of their shifts. Tiles keep terms, and run the iterations that two tiles
-share twice. Both are nests of their own for each shadow, beside what is left of the loop. Blocks do all in one nest,
+share twice. Both are separate nests for each shadow, beside what is left of the loop. Blocks do everything in one nest,
 each iteration once, but add each row's terms to memory in several steps, and there is a barrier between two phases.
 """
 
@@ -20,14 +20,14 @@ from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.stencils import Stencil
 from adc.passes.stencil_adjoints.tiles import size_of
 
-KEEPING = 6.0  # a term, in units of ``costs``: storing and loading it
-ADDING = 4.0  # to an element: loading, adding, storing it
-GAIN = 1.2  # what is more complicated must be better by so much
+KEEPING = 6.0  # for a term, in units of ``costs``: storing and loading it
+ADDING = 4.0  # for an element: loading, adding, storing it
+GAIN = 1.2  # a more complicated way must be better by so much
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """What an iteration costs in nests of their own for each stencil, and in blocks for all."""
+    """The cost of an iteration in separate nests for the stencils, and in blocks for all."""
 
     separate: float
     together: float
@@ -38,7 +38,7 @@ class Weighed:
 
 
 class Costs:
-    """Of one iteration of a nest."""
+    """The costs of one iteration of a nest."""
 
     def __init__(self, fission: Fission) -> None:
         self.fission = fission
@@ -59,14 +59,14 @@ class Costs:
         return ADDING + kept * (1 + (greatest - least) / size_of(stencil))
 
     def separate(self, stencils: Sequence[Stencil]) -> float:
-        """A nest for each stencil, and one for what else the loop does."""
+        """A nest for each stencil, and one for the rest of the loop."""
         total = sum(self.tiled(s) if self.favour_tiles(s) else self.gathered(s) for s in stencils)
         rest = [op for op in self.fission.position if op not in _terms(stencils) and op.opdef in ELEMENT_WRITES]
         results = self.fission.loop.regions[0].terminator.operands
         return total + _cost(self.fission.slice([v for op in rest for v in op.operands] + list(results))) + _cost(rest)
 
     def together(self, stencils: Sequence[Stencil]) -> float:
-        """Blocks: the loop as it is, but for buffers of terms."""
+        """Blocks: the loop as it is, except for buffers of terms."""
         mine = _terms(stencils)
         total = _cost(op for op in self.fission.position if op not in mine and not op.regions)
         for stencil in stencils:
@@ -75,8 +75,8 @@ class Costs:
         return total
 
     def weigh_with(self, before: Op, stencils: Sequence[Stencil]) -> Weighed:
-        """The same if the loop ``before`` were part of this one: what both compute is then computed once, and what is
-        kept from the one for the other needs no memory."""
+        """The same if the loop ``before`` were part of this one: then what both compute is computed once, and what the
+        first keeps for the second needs no memory."""
         alone = [op for op in before.regions[0].walk() if not op.regions]
         again, kept = _shared(before, self.fission.loop)
         weighed = self.weigh(stencils)
@@ -93,8 +93,8 @@ def _terms(stencils: Iterable[Stencil]) -> set[Op]:
 
 
 def _shared(one: Op, other: Op) -> tuple[set[Op], set[Op]]:
-    """What loop ``one`` computes or loads that loop ``other``, of the same range, computes or loads too; and what it
-    stores in arrays of the function's own and the other loads from there."""
+    """What loop ``one`` computes or loads that loop ``other``, of the same range, computes or loads too; and its stores
+    to arrays of the function's own that the other loop loads from."""
     found: dict[Hashable, Op] = {}
     numbers: dict[Value, Hashable] = {}
     again: set[Op] = set()
@@ -118,7 +118,7 @@ def _shared(one: Op, other: Op) -> tuple[set[Op], set[Op]]:
 
 
 def _nest(loop: Op) -> Iterator[Op]:
-    """``loop``, and as long as there is just one loop inside, that."""
+    """``loop``, and as long as there is exactly one loop inside, that loop."""
     inner: list[Op] = [loop]
     while len(inner) == 1 and inner[0].opdef is ops.parallel:
         yield inner[0]

@@ -1,8 +1,8 @@
 """Gathering terms that are expensive to compute: each is computed once, kept in a small buffer, and added from there.
 
-The elements are cut into tiles along the first axis. A tile's terms, those of the iterations that reach into it, are
-computed row by row into buffers, one for each shift, and then gathered from them. Iterations near the border of two
-tiles are run for both. Tiles are independent of each other: they run in parallel, and the sums do not depend on how.
+The elements are cut into tiles along the first axis. The terms of a tile, those of the iterations that reach into it,
+are computed row by row into buffers, one for each shift, and then gathered from these. Iterations near the border of
+two tiles are run for both. Tiles are independent: they run in parallel, and the sums do not depend on threads.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def build_tiles(
 
 
 def size_of(stencil: Stencil) -> int:
-    """Elements of a tile: the wider the stencil, the larger, so that few iterations are run for two tiles."""
+    """The elements of a tile: more for wider stencils, so that few iterations are run for two tiles."""
     axes, span = len(stencil.loops), stencil.span(0)
     size = TILE.get(axes, SMALL_TILE)
     while size < LARGEST_TILE and size < LEAST_SHARE.get(axes, 2) * (span[1] - span[0]):
@@ -60,7 +60,7 @@ class _Tiles:
         self.needed = fission.slice(t.value for t in stencil.terms)
 
     def one(self, start: Value, upper: Value) -> None:
-        """The tile from ``start``."""
+        """Append the tile from ``start``."""
         first, (least, greatest) = self.axes[0], self.stencil.span(0)
         end = ops.minsi(ops.addi(start, const_index(self.size)), upper)
         origin = ops.subi(start, const_index(greatest))
@@ -89,12 +89,12 @@ class _Tiles:
             parallel_loop(*self._both(shift[0], start, end), gather.adder([], [shift]))
 
     def _both(self, shift: int, start: Value, end: Value) -> tuple[Value, Value]:
-        """The loop's range, shifted, as far as it is in the tile."""
+        """The shifted range of the loop, as far as it lies in the tile."""
         axis = self.axes[0]
         return ops.maxsi(axis.value(axis.low + shift), start), ops.minsi(axis.value(axis.high + shift), end)
 
     def _place(self, at: Subscripts, origin: Value) -> Subscripts:
-        """The subscripts in a buffer of what iteration ``at`` computes."""
+        """The subscripts, in a buffer, of the terms of iteration ``at``."""
         rest = [ops.subi(x, axis.value(axis.low)) for axis, x in zip(self.axes[1:], at[1:], strict=True)]
         return [ops.subi(at[0], origin), *rest]
 

@@ -1,7 +1,7 @@
 """Gathering where the offset is the counter of an inner loop: ``for k in range(lo, hi): abar[i + k] += ...``.
 
-Each element collects the terms of the window of iterations that reach it: for element ``x``, those ``k`` for which
-``x - k`` is an iteration. Where all of the window is, its bounds are those of the inner loop, as in the primal loop;
+Each element collects the terms of the window of iterations that reach it: for element ``x``, the ``k`` for which
+``x - k`` is an iteration. If that is the whole window, its bounds are those of the inner loop, as in the primal loop;
 near the ends of the domain they are clipped.
 """
 
@@ -26,7 +26,7 @@ from adc.passes.stencil_adjoints.gather import Axis, Subscripts, between, both
 
 @dataclass(frozen=True)
 class Window:
-    """The inner loop that a dimension's offset is the counter of: element = iteration + sign * counter + offset."""
+    """The inner loop whose counter is a dimension's offset: element = iteration + sign * counter + offset."""
 
     loop: Op
     sign: int
@@ -34,7 +34,7 @@ class Window:
 
 @dataclass
 class Convolution:
-    """One accumulation. ``axes`` are the outer loops; ``dims`` says, for each dimension of ``base``, which of them it
+    """One accumulation. ``outer`` are the outer loops. ``dims`` says for each dimension of ``base`` which of them it
     follows, through which window, and the rest of the subscript. ``inner`` are the inner loops, windows or not."""
 
     op: Op
@@ -89,7 +89,7 @@ def recognise_windows(fission: Fission, op: Op) -> Convolution | None:
 
 
 class WindowGather:
-    """Builds the nest of one convolution at the insertion point, before which ``before`` takes what it needs."""
+    """Builds the nest of one convolution at the insertion point. What it needs is appended to ``before``."""
 
     def __init__(self, fission: Fission, convolution: Convolution, before: Block, *, threads: bool) -> None:
         self.fission = fission
@@ -99,7 +99,7 @@ class WindowGather:
         self.axes = [Axis(forms, loop, before) for loop in convolution.outer]
         self.inner = {loop: Axis(forms, loop, before) for loop in convolution.inner}
         self.needed = fission.slice([convolution.op.operands[0]])
-        # Per axis: its dimension's window and the rest of the subscript, a shift of all elements.
+        # For each axis: its dimension's window and the rest of the subscript, a shift of all elements.
         self.windows: list[Window | None] = [None] * len(self.axes)
         self.rest: list[Form] = [Form.ZERO] * len(self.axes)
         for level, window, rest in convolution.dims:
@@ -115,7 +115,7 @@ class WindowGather:
         choose(runs, lambda: self._level([], None), lambda: None)
 
     def _reach(self, level: int) -> tuple[Form, Form]:
-        """Least and greatest offset of the elements that an iteration adds to."""
+        """The least and greatest offset of the elements that an iteration adds to."""
         window = self.windows[level]
         if window is None:
             return Form.ZERO, Form.ZERO
@@ -157,7 +157,7 @@ class WindowGather:
         build(ops.store, [ops.addf(old, total), self.c.base, *subscripts])
 
     def _sum(self, loops: list[Op], at: Subscripts, mapping: Mapping, so_far: Value, clipped: bool) -> Value:
-        """The sum over the inner loops that are left."""
+        """The sum over the remaining inner loops."""
         if not loops:
             return ops.addf(so_far, self._term(at, mapping), fastmath=ops.OWNED)
         loop, axis = loops[0], self.inner[loops[0]]
@@ -195,6 +195,6 @@ class WindowGather:
 
 
 def convolutions(fission: Fission, group: Sequence[Op]) -> list[Convolution] | None:
-    """All of ``group`` as convolutions, if they are."""
+    """All of ``group`` as convolutions, if they are convolutions."""
     found = [recognise_windows(fission, op) for op in group]
     return [c for c in found if c is not None] if None not in found else None

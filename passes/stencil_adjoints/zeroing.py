@@ -1,4 +1,4 @@
-"""Shadows of swapped buffers: what is overwritten in one step and added to in the next need not be overwritten.
+"""Shadows of swapped buffers: what is zeroed in one step and added to in the next need not be zeroed.
 
 The reverse sweep of a time loop over two buffers reads and zeroes the shadow of what the step wrote, and adds to the
 shadow of what it read. The buffers change places, so the next step adds to what was just zeroed::
@@ -8,11 +8,11 @@ shadow of what it read. The buffers change places, so the next step adds to what
       %bbar[i] = 0                            // for all i of D
       scf.yield %bbar, %abar
 
-Instead of zeroing, the next step takes what is in D for zero, and stores where it would add. This halves the traffic.
-A carried i1 tells whether zeroing is pending: not in the first step. After the loop it is done once.
+Instead of zeroing, the next step takes what is in D as zero, and stores where it would add. This halves the traffic. A
+carried i1 tells whether zeroing is pending: not in the first step. After the loop zeroing is done once.
 
-A step that takes a buffer's old contents times a number, as one of second order in time does, has ``factor * %bbar[i]``
-in the place of zero. The next step multiplies what is in D before it adds.
+A step that uses a buffer's old contents times a number, like one of second order in time, stores ``factor * %bbar[i]``
+instead of zero. The next step then multiplies what is in D before it adds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from adc.passes.stencil_adjoints.stencils import Stencil
 
 @dataclass(frozen=True)
 class Pending:
-    """Zeroing that a step may leave to the next, or multiplying by ``factor``, which does not change in the loop.
+    """Zeroing, or multiplication by a loop-invariant ``factor``, that a step may leave to the next.
 
     ``loop`` is the time loop, ``store`` the zeroing in the parallel nest, ``position`` that of the carried memref that
     is added to. D, in steps of the loops of the stencil, is the loops' domain moved by ``shift``.
@@ -49,14 +49,14 @@ class Pending:
 def find(fission: Fission, stencil: Stencil, group: Sequence[Op], before: Block) -> Pending | None:
     """The zeroing that the next step can make up for when it adds the terms ``group`` of ``stencil``.
 
-    ``before``: what has been made of all that is in front of the nest. The body of the time loop has left of that what
-    does not add.
+    ``before``: what has been made of everything before the nest; of that, the body of the time loop still has what does
+    not add.
     """
     body = fission.loop.parent
     loop = body.parent_op if body is not None else None
     target = stencil.base
     if before.parent is not loop:
-        return None  # a branch, and the other side of it does not leave out anything
+        return None  # a branch whose other side does not leave out anything
     if loop is None or body is None or loop.opdef is not ops.for_ or target.owner is not body or target.index == 0:
         return None
     position = target.index - 1
@@ -92,7 +92,7 @@ def _only_permuted(body: Block, target: Value, source: Value) -> bool:
 def _overwriting(
     fission: Fission, source: Value, group: Sequence[Op], loop: Op
 ) -> tuple[Access, Value | float] | None:
-    """The one store into ``source``, after which the nest does not read it, and what it multiplies elements by."""
+    """The only store to ``source``, if the nest does not read it afterwards, and what it multiplies elements by."""
     writes = [
         a
         for a in fission.accesses.found
@@ -112,7 +112,7 @@ def _overwriting(
 
 
 def _factor(store: Op, loop: Op) -> Value | float | None:
-    """What ``store`` multiplies an element by, if that is the same in all steps of ``loop``."""
+    """The factor by which ``store`` multiplies an element, if it is the same in all steps of ``loop``."""
     value = constant_of(store.operands[0])
     if value is not None:
         return 0.0 if str(float(value)) == "0.0" else None
@@ -138,7 +138,7 @@ def _is_element(value: Value, store: Op) -> bool:
 def _shift(
     fission: Fission, stencil: Stencil, where: tuple[tuple[Form, Form], ...] | None, loop: Op
 ) -> tuple[int, ...] | None:
-    """How far the elements that are zeroed are from those that the stencil names for the same iteration."""
+    """The distance of the elements that are zeroed from those that the stencil names for the same iteration."""
     if where is None:
         return None
     forms = fission.analysis.forms
