@@ -1,1 +1,1 @@
-"""What calls of Python's and NumPy's functions, methods and attributes mean in IR."""
+"""The meaning in IR of calls of Python's and NumPy's functions, methods and attributes."""

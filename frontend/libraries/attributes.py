@@ -27,7 +27,7 @@ from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.types import i64, scalar_bytes
 
-_OF_NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")  # what all of NumPy's numbers of a type have
+_OF_NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")  # what all NumPy numbers of one type share
 
 
 def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
@@ -78,10 +78,10 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
 
 
 def _of_method(frame: Frame, method: Bound, name: str) -> AbstractValue:
-    """A derivative of a method that ``jit_grad`` decorates, by what it was told, as a method of the same object."""
+    """A derivative of a method decorated with ``jit_grad``, with its options, as a method of the same object."""
     function = method.function
     if isinstance(function, Static) and hasattr(function.value, name):
-        # What argnums count depends on there being an object, not on which one.
+        # The meaning of argnums depends on whether there is an object, not on which one it is.
         return bound(method.owner, Static(getattr(function.value.__get__(method), name).func))
     raise refuse(
         current_loc(),
@@ -123,7 +123,7 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
 
 
 def _of_structured(owner: Structured, name: str) -> AbstractValue:
-    """An attribute of a structured array; of a record array the fields are attributes too."""
+    """An attribute of a structured array; fields of a record array are attributes too."""
     if name in owner.form.names and issubclass(owner.form.cls, np.recarray | np.record):
         return structured.field(owner, name)
     if name == "dtype":

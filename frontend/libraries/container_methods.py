@@ -87,7 +87,8 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
 
 
 def _mixes(items: iteration.Known) -> bool:
-    """Whether arrays stand beside what no variable of the run can hold: no list of run-time length has both."""
+    """Whether there are both arrays and values that no run-time variable can hold: no list of run-time length has
+    both."""
     scratch = Block()
     with insert_at(scratch):
         leaves = [leaf for k in range(items.count) for leaf in _leaves(items.item(k))]
@@ -109,8 +110,8 @@ def _append_item(frame: Frame, owner: Ref, items: iteration.Known, k: int) -> No
 
 
 def _known_place(frame: Frame, owner: Ref, position: AbstractValue | None, *more: AbstractValue) -> bool:
-    """Whether a list has a length that is known, and is changed where it is known: it gets one of the run-time where
-    that is said by the run. ``more``: what it gets."""
+    """Whether a list has a known length and is changed at a known position. At a run-time position it becomes a list of
+    run-time length. ``more``: the items that it gets."""
     if rows.grows(frame, owner):
         return False
     held = heap.contents(frame, owner)
@@ -191,7 +192,7 @@ def _find(
         if whole and not rows.grows(frame, owner):
             raise refuse(current_loc(), "ValueError: the value is not in the list", kind=kinds.INVALID_VALUE)
     if records.is_instance(value) and text is NONE:
-        text = Static("the object is not in the list")  # Python shows it
+        text = Static("the object is not in the list")  # Python shows this
     text = Static("tuple.index(x): x not in tuple") if isinstance(owner, Tuple) else text
     bounds = [Static(0) if start is NONE else start, stop, text]
     return frame.tracer.call(frame, Static(python_lists.index), [owner, value, *bounds], {})
@@ -334,7 +335,7 @@ _TUPLE: dict[str, Callable[..., AbstractValue]] = {
 
 
 def method_of(owner: AbstractValue, name: str) -> Method | None:
-    """The bound method of a container; None if it has none of this name."""
+    """The bound method of a container; None if there is none of this name."""
     return Method(owner, name) if name in _table(owner) else None
 
 

@@ -1,4 +1,4 @@
-"""Arguments of functions that make arrays: dtypes, shapes, nested tuples of numbers."""
+"""Arguments of functions that create arrays: dtypes, shapes, nested tuples of numbers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def shape_argument(v: AbstractValue) -> list[Dim]:
 
 
 def astype(value: Array | Lazy, dtype: Type) -> Array | Lazy:
-    """The elements converted; the array itself if they are of that dtype."""
+    """The elements converted; the array itself if it has that dtype already."""
     if value.dtype == dtype:
         return value
     if kind(value.dtype) == 3 and kind(dtype) < 3 and dtype != i1:
@@ -91,7 +91,7 @@ def astype(value: Array | Lazy, dtype: Type) -> Array | Lazy:
 
 
 def need_array(name: str, v: AbstractValue | None) -> Array | Lazy:
-    """An argument that has to be an array."""
+    """An argument that must be an array."""
     if not isinstance(v, Array | Lazy):
         shown = "nothing" if v is None else describe_type(v)
         raise refuse(current_loc(), f"{name}() takes an array, not {shown}", for_array(v), kind=kinds.WRONG_TYPE)

@@ -1,4 +1,4 @@
-"""Functions of numbers that are an operation, or a formula of some: what they are called in each library."""
+"""Functions of numbers that are one operation or a short formula, with their names in each library."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Emit = Callable[..., Value]
 
 @dataclass(frozen=True)
 class Function:
-    """A function of ``count`` floats, with its names in ``math``, ``numpy`` and ``scipy.special``: the first one in
-    NumPy's messages, those that follow stand for it.
+    """A function of ``count`` floats, with its names in ``math``, ``numpy`` and ``scipy.special``: the first name is
+    the one in NumPy's messages, the others are aliases.
 
-    Of integers NumPy has ``on_integers``, which is one again, and ``math`` returns an integer of floats, too.
+    With ``on_integers``, NumPy returns an integer for integers, and ``math`` returns an integer even for floats.
     """
 
     emit: Emit

@@ -1,4 +1,4 @@
-"""Where the least and greatest elements are."""
+"""Positions of the least and greatest elements."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.types import i64, index, memref
 
-BLOCK = 2048  # elements of a vector that are looked at together
+BLOCK = 2048  # elements of a vector that are examined together
 
 Term = Callable[[Value], Value]
 
 
 def first_extreme(frame: Frame, r: Reduction, value: Array, over: Over) -> AbstractValue:
-    """Where the least or greatest element is: the first of those that are equal to it, or are not a number.
+    """The position of the least or greatest element: the first of those that are equal to it, or are NaN.
 
-    Counted along the axis, or through all elements. Two sweeps that are SIMD take less time than one that is not; of
-    a long vector the second one goes through the block where the extreme is.
+    Counted along the axis, or over all elements. Two SIMD sweeps take less time than one that is not SIMD; in a long
+    vector the second sweep only visits the block that contains the extreme.
     """
     if over.is_number(value.rank) and value.rank > 1 and value.type.strides is None and not value.is_complex:
         value, over = views.grouped_view(value, [layouts.product(value.dims)], ((value.rank, 1),)), Over()
@@ -59,7 +59,7 @@ def first_extreme(frame: Frame, r: Reduction, value: Array, over: Over) -> Abstr
 
 
 def _in_vector(r: Reduction, lazy: Lazy) -> Value:
-    """The same of a vector of floats, by extremes of blocks."""
+    """The same for a vector of floats, by extremes of blocks."""
     size, length = dim_value(lazy.plain[0]), const_index(BLOCK)
     blocks = ops.ceildivsi(size, length)
     found = ops.alloc(blocks, type=memref(lazy.dtype, 1))
@@ -95,7 +95,7 @@ def _loop(count: Value, body: Term, kind: str, start_with: Value) -> Value:
 
 
 def _if_hit(x: Value, extreme: Value, number: Value) -> Value:
-    """``number`` if ``x`` is the extreme or not a number, else something larger."""
+    """``number`` if ``x`` is the extreme or NaN, else something larger."""
     if x.type.is_float:
         hit = ops.ori(ops.cmpf(x, extreme, predicate="oeq"), is_nan(x))
     else:

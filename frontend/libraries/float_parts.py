@@ -1,4 +1,4 @@
-"""Functions of the bits of floats: exponent and mantissa, sign, neighbours."""
+"""Functions on the bits of floats: exponent and mantissa, sign, neighbours."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def signbit(x: Value, *, dtype: Type) -> Value:
 
 
 def ldexp(x: Value, n: Value, *, dtype: Type) -> Value:
-    """``x * 2**n``, rounded once: by powers of two that are normal numbers. Those that make it small leave more digits
-    than there are, so that only the last product is rounded."""
+    """``x * 2**n``, rounded once: multiplied by powers of two that are normal numbers. Steps downwards leave a margin
+    of 53 bits, so that only the last product is rounded."""
     value = _double(x)
     for _ in range(2):
         up = ops.minsi(ops.maxsi(n, const(0, index)), const(_MOST, index))
@@ -88,7 +88,7 @@ def nextafter(x: Value, y: Value, *, dtype: Type) -> Value:
     least = ops.copysign(_of_bits(one, x.type), y)
     found = ops.select(ops.cmpf(x, zero, predicate="oeq"), least, beside)
     found = ops.select(ops.cmpf(x, y, predicate="oeq"), y, found)
-    # The difference is exact, and so is the sum, which has the derivative of ``x``; but for infinities and zeros.
+    # The difference is exact, and so is the sum, which has the derivative of ``x``; except for infinities and zeros.
     moved = ops.addf(x, ops.stop_gradient(ops.subf(found, x)))
     infinite = is_inf(x)
     as_it_is = ops.ori(infinite, ops.cmpf(found, zero, predicate="oeq"))
@@ -102,7 +102,7 @@ def spacing(x: Value, *, dtype: Type) -> Value:
     away = ops.subf(beside, x)
     away = ops.select(ops.cmpf(x, const(0.0, x.type), predicate="oeq"), _of_bits(const(1, index), x.type), away)
     whole = is_finite(x)
-    if x.type == f16:  # where NumPy goes upwards from negative numbers, too
+    if x.type == f16:  # here NumPy goes upwards from negative numbers, too
         up = ops.subf(nextafter(x, const(math.inf, f16), dtype=dtype), x)
         away = ops.select(ops.cmpf(x, const(0.0, f16), predicate="olt"), up, away)
     return ops.stop_gradient(ops.select(whole, away, const(math.nan, x.type)))

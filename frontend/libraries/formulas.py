@@ -1,7 +1,7 @@
-"""Functions of SciPy and NumPy that are made of what adc computes anyway.
+"""Functions of SciPy and NumPy that are formulas of adc's operations.
 
-Formulas: Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 6 and 7; the logistic functions by the
-exponential of what is not positive, which does not overflow.
+Formulas: Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 6 and 7; the logistic functions use the
+exponential of a number that is not positive, which does not overflow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SQRT_HALF = 0.7071067811865476
 
 
 def _not_positive(x: Value) -> tuple[Value, Value]:
-    """Whether ``x`` is not negative, and ``-|x|``, whose derivative at zero is that from the right."""
+    """Whether ``x`` is not negative, and ``-|x|``, whose derivative at zero is the one from the right."""
     right = ops.cmpf(x, const(0.0, x.type), predicate="oge")
     return right, ops.select(right, ops.negf(x), x)
 
@@ -38,7 +38,7 @@ def log_expit(x: Value) -> Value:
 
 
 def logit(p: Value) -> Value:
-    """The logarithm of the odds; near one half by what the odds are beyond one."""
+    """The logarithm of the odds; near one half, by the difference between the odds and one."""
     one = const(1.0, p.type)
     q = ops.subf(one, p)
     beyond = ops.divf(ops.subf(ops.addf(p, p), one), q)
@@ -49,8 +49,8 @@ def logit(p: Value) -> Value:
 
 
 def product_or_zero(log: Callable[[Value], Value], end: float) -> Callable[[Value, Value], Value]:
-    """``x * log(y)``, and zero where ``x`` is zero and the logarithm is infinite or no number, unless ``y`` is none;
-    its derivative by ``x`` is the logarithm, wherever that is."""
+    """``x * log(y)``, and zero where ``x`` is zero and the logarithm is infinite or NaN, unless ``y`` is NaN. Its
+    derivative with respect to ``x`` is the logarithm everywhere."""
 
     def emit(x: Value, y: Value) -> Value:
         none = ops.cmpf(x, const(0.0, x.type), predicate="oeq")
@@ -63,7 +63,7 @@ def product_or_zero(log: Callable[[Value], Value], end: float) -> Callable[[Valu
 
 
 def _zero_if(none: Value, product: Value) -> Value:
-    """A product that has a factor of zero if ``none``: then 0.0, not -0.0. What is added has no derivative."""
+    """A product that has a factor of zero if ``none``: then 0.0, not -0.0. The added zero has no derivative."""
     return ops.addf(product, ops.select(none, const(0.0, product.type), const(-0.0, product.type)))
 
 
@@ -79,8 +79,8 @@ def ndtr(x: Value) -> Value:
 
 
 def betaln(a: Value, b: Value) -> Value:
-    """Where one is much the larger, the difference of its two terms is taken from Stirling's series for both. Single
-    precision would have no digit left of others, so double is used."""
+    """If one argument is much larger, the difference of its two terms is computed by Stirling's series for both. In
+    other cases single precision would have no correct digits, so double is used."""
     if a.type == f32:
         return ops.truncf(betaln(ops.extf(a, type=f64), ops.extf(b, type=f64)), type=f32)
     swapped = ops.cmpf(ops.absf(a), ops.absf(b), predicate="olt")
@@ -88,7 +88,7 @@ def betaln(a: Value, b: Value) -> Value:
     much = const(1e6, a.type)
     far = ops.cmpf(large, ops.maximumf(ops.mulf(much, ops.absf(small)), much), predicate="ogt")
     one, two = const(1.0, a.type), const(2.0, a.type)
-    away = ops.select(far, large, one)  # where it is not, the series must not be infinite
+    away = ops.select(far, large, one)  # if it is not far away, the series must still not be infinite
     rest = ops.subf(one, small)
     product = ops.divf(ops.mulf(small, rest), away)
     first = ops.mulf(const(0.5, a.type), product)
@@ -116,8 +116,8 @@ def times(factor: float) -> Callable[[Value], Value]:
 
 
 def logaddexp(base: float) -> Callable[[Value, Value], Value]:
-    """The logarithm of the sum of two powers of e, or of two: from the larger of them. Where they are equal each has
-    half of the derivative."""
+    """The logarithm of the sum of two powers of e, or of two, computed from the larger one. Where they are equal each
+    has half of the derivative."""
     unit = 1.0 if base == np.e else np.log2(np.e)
 
     def emit(x: Value, y: Value) -> Value:

@@ -30,12 +30,12 @@ def lcm(x: Value, y: Value, *, dtype: Type) -> Value:
 
 
 def _size(x: Value, dtype: Type) -> Value:
-    """The absolute value, which is taken for unsigned."""
+    """The absolute value, treated as unsigned."""
     return x if is_unsigned(dtype) else ops.absi(x)
 
 
 def bit_count(x: Value, *, dtype: Type) -> Value:
-    """How many bits of the absolute value are set: added up in pairs, fours, bytes, and all of them by a product."""
+    """The number of bits set in the absolute value: added up in pairs, fours, bytes, and all of these by a product."""
     n = _size(x, dtype)
     n = ops.subi(n, _masked(ops.shrui(n, const(1, index)), 0x5555555555555555))
     n = ops.addi(_masked(n, 0x3333333333333333), _masked(ops.shrui(n, const(2, index)), 0x3333333333333333))
@@ -52,7 +52,7 @@ def is_unsigned(dtype: Type) -> bool:
 
 
 def fmod(x: Value, y: Value, *, dtype: Type) -> Value:
-    """The remainder with the sign of ``x``; of integers zero where there is none."""
+    """The remainder with the sign of ``x``; for integers, zero if the divisor is zero."""
     if dtype.is_float:
         return ops.remf(x, y)
     none = ops.cmpi(y, const(0, index), predicate="eq")

@@ -67,7 +67,7 @@ def _filled(name: str, number: float | None) -> Rule:
 
 
 def fill(target: Array, value: AbstractValue) -> Array:
-    """All elements set to one number."""
+    """``target`` with all elements set to one number."""
     if target.is_complex:
         number = as_complex(value, target.dtype)
         if isinstance(value, Static) and value.value == 0:
@@ -167,7 +167,7 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
         return copy(frame, astype(value, wanted))
     if isinstance(value, Tuple):
         return array_of(frame, value, dtype_argument(dtype, None))
-    if rows.grows(frame, value):  # of tuples of numbers
+    if rows.grows(frame, value):  # a list of tuples of numbers
         assert isinstance(value, Ref)
         held = heap.contents(frame, value)
         whole, depth = columns.nested(growing.windows(held), rows.row_of(held))
@@ -187,7 +187,7 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
 
 
 def _contiguous(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    """The array, or a copy where it is not contiguous. One that is passed as a window is not."""
+    """The array, or a copy if it is not contiguous. An argument that is a window is not."""
     value, dtype = take("np.ascontiguousarray", ["a", "dtype"], args, kwargs)
     assert value is not None
     made = _as_array(frame, "np.ascontiguousarray", value, dtype, copies=False)
@@ -252,12 +252,12 @@ def _bounds(args: Args, dtype: Type) -> tuple[Value, Value, Value]:
 
 
 def _float_count(start: Value, stop: Value, step: Value) -> Value:
-    """How many elements NumPy gives a range of floats."""
+    """The number of elements of a range of floats, as in NumPy."""
     zero, one = const(0.0, f64), const(1.0, f64)
     distance = ops.subf(stop, start)
     steps = ops.divf(distance, step)
     trap_unless(ops.cmpf(steps, steps, predicate="oeq"), "ValueError", "the length of np.arange() is not a number")
-    # A distance so small, or a step so large, that the quotient is no longer a number above zero.
+    # The distance is so small, or the step so large, that the quotient underflows to zero.
     vanished = ops.andi(ops.cmpf(steps, zero, predicate="oeq"), ops.cmpf(distance, zero, predicate="une"))
     upwards = ops.cmpf(ops.copysign(one, steps), zero, predicate="ogt")
     steps = ops.select(vanished, ops.select(upwards, one, zero), steps)
@@ -267,7 +267,7 @@ def _float_count(start: Value, stop: Value, step: Value) -> Value:
 
 
 def _progression(lower: Value, step: Value, dtype: Type) -> Callable[[Value], Value]:
-    """The elements as NumPy computes them: from the first two and the difference between these."""
+    """The elements as computed by NumPy: from the first two and the difference between these."""
     start, second = (convert(Scalar(v, f64), dtype) for v in (lower, ops.addf(lower, step)))
     between = ops.subf(second, start)
 

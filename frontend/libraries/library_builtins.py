@@ -83,7 +83,7 @@ def _abs(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 
 def _stop_gradient(frame: Frame, x: AbstractValue) -> AbstractValue:
-    """A value as a constant; of a tuple, each item. What has no derivative stays as it is."""
+    """A value as a constant; for a tuple, each item. Values without derivatives are unchanged."""
     if isinstance(x, Tuple):
         return x.of(_stop_gradient(frame, item) for item in x.items)
     if isinstance(x, Array | Lazy):
@@ -128,7 +128,7 @@ def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) 
 
 
 def cast_rule(name: str, to: Type, weak: bool, function: Any) -> Rule:
-    """``float(x)``, ``np.float32(x)`` and their kin."""
+    """``float(x)``, ``np.float32(x)`` and similar conversions."""
 
     def scalar(x: AbstractValue) -> AbstractValue:
         known = fold(function, [x])
@@ -155,7 +155,7 @@ def cast_rule(name: str, to: Type, weak: bool, function: Any) -> Rule:
 
 def _single(frame: Frame, name: str, x: AbstractValue) -> AbstractValue:
     value = arrays.settled(frame, x)
-    if not isinstance(value, Array):  # what an expression of arrays without axes gives is a number
+    if not isinstance(value, Array):  # an expression of arrays without axes gives a number
         return value
     if value.rank:
         raise refuse(
@@ -206,7 +206,7 @@ def _steps(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abs
 
 
 def _schedule(function: Callable[..., Schedule]) -> Rule:
-    """What makes schedules does so when the function is compiled."""
+    """Functions that make schedules are called while tracing."""
 
     def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
         return Static(
@@ -238,7 +238,7 @@ def _divmod(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
 
 
 def _sum_in_order(total: AbstractValue, x: Array | Lazy) -> AbstractValue:
-    """The elements of an array added one after the other to ``total``, as Python does, unlike ``np.sum``."""
+    """The elements of an array added to ``total`` one after the other, as in Python and unlike ``np.sum``."""
     lazy = nests.lazy_of(x)
     start = as_number(total)
     dtype = promote_types(start.dtype, start.weak, lazy.dtype, False)

@@ -1,4 +1,4 @@
-"""Functions of complex numbers: those of NumPy that have a meaning of their own for them, and Python's ``cmath``."""
+"""Functions of complex numbers: those of NumPy with a special meaning for them, and Python's ``cmath``."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _number_part(x: AbstractValue, k: int) -> AbstractValue:
 
 
 def conjugate(frame: Frame, v: AbstractValue) -> AbstractValue:
-    """The conjugate; a real array, or number, itself."""
+    """The conjugate; for a real array or number, itself."""
     if not has_complex(v):
         return strong(v) if is_numeric(v) else apply("np.conjugate", lambda x: x, v)
     return apply("np.conjugate", lambda x: strong(complexes.conjugate(x)), v)
@@ -90,7 +90,7 @@ def _angle_of(x: AbstractValue) -> AbstractValue:
 
 
 def complex_rule(cls: type) -> Rule:
-    """``complex(a, b)``, ``np.complex128(z)`` and their kin."""
+    """``complex(a, b)``, ``np.complex128(z)`` and similar conversions."""
     weak = cls is complex
     dtype = c64 if cls is np.complex64 else c128
 

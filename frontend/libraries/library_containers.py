@@ -1,4 +1,4 @@
-"""Built-in and library functions that make containers, or look at what objects are."""
+"""Built-in and library functions that create containers, or ask about the type or identity of objects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from adc.ir.types import i1
 
 
 def items_or_refuse(frame: Frame, name: str, v: AbstractValue) -> list[AbstractValue]:
-    """What iterating over ``v`` gives; refused where the number is not known."""
+    """The items of ``v``; refused if their number is not known."""
     items = sequences.known_items(frame, v)
     if items is None:
         raise refuse(
@@ -62,7 +62,7 @@ def _list(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
 
 
 def stored(frame: Frame, x: AbstractValue) -> AbstractValue:
-    """What can be gone through, as a value that can be passed on."""
+    """An iterable as a value that can be passed on."""
     return _list(frame, x) if isinstance(x, Stream | Range) else arrays.settled(frame, x)
 
 
@@ -201,7 +201,7 @@ def _zip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abstr
 
 
 def _every(stop: bool) -> Rule:
-    """``any`` and ``all`` of items that are there."""
+    """``any`` and ``all`` of known items."""
 
     def rule(frame: Frame, x: AbstractValue) -> AbstractValue:
         result: bool | Value = not stop

@@ -1,4 +1,4 @@
-"""Functions of NumPy about dtypes: what they say is known when a program is compiled."""
+"""Functions of NumPy about dtypes: their results are known when a program is compiled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adc.ir.builder import current_loc
 
 
 def _example(v: AbstractValue) -> Any:
-    """Something of the type of ``v``, or the dtype, class or name that it is."""
+    """A value of the type of ``v``, or the dtype, class or name that it is."""
     if isinstance(v, Array | Lazy):
         return abstract.numpy_dtype(v.dtype)
     if isinstance(v, Tuple):
@@ -34,7 +34,7 @@ def _example(v: AbstractValue) -> Any:
 
 
 def _known(function: Callable[..., Any], keep: bool = False) -> Rule:
-    """``function`` itself, called with examples. ``keep``: with numbers that are known as they are."""
+    """A rule that calls ``function`` itself with example values. ``keep``: known numbers are passed as they are."""
 
     def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
         def given(v: AbstractValue) -> Any:

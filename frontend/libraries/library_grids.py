@@ -23,7 +23,7 @@ def _call(frame: Frame, function: object, *args: AbstractValue, **kwargs: Abstra
 
 
 def _points(frame: Frame, s: Slice) -> AbstractValue:
-    """The numbers that a slice stands for: in steps, or, where the step is imaginary, as many as that, the end too."""
+    """The numbers that a slice stands for: by the step, or, if the step is imaginary, that many, including the end."""
     lower = Static(0) if s.lower is None or is_none(s.lower) else s.lower
     if s.upper is None or is_none(s.upper):
         message = "this slice needs an end"

@@ -1,4 +1,5 @@
-"""NumPy's functions of index arrays and masks that are not written in Python: ``np.add.at``, ``np.nonzero`` and kin."""
+"""NumPy's functions of index arrays and masks that are not written in Python: such as ``np.add.at`` and
+``np.nonzero``."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ Keywords = Mapping[str, AbstractValue]
 
 
 def _at(function: np.ufunc) -> Rule:
-    """``np.add.at(a, k, v)``: what is repeated counts as often, in the order of the subscripts."""
+    """``np.add.at(a, k, v)``: repeated subscripts count each time, in order."""
     name, rule = f"np.{function.__name__}", library_numpy.TABLE[function]
 
     def call(frame: Frame, a: AbstractValue, indices: AbstractValue, *values: AbstractValue) -> AbstractValue:
@@ -52,7 +53,7 @@ def _at(function: np.ufunc) -> Rule:
             raise refuse(current_loc(), message, help, kind=kinds.CAST_NOT_SAFE)
         if isinstance(place, gathers.Indexed):
             places.at(frame, place, value, combine)
-        else:  # nothing is named twice
+        else:  # no element is named twice
             places.store(frame, place, combine(now, *values) if made is None else made)
         return NONE
 
@@ -60,7 +61,7 @@ def _at(function: np.ufunc) -> Rule:
 
 
 def _nonzero(frame: Frame, a: AbstractValue) -> AbstractValue:
-    """Where an array is not zero: the subscripts in each dimension."""
+    """The subscripts, in each dimension, of the elements that are not zero."""
     value = as_array(frame, "np.nonzero", a)
     if not value.rank:
         message = "np.nonzero() of a number is not supported"
@@ -96,7 +97,7 @@ def _put_along_axis(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue
 
 
 def _select(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    """One expression, of the first condition that holds."""
+    """``np.select``: the expression of the first condition that holds."""
     conditions, choices, default = take("np.select", ["condlist", "choicelist", "default"], args, kwargs, 2)
     if not isinstance(conditions, Tuple) or not isinstance(choices, Tuple) or not conditions.items:
         message = "np.select() takes a list of conditions and a list of choices"
@@ -111,7 +112,7 @@ def _select(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
 
 def _ix(frame: Frame, *lists: AbstractValue) -> AbstractValue:
-    """Index arrays that name all combinations of their elements."""
+    """Index arrays that select all combinations of their elements."""
     found: list[AbstractValue] = []
     for k, item in enumerate(lists):
         v = gathers.as_subscripts(frame, as_array(frame, "np.ix_", item))

@@ -1,4 +1,4 @@
-"""Functions of Python's and NumPy's that give items, or order them, of whatever can be gone through."""
+"""Functions of Python's and NumPy's that return the items of any iterable, or sort them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _map(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abstr
 
 
 def called_for(frame: Frame, name: str, function: AbstractValue, rows: Items, ahead: bool) -> Stream:
-    """What a function gives for each row of arguments: it is called for an item when that is asked for."""
+    """The results of a function for each row of arguments: it is called when an item is asked for."""
 
     def call(row: AbstractValue) -> AbstractValue:
         given = sequences.known_items(frame, row)
@@ -73,7 +73,7 @@ def _filter(frame: Frame, keep: AbstractValue, x: AbstractValue) -> AbstractValu
 
 
 def by_program(program: Callable[..., Any]) -> Rule:
-    """A function of what can be gone through, as a program of the prelude."""
+    """The rule for a function on iterables that is a program of the prelude."""
 
     def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
         return frame.tracer.call(frame, Static(program), [stored(frame, a) for a in args], kwargs)
@@ -82,7 +82,7 @@ def by_program(program: Callable[..., Any]) -> Rule:
 
 
 def _sorted(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-    """``sorted(x, key=..., reverse=...)``: now, where what is known decides, as with the keys of a dict."""
+    """``sorted(x, key=..., reverse=...)``: computed while tracing if known values decide, as for the keys of a dict."""
     found = sequences.known_items(frame, args[0]) if len(args) == 1 and not isinstance(args[0], Range) else None
     ranks = _known_ranks(frame, found, kwargs.get("key")) if found and not kwargs.keys() - {"key", "reverse"} else None
     if ranks is None or found is None:
@@ -98,7 +98,7 @@ def _sorted(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Ab
 def _known_ranks(
     frame: Frame, items: Sequence[AbstractValue], key: AbstractValue | None
 ) -> list[tuple[object, ...]] | None:
-    """By what known items are ordered: what is known of each of them, as far as that tells them apart."""
+    """Sort keys of known items: the known part of each, as far as that distinguishes them."""
     if key is None or (isinstance(key, Static) and key.value is None):
         ranks = list(items)
     elif all(_prefix(item)[0] for item in items):
@@ -118,7 +118,7 @@ def _known_ranks(
 
 
 def _prefix(v: AbstractValue) -> tuple[tuple[object, ...], bool]:
-    """What is known of a value from its beginning, and whether that is all."""
+    """The known prefix of a value, and whether it is the whole value."""
     if isinstance(v, Static):
         return (v.value,), True
     found: list[object] = []
@@ -133,7 +133,8 @@ def _prefix(v: AbstractValue) -> tuple[tuple[object, ...], bool]:
 
 
 def _extremum(name: str, symbol: str) -> Rule:
-    """min and max of numbers, in Python's order of comparison: a NaN among them wins or loses by its place."""
+    """``min`` and ``max`` of numbers, with Python's comparisons: whether a NaN is the result depends on its
+    position."""
 
     program = {"min": python_functions.least, "max": python_functions.greatest}[name]
 

@@ -1,4 +1,4 @@
-"""Python's ``itertools``, but for combinations: streams made of others, and ``operator.itemgetter``."""
+"""Python's ``itertools``, except combinations: streams built on others; and ``operator.itemgetter``."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _known_count(p: Items) -> int | None:
 
 
 def _item(p: Items, k: int) -> AbstractValue:
-    """Item ``k``, as it is when it is asked for."""
+    """Item ``k``, as it is at that moment."""
     if isinstance(p, Indexed):
         assert p.known is not None
         return p.known.item(k)
@@ -177,12 +177,12 @@ def _cycle(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 
 def _may_change(frame: Frame, x: AbstractValue) -> bool:
-    """Whether what is gone through may be changed meanwhile: an array, or a list that has a name."""
+    """Whether an iterable may be changed meanwhile: an array, or a list that a variable refers to."""
     return is_array(x) or any(x is ref for v in frame.env.values() for ref in heap.refs_of(v))
 
 
 def _listed(name: str, program: Callable[..., Any]) -> Rule:
-    """What a program makes a list of, gone through once."""
+    """The items of a list that a program makes, to be iterated over once."""
     rule = by_program(program)
 
     def call(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:

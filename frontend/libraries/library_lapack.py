@@ -19,7 +19,7 @@ from adc.ir.externals import Named
 from adc.ir.types import Type, f64, i8, i32, i64, index
 
 LARGEST = 2**31 - 1
-REFUSED = -2  # in the place of what LAPACK's integers cannot be: it returns that this is no extent
+REFUSED = -2  # stands for what LAPACK's integers cannot represent: LAPACK then reports an invalid extent
 
 
 def _at_hand(frame: Frame) -> AbstractValue:

@@ -72,14 +72,14 @@ def _fma(x: Value, y: Value, z: Value) -> Value:
 
 
 def _in_python(own: Callable[..., Any]) -> Rule:
-    """A function that is traced; of what is known it is what Python says."""
+    """The rule for a function that is traced; for known arguments, Python's result."""
     function = getattr(math, own.__name__)
 
     def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
         known = None if kwargs or not all(map(is_static_number, args)) else fold(function, args)
         if known is not None:
             return known
-        given = [Tuple(a.items) if isinstance(a, Tuple) else a for a in args]  # also what was a list
+        given = [Tuple(a.items) if isinstance(a, Tuple) else a for a in args]  # including former lists
         return frame.tracer.call(frame, Static(own), given, kwargs)
 
     return rule

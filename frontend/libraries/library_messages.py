@@ -1,4 +1,4 @@
-"""Calls of what speaks to other ranks (``adc.ir.messages``) in traced code."""
+"""Calls of functions that communicate with other ranks (``adc.ir.messages``) in traced code."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ from adc.ir.types import f64, i1, i8, i64, ui64
 
 
 def _operator(name: str, symbol: str) -> Rule:
-    """A ufunc that an operator stands for. To it two of Python's numbers are NumPy's."""
+    """The rule for a ufunc with an operator. It treats two of Python's numbers as NumPy's."""
     function = getattr(np, name)
     on_elements = scalars.power_of_elements if symbol == "**" else partial(scalars.binary, symbol)
 
@@ -71,7 +71,7 @@ def _operator(name: str, symbol: str) -> Rule:
 
 
 def _numpy_numbers(*numbers: AbstractValue) -> list[AbstractValue]:
-    """Numbers as NumPy's, if all are Python's; those that are known stay so."""
+    """Numbers as NumPy's, if all are Python's; known ones stay known."""
     return [strong(v) for v in numbers] if all(map(_is_python, numbers)) else list(numbers)
 
 
@@ -107,7 +107,7 @@ def _reciprocal(x: AbstractValue) -> AbstractValue:
 
 
 def _float_power(x: AbstractValue, y: AbstractValue) -> AbstractValue:
-    """A power in double precision, of integers too."""
+    """A power in double precision, also for integers."""
     known = fold(np.float_power, [x, y])
     if known is not None:
         return known
@@ -156,7 +156,7 @@ def _given(v: AbstractValue) -> AbstractValue:
 
 
 def _clip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-    """The smaller of the larger one, of all bounds that there are."""
+    """``np.clip``: ``x`` limited by those bounds that are given."""
     result, low, high, out, least, most = take(
         "np.clip", ["a", "a_min", "a_max", "out", "min", "max"], list(args), kwargs
     )
@@ -174,7 +174,7 @@ def _clip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
 
 
 def _is_no_bound(x: AbstractValue, bound: AbstractValue, upper: bool) -> bool:
-    """None, or a Python int that no integer of the array's dtype is beyond."""
+    """Whether a bound is None, or a Python int that no integer of the array's dtype exceeds."""
     if not isinstance(bound, Static):
         return False
     if bound.value is None:
@@ -194,7 +194,7 @@ def _round(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abs
 
 
 def _of(kind: Function) -> dict[Any, Rule]:
-    """By all its names."""
+    """The rule for a function, under all its names."""
     name, *others = kind.numpy.split()
     function = getattr(np, name)
     if kind.on_integers is None:

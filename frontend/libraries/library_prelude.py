@@ -1,4 +1,4 @@
-"""What the programs of the prelude ask of the compiler."""
+"""Questions that the programs of the prelude ask the compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of arrays by axes: NumPy's dot, inner, tensordot, vecdot and einsum."""
+"""Products of arrays along axes: NumPy's dot, inner, tensordot, vecdot and einsum."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ def _combined(frame: Frame, operands: Sequence[Labelled], out: tuple[Hashable, .
 
 
 def _parsed(subscripts: str, operands: Sequence[Lazy]) -> tuple[list[tuple[Hashable, ...]], tuple[Hashable, ...]]:
-    """The labels of the axes of each operand, and of the result; numbers, from the last one, for an ellipsis."""
+    """The labels of the axes of each operand, and of the result; axes in an ellipsis have numbers, from the last
+    one."""
     given, arrow, wanted = subscripts.partition("->")
     parts = given.split(",")
     if len(parts) != len(operands):
@@ -190,8 +191,7 @@ def _wrong(what: str) -> Exception:
 
 
 def _order(operands: Sequence[Labelled], out: tuple[Hashable, ...]) -> list[tuple[int, ...]]:
-    """Which operands are combined, one after the other, as NumPy orders them. Extents that are not known count as
-    equal."""
+    """The order in which operands are combined, as chosen by NumPy. Extents that are not known count as equal."""
     if len(operands) <= 2:
         return [tuple(range(len(operands)))]
     letters: dict[Hashable, str] = {}

@@ -1,4 +1,5 @@
-"""NumPy's functions that combine the elements of arrays: sums and their kin, products of vectors and matrices."""
+"""NumPy's functions that combine the elements of arrays: sums and similar reductions, products of vectors and
+matrices."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""SciPy's special functions: those that are made of what adc computes anyway, and those that SciPy computes.
-SciPy is only imported where a program has it.
+"""SciPy's special functions: those that are formulas of adc's operations, and those that SciPy computes.
+
+SciPy is only imported if a program uses it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def _polygamma(frame: Frame, order: AbstractValue, x: AbstractValue) -> Abstract
 
 
 def _logsumexp(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-    """The greatest element counts as a constant, so that the derivative is softmax, without a choice in it."""
+    """The logarithm of a sum of exponentials. The greatest element counts as a constant, so that the derivative is
+    softmax."""
     name = "special.logsumexp"
     a = _Shifted(frame, name, "a", args, kwargs, _FINITE)
     return arrays.operate(frame, "+", apply(name, _LOG, a.total), a.greatest)
@@ -65,9 +67,9 @@ def _softmax(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, A
 
 
 class _Shifted:
-    """An array less its greatest elements along some axes: where the rounding of large ones does not matter.
+    """An array minus its greatest elements along some axes, so that the rounding of large ones does not matter.
 
-    ``powers`` are those of e, ``total`` is their sum along the axes.
+    ``powers`` are the powers of e, ``total`` is their sum along the axes.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class _Shifted:
         self.total = reductions.reduce(frame, reductions.SUM, need_array(name, self.powers), Over(self._axes))
 
     def spread(self, reduced: AbstractValue) -> AbstractValue:
-        """What was reduced along the axes, to be combined with what it was made of."""
+        """A reduced array with its axes restored, to be combined with the array it was computed from."""
         settled = arrays.settled(self._frame, reduced)
         if not isinstance(settled, Array):
             return settled
@@ -125,7 +127,7 @@ _EXP, _LOG = _on_floats("np.exp", ops.exp), _on_floats("np.log", ops.log)
 
 @functools.cache
 def table() -> dict[Any, Rule]:
-    """By the functions themselves: to be called where SciPy is there."""
+    """The rules by function object, for use when SciPy is installed."""
     from scipy import special
 
     found: dict[Any, Rule] = {
@@ -139,13 +141,13 @@ def table() -> dict[Any, Rule]:
         found[function] = _function(f"special.{name}", function, scipy_functions.caller(name), function.nin)
     for kind in FUNCTIONS:
         for name in kind.special.split():
-            function = getattr(special, name, None)  # some came with later versions
+            function = getattr(special, name, None)  # some exist only in later versions
             if function is not None:
                 found[function] = _function(f"special.{name}", function, kind.emit, kind.count)
     return found
 
 
 def belongs(obj: Any) -> bool:
-    """Whether ``obj`` may be one of them."""
+    """Whether ``obj`` may be one of these functions."""
     module = getattr(obj, "__module__", None) or ""
     return "scipy.special" in sys.modules and (isinstance(obj, np.ufunc) or module.startswith("scipy.special"))

@@ -1,4 +1,4 @@
-"""NumPy's functions, and the methods of arrays, that give the same elements in another shape."""
+"""NumPy's functions, and the methods of arrays, that return the same elements in another shape."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def in_memory(frame: Frame, name: str, v: AbstractValue | None) -> Array:
 
 
 def _shape(frame: Frame, name: str, owner: Array, shape: AbstractValue) -> tuple[list[Dim], int | None]:
-    """The extents, and which is to follow from the others."""
+    """The extents, and the position of the one to be inferred from the others."""
     if isinstance(shape, Static) and isinstance(shape.value, tuple):
         shape = Tuple(tuple(map(Static, shape.value)))
     items = shape.items if isinstance(shape, Tuple) else (shape,)
@@ -59,7 +59,8 @@ def _in_order(name: str, order: AbstractValue | None) -> str:
 
 
 def reshaped(frame: Frame, name: str, owner: Array, shape: AbstractValue, order: AbstractValue | None) -> Array:
-    """``shape`` may have one -1. In the order "F" it is what the transposed array has the other way round."""
+    """``shape`` may have one -1. In the order "F", the transposed array is reshaped to the reverse of ``shape``, and
+    transposed."""
     dims, inferred = _shape(frame, name, owner, shape)
     if _in_order(name, order) == "C":
         return views.reshape(frame, owner, dims, inferred)
@@ -200,7 +201,7 @@ def _diagonal(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
 
 def turned(owner: Array | Lazy) -> Array | Lazy:
-    """The last two axes exchanged."""
+    """``owner`` with its last two axes exchanged."""
     if owner.rank < 2:
         raise refuse(current_loc(), "matrix transpose with ndim < 2 is undefined", kind=kinds.INVALID_AXIS)
     return subscripts.transpose(owner, (*range(owner.rank - 2), owner.rank - 1, owner.rank - 2))
@@ -212,7 +213,7 @@ def _matrix_transpose(frame: Frame, args: Args, kwargs: Keywords) -> AbstractVal
 
 
 def _at_least(rank: int, name: str) -> Rule:
-    """One array, or several as a tuple."""
+    """The rule for ``np.atleast_1d`` and similar functions: one array, or several as a tuple."""
 
     def one(frame: Frame, v: AbstractValue) -> AbstractValue:
         owner = in_memory(frame, name, v)
@@ -230,7 +231,7 @@ def _at_least(rank: int, name: str) -> Rule:
 
 
 def as_method(rule: Rule) -> Callable[..., AbstractValue]:
-    """A function's rule as that of a method."""
+    """The rule for a function as one for a method."""
     return lambda frame, owner, args, kwargs: rule(frame, [owner, *args], kwargs)
 
 

@@ -1,4 +1,4 @@
-"""Calls of the functions of the run-time support that sort."""
+"""Calls of the sorting functions of the run-time support."""
 
 from __future__ import annotations
 

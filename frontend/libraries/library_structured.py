@@ -1,4 +1,4 @@
-"""NumPy's functions that make arrays, where the dtype has fields or what they are given is a structured array."""
+"""NumPy's functions that create arrays, for dtypes with fields and for structured arrays as arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Keywords = Mapping[str, AbstractValue]
 
 
 def _dtype(frame: Frame, v: AbstractValue | None) -> np.dtype[Any] | None:
-    """The dtype with fields that an argument is; None if it is none."""
+    """The dtype with fields that an argument stands for, or None."""
     try:
         found = np.dtype(_constant(frame, v))
     except TypeError:

@@ -1,4 +1,4 @@
-"""NumPy's functions that turn arrays round: views with axes backwards, or exchanged."""
+"""NumPy's functions that flip or rotate arrays: views with axes reversed or exchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Keywords = Mapping[str, AbstractValue]
 
 
 def backwards(owner: Array, axes: Sequence[int]) -> Array:
-    """The view with some axes counted from the end."""
+    """The view with some axes reversed."""
     whole, turned = slices.Slice(), slices.Slice(step=Static(-1))
     items = [slices.Item(current_loc(), turned if k in axes else whole) for k in range(owner.rank)]
     return subscripts.view(owner, items) if axes else owner
@@ -75,9 +75,9 @@ def _rot90(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
 
 def rolled(owner: Array | Lazy, shift: Value, axis: int) -> Lazy:
-    """An expression for the elements moved along an axis, those that leave it coming in at the other end.
+    """An expression for the elements moved along an axis; those that leave it re-enter at the other end.
 
-    The subscripts are as in ``u[(i - shift) % n]``, which the compiler takes apart into the inside and the rims.
+    The subscripts are of the form ``u[(i - shift) % n]``, which the compiler splits into the interior and the rims.
     """
     base = nests.lazy_of(owner)
     n = dim_value(base.dims[axis])
@@ -121,7 +121,7 @@ def _roll(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
 
 def _axes(axis: AbstractValue, rank: int) -> tuple[int, ...]:
-    """Axes, one of which may be named several times."""
+    """Axes, each of which may be named several times."""
     items = axis.items if isinstance(axis, Tuple) else (axis,)
     if isinstance(axis, Static) and isinstance(axis.value, tuple):
         items = tuple(map(Static, axis.value))

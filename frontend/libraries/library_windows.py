@@ -1,4 +1,5 @@
-"""NumPy's functions that give views in which one element has several subscripts: broadcast arrays, sliding windows."""
+"""NumPy's functions that return views in which one element has several subscripts: broadcast arrays, sliding
+windows."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def _broadcast_arrays(frame: Frame, args: Args, kwargs: Keywords) -> AbstractVal
 
 
 def _sliding(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    """The windows' own axes come last."""
+    """``sliding_window_view``: the windows' own axes come last."""
     name = "sliding_window_view"
     value, shape, axis, writeable = take(name, ["x", "window_shape", "axis", "writeable"], args, kwargs, 2)
     assert shape is not None
@@ -91,7 +92,7 @@ def _sliding(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
 
 def _axes(axis: AbstractValue | None, rank: int) -> tuple[int, ...]:
-    """Axes, one of which may be named several times."""
+    """Axes, each of which may be named several times."""
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return tuple(range(rank))
     items = axis.items if isinstance(axis, Tuple) else (axis,)

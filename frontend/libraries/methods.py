@@ -39,7 +39,7 @@ def copy(frame: Frame, value: Array | Lazy) -> Array:
 
 
 def cumulative_axes(axes: AbstractValue, rank: int) -> tuple[int, ...]:
-    """A permutation of all axes."""
+    """A permutation of all axes, checked."""
     found = axes_of(axes, rank)
     if found is None or len(found) != rank:
         raise refuse(current_loc(), f"the axes must name each of the {rank} dimensions once", kind=kinds.INVALID_AXIS)
@@ -125,7 +125,7 @@ def _conjugate(frame: Frame, owner: AbstractValue, args: Args, kwargs: Keywords)
 PARTS = {"real": library_complex.real, "imag": library_complex.imag}
 
 def _as_function(function: Any) -> Callable[..., AbstractValue]:
-    """A method that takes what NumPy's function does."""
+    """A method that takes the same arguments as NumPy's function."""
 
     def method(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
         return frame.tracer.call(frame, Static(function), [owner, *args], kwargs)
@@ -148,7 +148,7 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
 }
 
 
-# What NumPy's numbers have of them, which are arrays of rank zero in this.
+# Methods that NumPy's numbers have, too: for these, they are arrays of rank zero.
 OF_NUMBERS = frozenset({"round", "clip", "sum", "prod", "mean", "min", "max", "any", "all", "std", "var"})
 
 

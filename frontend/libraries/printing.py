@@ -1,4 +1,4 @@
-"""``print`` in compiled code: an effect in the order of the program, done by Python (``adc.ir.printing``)."""
+"""``print`` in compiled code: an ordered effect, done by Python (``adc.ir.printing``)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def print_(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abs
 
 
 def _passed(s: Scalar) -> Value:
-    """A number as C takes it: the template has its type."""
+    """A number in C's type; its own type is in the template."""
     t = f64 if s.dtype.is_float else i64
     return to_element(convert(s, t), t)
 

@@ -1,4 +1,4 @@
-"""NumPy's reductions, as functions and as methods: the arguments that they have in common are taken in one place."""
+"""NumPy's reductions, as functions and as methods: their common arguments are handled in one place."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Call:
     over: Over
 
     def dtype(self, default: Type) -> Type:
-        """In which it is computed: ``dtype``, or that of ``out``."""
+        """The dtype of the computation: ``dtype``, or that of ``out``."""
         out = self.given.get("out")
         return dtype_argument(self.given.get("dtype"), out.dtype if isinstance(out, Array) else default)
 
@@ -64,7 +64,7 @@ class Call:
         return None if isinstance(found, Static) and found.value is True else found
 
     def masked(self, value: Array | Lazy, instead: Value) -> Array | Lazy:
-        """``value`` with ``instead`` in the places that ``where`` leaves out."""
+        """``value`` with ``instead`` at the elements that ``where`` excludes."""
         if self.where is None:
             return value
         other = Scalar(instead, part_of(value.dtype), weak=False)
@@ -77,7 +77,7 @@ class Call:
         return reductions.reduce(self.frame, r, self.masked(value, _neutral(r, value.dtype)), over, dtype)
 
     def count(self, dtype: Type) -> AbstractValue:
-        """How many elements each result is made of."""
+        """The number of elements that each result combines."""
         dtype = part_of(dtype)
         if self.where is None:
             return Scalar(ops.sitofp(reductions.count(self.value, self.over), type=dtype), dtype, weak=False)
@@ -104,7 +104,7 @@ def apply(function: Callable[..., AbstractValue], *operands: AbstractValue) -> A
 
 
 def part_of(dtype: Type) -> Type:
-    """The dtype of the parts of complex numbers; another one itself."""
+    """The dtype of the parts of complex numbers; any other dtype unchanged."""
     return dtype.part if isinstance(dtype, ComplexType) else dtype
 
 
@@ -118,7 +118,7 @@ def _neutral(r: Reduction, dtype: Type) -> Value:
 
 
 def call_of(name: str, parameters: Sequence[str], frame: Frame, args: Args, kwargs: Keywords) -> Call:
-    """Take the arguments; numbers and nested tuples of them are arrays."""
+    """Bind the arguments; numbers and nested tuples of them become arrays."""
     found = take(name, ["a", *parameters], args, kwargs)
     given = {
         p: v
@@ -131,7 +131,7 @@ def call_of(name: str, parameters: Sequence[str], frame: Frame, args: Args, kwar
 
 
 def as_array(frame: Frame, name: str, value: AbstractValue) -> Array | Lazy:
-    """What NumPy's functions take for an array."""
+    """An argument that NumPy's functions accept as an array."""
     if isinstance(value, Tuple):
         return array_of(frame, value, None)
     if is_numeric(value):
@@ -143,7 +143,7 @@ def as_array(frame: Frame, name: str, value: AbstractValue) -> Array | Lazy:
 
 
 def _folded(name: str, args: Args, kwargs: Keywords) -> Static | None:
-    """The result for numbers that are known, such as an extent that is a product of others."""
+    """The result for known numbers, such as an extent that is a product of others."""
     if len(args) != 1 or kwargs or not isinstance(args[0], Tuple):
         return None
     items = args[0].items
@@ -157,7 +157,7 @@ def _folded(name: str, args: Args, kwargs: Keywords) -> Static | None:
 
 
 def _combining(name: str, r: Reduction, parameters: str) -> Rule:
-    """sum, prod, min and max."""
+    """The rules for sum, prod, min and max."""
 
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         known = _folded(name, args, kwargs)
@@ -184,7 +184,7 @@ def _combining(name: str, r: Reduction, parameters: str) -> Rule:
 
 
 def _testing(name: str, r: Reduction) -> Rule:
-    """any and all."""
+    """The rules for any and all."""
 
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         call = call_of(f"np.{name}", ["axis", "out", "keepdims", "where"], frame, args, kwargs)
@@ -205,7 +205,7 @@ _COUNTS_ARE_PYTHON = not isinstance(np.count_nonzero(np.zeros(1)), np.generic)  
 
 
 def _first(name: str, r: Reduction) -> Rule:
-    """argmin and argmax."""
+    """The rules for argmin and argmax."""
 
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         call = call_of(f"np.{name}", ["axis", "out", "keepdims"], frame, args, kwargs)
@@ -216,7 +216,7 @@ def _first(name: str, r: Reduction) -> Rule:
 
 
 def _floats(call: Call) -> Array | Lazy:
-    """The array in the dtype of its mean: integers are float64."""
+    """The array in the dtype of its mean: float64 for integers."""
     dtype = call.value.dtype
     return astype(call.value, call.dtype(dtype if kind(dtype) >= 2 else f64))
 
@@ -249,7 +249,7 @@ def _variance(name: str, finish: Callable[[AbstractValue], AbstractValue]) -> Ru
 
 
 def _mean_of(call: Call, value: Array | Lazy) -> AbstractValue:
-    """The mean of each group, to be spread over it."""
+    """The mean of each group, with extents that broadcast over the group."""
     given = call.given.get("mean")
     if given is not None:
         return given
@@ -260,7 +260,7 @@ def _mean_of(call: Call, value: Array | Lazy) -> AbstractValue:
 
 
 def _freedom(call: Call, dtype: Type) -> AbstractValue:
-    """How many elements there are without those that ``ddof`` counts; less than none are none."""
+    """The number of elements minus ``ddof``, but not less than zero."""
     off = call.given.get("ddof", call.given.get("correction"))
     number = call.count(dtype)
     if off is None or (isinstance(off, Static) and off.value == 0):
@@ -274,7 +274,7 @@ def _freedom(call: Call, dtype: Type) -> AbstractValue:
 
 
 def root(v: AbstractValue) -> Scalar:
-    """The root of a sum of squares: with derivative zero where they all are zero."""
+    """The square root of a sum of squares, with derivative zero if it is zero."""
     s = as_scalar(v)
     zero = const(0.0, s.value.type)
     found = ops.select(ops.cmpf(s.value, zero, predicate="oeq"), zero, ops.sqrt(s.value))

@@ -1,4 +1,4 @@
-"""What the tables of library functions are made of: rules from a scalar function, applied elementwise to arrays."""
+"""The parts of the tables of library functions: rules made from a scalar function, applied elementwise to arrays."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ OnScalars = Callable[..., AbstractValue]
 
 
 def positional(name: str, count: int | range, rule: Callable[..., AbstractValue], help: str = "") -> Rule:
-    """A rule for positional arguments only; checks how many there are. ``help``: what to write for other numbers."""
+    """A rule for positional arguments only; checks their number. ``help``: what to write for other numbers of
+    arguments."""
     counts = range(count, count + 1) if isinstance(count, int) else count
 
     def call(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
@@ -87,7 +88,7 @@ def take(
     kwargs: Mapping[str, AbstractValue],
     required: int = 1,
 ) -> list[AbstractValue | None]:
-    """Arguments in the order of ``parameters``, None where left out."""
+    """Arguments in the order of ``parameters``; None for those left out."""
     if len(args) > len(parameters):
         raise refuse(
             current_loc(), f"{name}() with {len(args)} arguments is not supported", kind=kinds.UNSUPPORTED_OPTION
@@ -112,7 +113,7 @@ def take(
 
 
 def fold(function: Callable[..., Any], args: Sequence[AbstractValue]) -> Static | None:
-    """The result for numbers that are known, computed now; None where it cannot be."""
+    """The result for known numbers, computed now; None if that is not possible."""
     if not all(is_static_number(a) for a in args):
         return None
     try:
@@ -164,7 +165,7 @@ def apply(name: str, scalar: OnScalars, *args: AbstractValue) -> AbstractValue:
 
 
 def strong(v: AbstractValue) -> AbstractValue:
-    """A number as NumPy returns it."""
+    """A number as returned by NumPy."""
     if isinstance(v, Complex) and v.weak:
         return as_complex(v, v.dtype)
     if isinstance(v, Scalar) and v.weak:
@@ -173,7 +174,7 @@ def strong(v: AbstractValue) -> AbstractValue:
 
 
 def float_function(name: str, function: Callable[..., Any], emit: Callable[..., Value], count: int = 1) -> Rule:
-    """A universal function on floats: float32 stays float32, integers become float64; on complex numbers some."""
+    """A universal function on floats: float32 stays float32, integers become float64. Some accept complex numbers."""
     pair = PAIRS.get(name)
 
     def scalar(*args: AbstractValue) -> AbstractValue:
@@ -189,7 +190,7 @@ def float_function(name: str, function: Callable[..., Any], emit: Callable[..., 
 
 
 def float_dtype(name: str, args: Sequence[AbstractValue]) -> Type:
-    """The float type in which numbers meet."""
+    """The common float type of numbers."""
     dtype, weak = common_dtype(args)
     if kind(dtype) == 2:
         return dtype
@@ -200,7 +201,8 @@ def float_dtype(name: str, args: Sequence[AbstractValue]) -> Type:
 
 
 def operand_types(args: Sequence[AbstractValue]) -> tuple[Any, ...]:
-    """The types of operands as NumPy names them when it chooses a loop: Python's numbers by their class."""
+    """The types of operands as NumPy names them when it chooses a loop: Python's numbers are represented by their
+    class."""
     found: list[Any] = []
     for a in args:
         if isinstance(a, Array | Lazy):
@@ -251,7 +253,7 @@ def _resolved(
 
 
 def common_dtype(args: Sequence[AbstractValue]) -> tuple[Type, bool]:
-    """The dtype in which numbers meet, and whether it is weak."""
+    """The common dtype of numbers, and whether it is weak."""
     first = as_scalar(args[0])
     dtype, weak = first.dtype, first.weak
     for a in args[1:]:
@@ -277,7 +279,7 @@ def number_function(
     on_integers: Callable[..., Value],
     count: int = 1,
 ) -> Rule:
-    """A universal function that keeps integers integers (np.abs, np.maximum, ...)."""
+    """A universal function that returns integers for integers (np.abs, np.maximum, ...)."""
 
     def scalar(*args: AbstractValue) -> AbstractValue:
         known = fold(function, args)
@@ -288,7 +290,7 @@ def number_function(
         dtype, _ = common_dtype(args)
         emit = on_floats if kind(dtype) == 2 else on_integers
         if dtype == i1:
-            loop_types(getattr(np, name), args)  # which refuses what is not defined for bools
+            loop_types(getattr(np, name), args)  # refuses what is not defined for bools
             emit = _BOOLS.get(on_integers, on_integers)
         if dtype == ui64:
             emit = _UNSIGNED.get(on_integers, on_integers)
@@ -298,9 +300,9 @@ def number_function(
 
 
 def rounded(places: int, x: AbstractValue) -> AbstractValue:
-    """``np.round`` of a number to so many digits after the point, or before it if there are less than none."""
+    """``np.round`` of a number to so many digits after the point, or before it if negative."""
     s = as_scalar(x)
-    if s.dtype == i1:  # NumPy's is of half precision
+    if s.dtype == i1:  # NumPy's result is of half precision
         if places:
             raise refuse(current_loc(), "np.round() to digits is not defined for bools", kind=kinds.WRONG_TYPE)
         return cast(s, f16, weak=False)
@@ -318,7 +320,7 @@ def rounded(places: int, x: AbstractValue) -> AbstractValue:
 
 
 def predicate(name: str, function: Callable[..., Any], emit: Callable[..., Value], weak: bool = False) -> Rule:
-    """A test of floats with an i1 result; integers are converted. Complex numbers are finite if both parts are, NaN
+    """A test of floats with an i1 result; integers are converted. A complex number is finite if both parts are, and NaN
     or infinite if one is."""
 
     def scalar(x: AbstractValue) -> AbstractValue:
@@ -335,7 +337,7 @@ def predicate(name: str, function: Callable[..., Any], emit: Callable[..., Value
 
 
 def static_of(v: AbstractValue | None, what: str, help: str = "write it as a constant") -> Any:
-    """The Python value of an argument that must be known at trace time."""
+    """The Python value of an argument that must be known while tracing."""
     if v is None:
         return None
     if isinstance(v, Static):

@@ -26,7 +26,7 @@ from adc.ir.types import Type, index
 
 
 def scan(frame: Frame, r: Reduction, value: Array | Lazy, axis: int | None) -> Array:
-    """The partial results along ``axis``, or through all elements, one after the other as NumPy combines them."""
+    """The partial results along ``axis``, or over all elements, combined one after the other as in NumPy."""
     lazy = nests.lazy_of(value)
     if kind(lazy.dtype) == 3:
         return _complex_scan(frame, r, lazy, axis)
@@ -42,7 +42,7 @@ def scan(frame: Frame, r: Reduction, value: Array | Lazy, axis: int | None) -> A
         return as_scalar(lazy.element(at, False))
 
     def lane(before: list[Value]) -> None:
-        """The innermost axis: what is combined so far is a number."""
+        """The innermost axis: the running result is a number."""
 
         def step(i: Value, so_far: Scalar) -> Scalar:
             total = r.combine(so_far, element([*before, i]))
@@ -52,7 +52,7 @@ def scan(frame: Frame, r: Reduction, value: Array | Lazy, axis: int | None) -> A
         _carrying(const_index(0), dim_value(along), Scalar(_start(r, lazy.dtype), lazy.dtype, weak=False), step)
 
     def slabs(before: list[Value]) -> None:
-        """Another axis: whole slabs are combined, each with the one before."""
+        """Another axis: whole slabs are combined, each with the previous one."""
         one = const_index(1)
 
         def first(after: list[Value]) -> None:
@@ -78,7 +78,7 @@ def scan(frame: Frame, r: Reduction, value: Array | Lazy, axis: int | None) -> A
 
 
 def _complex_scan(frame: Frame, r: Reduction, value: Lazy, axis: int | None) -> Array:
-    """Of sums, those of the parts."""
+    """The running sums of complex numbers: those of both parts."""
     if r is not reductions.SUM:
         message = f"the running {r.name} of complex numbers is not supported"
         raise refuse(current_loc(), message, "multiply in a loop", kind=kinds.UNSUPPORTED_OPTION)
@@ -114,7 +114,7 @@ def _through_all(frame: Frame, r: Reduction, lazy: Lazy) -> Array:
 
 
 def _start(r: Reduction, dtype: Type) -> Value:
-    """What changes nothing, not even the sign of a zero."""
+    """The neutral element, which does not even change the sign of a zero."""
     return const(-0.0, dtype) if r is reductions.SUM and dtype.is_float else r.identity(dtype)
 
 

@@ -1,5 +1,5 @@
-"""Functions that SciPy computes: its compiled code is called, by the addresses that ``scipy.special.cython_special``
-exports for Cython. Their derivatives are made of such functions again, so that there are derivatives of any order.
+"""Functions that SciPy computes: its compiled code is called by the addresses that ``scipy.special.cython_special``
+exports for Cython. Their derivatives are formulas of such functions, so there are derivatives of any order.
 
 Formulas: NIST Digital Library of Mathematical Functions, 6.2 (exponential integrals), 7.2 and 7.10 (error functions),
 8.8 and 8.17 (incomplete gamma and beta functions), 10.6 and 10.29 (Bessel functions).
@@ -25,11 +25,11 @@ _CALLED = "__pyx_fuse_1", "__pyx_fuse_0", ""  # functions of real and complex, o
 
 
 def call(name: str, *args: Value) -> Value:
-    """The function of numbers, in double precision for single precision, too."""
+    """A call of the function, in double precision for single precision, too."""
     single = args[0].type == f32
     given = [ops.extf(a, type=f64) for a in args] if single else list(args)
     attrs = {"library": LIBRARY, "symbol": name, "type": f64}
-    result = build(ops.external, [*given, const(0, i32)], attrs).result  # zero: not by way of Python
+    result = build(ops.external, [*given, const(0, i32)], attrs).result  # zero: not through Python
     return ops.truncf(result, type=f32) if single else result
 
 
@@ -42,7 +42,7 @@ def _half(x: Value) -> Value:
 
 
 def _order(name: str, below: float, above: float) -> Partial:
-    """A Bessel function by its argument: half the sum of its neighbours, each with its sign."""
+    """The derivative of a Bessel function by its argument: half the sum of its neighbours, each with its sign."""
     f = caller(name)
     return lambda y, v, x: _half(_signed(below, f(v - 1.0, x)) + _signed(above, f(v + 1.0, x)))
 
@@ -52,18 +52,18 @@ def _signed(sign: float, x: Value) -> Value:
 
 
 def _second(name: str, x: Value) -> Value:
-    """Of order two."""
+    """The function of order two."""
     return call(name, const(2.0, x.type), x)
 
 
 def _sign(x: Value) -> Value:
-    """Zero at zero, as of the derivative of ``abs``."""
+    """The sign, zero at zero, as in the derivative of ``abs``."""
     zero = const(0.0, x.type)
     return ops.select(ops.cmpf(x, zero, predicate="oeq"), zero, ops.copysign(const(1.0, x.type), x))
 
 
 def _erfcx_slope(y: Value, x: Value) -> Value:
-    """By the asymptotic series where the difference would have no digits."""
+    """By the asymptotic series where the difference would cancel completely."""
     far = ops.cmpf(x, const(50.0, x.type), predicate="ogt")
     large = ops.select(far, x, const(50.0, x.type))
     t = 1.0 / (large * large)
@@ -81,7 +81,7 @@ def _beta_density(y: Value, a: Value, b: Value, x: Value) -> Value:
 
 
 def _times_log(p: Value, x: Value, log: Value | None = None) -> Value:
-    """``p log(x)``, zero where both are."""
+    """``p log(x)``, zero where both ``p`` and ``x`` are zero."""
     zero = const(0.0, x.type)
     none = ops.andi(ops.cmpf(p, zero, predicate="oeq"), ops.cmpf(x, zero, predicate="oeq"))
     return ops.select(none, zero, p * (ops.log(x) if log is None else log))
@@ -91,7 +91,7 @@ _HALF_ROOT_PI, _ROOT_TWO_PI = math.sqrt(math.pi) / 2, math.sqrt(2 * math.pi)
 _ROOT_HALF, _ROOT_TWO_OVER_PI = math.sqrt(0.5), math.sqrt(2 / math.pi)
 _ONE_OVER_ROOT_PI, _TWO_OVER_ROOT_PI = 1 / math.sqrt(math.pi), 2 / math.sqrt(math.pi)
 
-# By each argument; None: not known.
+# The partial derivatives by each argument; None if not known.
 PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
     "betainc": (None, None, _beta_density),
     "erfcinv": (lambda y, x: -(_HALF_ROOT_PI * ops.exp(y * y)),),
@@ -126,7 +126,7 @@ PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
 
 @functools.cache
 def provide() -> frozenset[str]:
-    """Let programs call them; the names of those that the installed SciPy exports."""
+    """Let programs call these functions. Returns the names of those that the installed SciPy exports."""
     from scipy import special
     from scipy.special import cython_special
 
@@ -151,12 +151,12 @@ def _evaluate(function: Any, *args: float) -> float:
 
 
 def _ignoring(partial: Partial | None) -> Partial | None:
-    """A partial derivative of the function with the zero that it takes at the end."""
+    """A partial derivative of the function that takes an additional zero as its last operand."""
     return None if partial is None else lambda y, *operands: partial(y, *operands[:-1])
 
 
 def _address(capsule: Any, signature: str) -> int | None:
-    """Of a capsule if it holds a function of this signature."""
+    """The address in a capsule, if it holds a function of this signature."""
     name = signature.encode()
     address: int | None = _pointer(capsule, name) if capsule is not None and _is_valid(capsule, name) else None
     return address

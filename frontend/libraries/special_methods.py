@@ -31,9 +31,9 @@ _METHODS: dict[Any, str] = {
 def call(
     frame: Frame, function: Any, args: Sequence[AbstractValue], convert: Callable[[AbstractValue], AbstractValue]
 ) -> AbstractValue | None:
-    """What a built-in function gives for an object whose class defines it; None if there is no such object.
+    """The result of a built-in function on an object whose class defines it; None if there is no such object.
 
-    ``convert`` is the function itself, for the number that a method gave.
+    ``convert`` is the function itself, for the number that a method returned.
     """
     if not any(map(records.is_instance, args)):
         return None
@@ -53,13 +53,13 @@ def call(
 
 
 def as_numbers(frame: Frame, args: Sequence[AbstractValue]) -> list[AbstractValue]:
-    """Arguments of a function of ``math``, which takes objects that are like floats."""
+    """Arguments of a function of ``math``, in which objects may stand for floats."""
     found = [_number(frame, v, float) for v in args]
     return [v if number is None else number for v, number in zip(args, found, strict=True)]
 
 
 def _number(frame: Frame, v: AbstractValue, to: type) -> AbstractValue | None:
-    """The number that an object says it is; None if it does not."""
+    """The number that an object converts itself to; None if it does not."""
     for name in (f"__{to.__name__}__", "__index__"):
         own = records.method(frame, v, name)
         if own is None:

@@ -60,19 +60,19 @@ LIBRARY: dict[Any, Rule] = {
 }
 
 
-# Those that take objects themselves, not only what they hold.
+# Functions that take objects themselves, not only their contents.
 BY_IDENTITY = library_containers.BY_IDENTITY | library_iterators.BY_IDENTITY | library_itertools.BY_IDENTITY | {print}
 SUPPORTED.update(map(full_name, LIBRARY))
 subscripts.SUBSCRIPTED.update(library_grids.SUBSCRIPTED)
 
 
 def known_as(alias: Any, original: Any) -> None:
-    """Let a function that stands for another one have its rule."""
+    """Give a function that stands for another one the rule of that one."""
     LIBRARY[alias] = LIBRARY[original]
 
 
 def is_library(obj: Any) -> bool:
-    """Whether a rule for ``obj`` is known."""
+    """Whether there is a rule for ``obj``."""
     try:
         if obj not in LIBRARY and library_scipy.belongs(obj):
             LIBRARY.update(library_scipy.table())

@@ -1,6 +1,6 @@
-"""What all of NumPy's universal functions take besides their operands: ``out``, ``where``, ``dtype``, ``casting``.
+"""The options of all of NumPy's universal functions: ``out``, ``where``, ``dtype``, ``casting``.
 
-Which types an operation is computed in, and whether what it takes and gives may be converted, NumPy itself is asked.
+NumPy itself decides in which types an operation is computed, and whether operands and results may be converted.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Emit = Callable[..., Value | tuple[Value, ...]]
 
 
 def loops(name: str, emit: Emit) -> Rule:
-    """A ufunc that has a loop for each dtype, as NumPy chooses it: ``emit`` gets its operands in the types of the loop,
-    and the dtype of the first of them."""
+    """The rule for a ufunc that has a loop for each dtype, chosen by NumPy: ``emit`` gets its operands in the types of
+    the loop, and the dtype of the first of them."""
     function: np.ufunc = getattr(np, name)
 
     def results(args: Sequence[AbstractValue]) -> list[Scalar]:
@@ -56,7 +56,7 @@ def loops(name: str, emit: Emit) -> Rule:
 def call(
     frame: Frame, function: np.ufunc, rule: Rule, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
 ) -> AbstractValue:
-    """A call of a ufunc whose ``rule`` knows operands only, and the keywords that are its own."""
+    """A call of a ufunc whose ``rule`` only handles operands, and keywords of its own."""
     name = f"np.{function.__name__}"
     given = dict(kwargs)
     inputs = [array_of(frame, a, None) if type(a) is Tuple else a for a in args[: function.nin]]
@@ -67,18 +67,18 @@ def call(
         if key in given:
             static_of(given.pop(key), f"'{key}'")
     if len(inputs) < function.nin or not all(is_array(a) or is_numeric(a) for a in inputs):
-        return rule(frame, inputs, given)  # which says what is wrong
+        return rule(frame, inputs, given)  # says what is wrong
     inputs = _converted(function, inputs, outs, dtype, casting)
     result = rule(frame, inputs, given)
     results = list(result.items) if function.nout > 1 and isinstance(result, Tuple) else [result]
-    if len(results) > 1:  # before one of them is stored over what the others are made of
+    if len(results) > 1:  # before storing one of them changes what the others are computed from
         results = [arrays.settled(frame, r) for r in results]
     stored = [_stored(frame, name, r, out, mask) for r, out in zip(results, outs, strict=True)]
     return stored[0] if len(stored) == 1 else Tuple(tuple(stored))
 
 
 def stored(frame: Frame, function: np.ufunc, result: AbstractValue, out: AbstractValue | None) -> AbstractValue:
-    """``result``, stored into ``out`` if there is one, as ``function`` does."""
+    """``result``, stored into ``out`` if there is one, as by ``function``."""
     name = f"np.{function.__name__}"
     (target,) = _outputs(name, function, [] if out is None else [out], {})
     if target is not None:
@@ -89,7 +89,7 @@ def stored(frame: Frame, function: np.ufunc, result: AbstractValue, out: Abstrac
 def _outputs(
     name: str, function: np.ufunc, more: Sequence[AbstractValue], given: dict[str, AbstractValue]
 ) -> list[Array | None]:
-    """The arrays that the results go to."""
+    """The arrays that the results are stored into."""
     listed = list(more)
     if "out" in given:
         if listed:
@@ -134,7 +134,7 @@ def _converted(
     dtype: AbstractValue | None,
     casting: AbstractValue,
 ) -> list[AbstractValue]:
-    """The operands in the types that ``dtype`` asks for; refuses what ``casting`` does not allow."""
+    """The operands in the types that ``dtype`` asks for. Refuses conversions that ``casting`` does not allow."""
     rule = casting_rule(casting, "same_kind")
     wanted = None if static_of(dtype, "the dtype") is None else abstract.numpy_dtype(dtype_argument(dtype, f64))
     types = (*operand_types(inputs), *(None if out is None else abstract.numpy_dtype(out.dtype) for out in outs))
@@ -152,8 +152,8 @@ def _as(v: AbstractValue, dtype: Type) -> AbstractValue:
 def _stored(
     frame: Frame, name: str, result: AbstractValue, out: Array | None, mask: AbstractValue | None
 ) -> AbstractValue:
-    """What a result becomes: itself, or the array that it is stored into. Elements that are not computed stay as they
-    are, and are zero in new arrays."""
+    """The value of the call: the result itself, or the array that it is stored into. Elements that are not computed are
+    unchanged, or zero in new arrays."""
     if out is not None:
         result = _as(result, out.dtype)
     if mask is not None:

@@ -1,4 +1,4 @@
-"""``+``, ``-`` and ``*`` of two run-time numbers; those of NumPy's bools that are defined are ``or`` and ``and``."""
+"""``+``, ``-`` and ``*`` of two run-time numbers; for NumPy's bools, ``or`` and ``and`` where defined."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from adc.ir.types import i1, i64, index, ui64
 
 
 def bitwise(on_integers: Any, symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
-    """``&``, ``|`` or ``^``, which ``on_integers`` computes."""
+    """The operator ``&``, ``|`` or ``^``, computed by ``on_integers``."""
 
     def apply(x: Scalar, y: Scalar) -> Scalar:
         dtype, weak = promote(x, y)
@@ -28,7 +28,7 @@ def bitwise(on_integers: Any, symbol: str) -> Callable[[Scalar, Scalar], Scalar]
 
 
 def shift(left: bool) -> Callable[[Scalar, Scalar], Scalar]:
-    """``<<`` or ``>>``."""
+    """The operator ``<<`` or ``>>``."""
 
     def apply(x: Scalar, y: Scalar) -> Scalar:
         p, q, dtype, weak = meet(x, y, i64)
@@ -39,7 +39,7 @@ def shift(left: bool) -> Callable[[Scalar, Scalar], Scalar]:
             negative = ops.cmpi(q, zero, predicate="slt")
             if weak:
                 trap_unless(logical_not(negative), "ValueError", "negative shift count")
-            else:  # to NumPy, a negative count is a large one
+            else:  # for NumPy, a negative count is a large one
                 q = ops.select(negative, const(INT64.max, index), q)
         if left and weak:
             check_fits("shl", p, q)
@@ -56,5 +56,5 @@ def shift(left: bool) -> Callable[[Scalar, Scalar], Scalar]:
 
 
 def logical_not(condition: Value) -> Value:
-    """Whether a condition (i1) does not hold."""
+    """The negation of a condition (i1)."""
     return ops.xori(condition, const(True, i1))

@@ -1,4 +1,4 @@
-"""Values of which a condition chooses one, element by element."""
+"""Choosing between values by a condition, element by element."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from adc.ir.core import Block, Value
 def chosen(
     condition: Callable[[], AbstractValue], x: Callable[[], AbstractValue], y: Callable[[], AbstractValue]
 ) -> Number:
-    """What is not chosen of an array expression is not evaluated: it may have no value there, nor a derivative."""
+    """``x`` or ``y``. The part of an array expression that is not chosen is not evaluated: it may have no value there,
+    nor a derivative."""
     test = nonzero(as_number(condition()))
     blocks = Block(), Block()
     values: list[Number] = []

@@ -1,7 +1,8 @@
 """Elementary functions of complex numbers, in terms of those of their parts.
 
-Formulas: Kahan, Branch Cuts for Complex Elementary Functions (1987), as far as they avoid overflow and cancellation.
-What is not chosen is computed at a place where it is defined, so that its derivative is no infinity times zero.
+Formulas: Kahan, Branch Cuts for Complex Elementary Functions (1987), as far as they avoid overflow and cancellation. An
+alternative that is not chosen is computed at a point where it is defined, so that its derivative is not infinity times
+zero.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def exp_pair(p: Pair) -> Pair:
 
 
 def log_pair(p: Pair) -> Pair:
-    """Near the unit circle the modulus less one is computed without cancellation."""
+    """Near the unit circle the modulus minus one is computed without cancellation."""
     x, y = p
     zero, one = const(0.0, x.type), const(1.0, x.type)
     a, b = ops.absf(x), ops.absf(y)
@@ -136,4 +137,4 @@ PAIRS = {
     "tanh": tanh_pair,
     "reciprocal": reciprocal_pair,
 }
-"""By NumPy's names; those of ``cmath`` are the same."""
+"""The functions by NumPy's names; those of ``cmath`` are the same."""

@@ -1,7 +1,7 @@
-"""Complex numbers: pairs of floats. Operators on two of them, or on one and a real number, as NumPy and Python do them.
+"""Complex numbers: pairs of floats. Operators on two of them, or on one and a real number, as in NumPy and Python.
 
-Products are NumPy's plain formula, quotients Smith's algorithm (CACM 5, 1962) as NumPy has it, or Python where both
-numbers are Python's; integer powers that are known are products, as in both.
+Products are NumPy's plain formula, quotients Smith's algorithm (CACM 5, 1962) as in NumPy, or as in Python if both
+numbers are Python's; known integer powers are products, as in both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 100  # NumPy and Python multiply up to this exponent
 
 
 def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """``a symbol b``, one of which is complex at least."""
+    """``a symbol b``, at least one of which is complex."""
     x, y = as_number(a), as_number(b)
     dtype, weak = promote(x, y)
     p, q = (_parts(as_complex(v, dtype)) for v in (x, y))
@@ -80,8 +80,8 @@ _ARITHMETIC: dict[str, Callable[[Pair, Pair], Pair]] = {"+": add, "-": _subtract
 
 
 def quotient(p: Pair, q: Pair, *, python: bool = False) -> Pair:
-    """``p / q``. The larger part of ``q`` is chosen first, so that nothing is computed that is not defined: a branch
-    not taken would have an infinite derivative."""
+    """``p / q``. The larger part of ``q`` is selected first, so that nothing undefined is computed: a branch not taken
+    would have an infinite derivative."""
     (a, b), (c, d) = p, q
     zero, one = const(0.0, c.type), const(1.0, c.type)
     first = ops.cmpf(ops.absf(c), ops.absf(d), predicate="oge")
@@ -113,7 +113,7 @@ def _unequal(p: Pair, q: Pair) -> Value:
 
 
 def _known(exponent: AbstractValue) -> int | None:
-    """The exponent, if it is an integer that is known, however it is written."""
+    """The exponent, if it is a known integer of any type."""
     value: Any = exponent.value if isinstance(exponent, Static) else None
     if isinstance(value, complex) and value.imag == 0:
         value = value.real
@@ -126,7 +126,7 @@ def _power(p: Pair, q: Pair, n: int | None, weak: bool) -> Pair:
     zero, one = const(0.0, p[0].type), const(1.0, p[0].type)
     if n is None:
         return _general_power(p, q, weak)
-    # Python multiplies one by the number first, which only matters for what is not finite.
+    # Python first multiplies one by the number, which only matters for infinities and NaN.
     first = (one, zero) if weak and handled(OverflowError) else None
     if n < 0:
         return quotient((one, zero), _whole_power(p, -n, first), python=weak)
@@ -134,7 +134,8 @@ def _power(p: Pair, q: Pair, n: int | None, weak: bool) -> Pair:
 
 
 def _whole_power(p: Pair, n: int, result: Pair | None) -> Pair:
-    """By squares, in the order in which NumPy and Python multiply. ``result``: what the first factor is for."""
+    """The power by repeated squaring, in the order in which NumPy and Python multiply. ``result``: the first factor, if
+    any."""
     if n & 1:
         result = p if result is None else product(result, p)
     square, bit = p, 2
@@ -148,7 +149,7 @@ def _whole_power(p: Pair, n: int, result: Pair | None) -> Pair:
 
 
 def _general_power(p: Pair, q: Pair, weak: bool) -> Pair:
-    """By modulus and angle. Zero to a power is set apart, where the logarithm has no value."""
+    """The power by modulus and angle. Powers of zero, whose logarithm has no value, are handled separately."""
     (a, b), (c, d) = p, q
     zero, one = const(0.0, a.type), const(1.0, a.type)
     none = ops.andi(ops.cmpf(a, zero, predicate="oeq"), ops.cmpf(b, zero, predicate="oeq"))
@@ -165,7 +166,7 @@ def _general_power(p: Pair, q: Pair, weak: bool) -> Pair:
 
 
 def _zero_to(q: Pair, real: Value, none: Value, weak: bool) -> Pair:
-    """Zero to the power ``q``: one, zero, or no number."""
+    """Zero to the power ``q``: one, zero, or NaN."""
     c, _ = q
     zero, one, nan = (const(x, c.type) for x in (0.0, 1.0, float("nan")))
     trivial = ops.andi(real, ops.cmpf(c, zero, predicate="oeq"))

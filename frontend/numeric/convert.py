@@ -1,4 +1,4 @@
-"""Numbers from one dtype to another, and which dtype two of them meet in (NumPy 2: Python's numbers are weak)."""
+"""Conversion of numbers between dtypes, and the common dtype of two of them (NumPy 2: Python's numbers are weak)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def as_scalar(v: AbstractValue) -> Scalar:
                 trap_unless(const(False, i1), "RangeError", TOO_LARGE.format(v.value))
             return Scalar(const(0, index), i64, weak)
         number = _item(v.value)
-        if dtype == ui64:  # as the index of the same bits
+        if dtype == ui64:  # as the index with the same bits
             number = int(np.uint64(number).astype(np.int64))
         return Scalar(const(number, value_type(dtype)), dtype, weak)
     if is_complex(v):
@@ -60,14 +60,14 @@ def as_scalar(v: AbstractValue) -> Scalar:
 
 
 def unboxed(v: AbstractValue) -> AbstractValue:
-    """An array without dimensions as the number that it holds; anything else as it is."""
+    """The number in an array without dimensions; anything else unchanged."""
     if isinstance(v, Array) and not v.rank:
         return load_scalar(v.memref, [], v.dtype)
     return v.element([], False) if isinstance(v, Lazy) and not v.rank else v
 
 
 def real_needed() -> Exception:
-    """Of a complex number, or an array of them, where only real ones have a meaning, or are supported."""
+    """The refusal of a complex number, or an array of them, where only real ones make sense or are supported."""
     return refuse(
         current_loc(),
         "a real number is needed here, not a complex one",
@@ -77,7 +77,7 @@ def real_needed() -> Exception:
 
 
 def as_number(v: AbstractValue) -> Number:
-    """As ``as_scalar``, of real and complex numbers."""
+    """Like ``as_scalar``, for real and complex numbers."""
     if isinstance(v, Complex):
         return v
     if isinstance(v, Static) and type(v.value) in COMPLEX:
@@ -98,20 +98,20 @@ def _complex(cls: type, real: Value, imag: Value) -> Complex:
 
 
 def as_element(v: AbstractValue) -> Number:
-    """A number as an element of an array is: NumPy's."""
+    """A number as it is as an element of an array: NumPy's."""
     s = as_number(v)
     return as_complex(s, s.dtype) if isinstance(s, Complex) else Scalar(s.value, s.dtype, weak=False)
 
 
 def undefined(dtype: Type) -> Number:
-    """An element of which nothing but the dtype is known."""
+    """An undefined element of a dtype."""
     if isinstance(dtype, ComplexType):
         return complex_of(*(ops.undef(type=dtype.part) for _ in range(2)))
     return Scalar(from_element(ops.undef(type=dtype)), dtype, weak=False)
 
 
 def complex_like(dtype: Type) -> ComplexType:
-    """The dtype of complex numbers that a real one becomes."""
+    """The complex dtype that numbers of a real dtype are converted to."""
     return c64 if dtype in (f16, f32) else c128
 
 
@@ -127,12 +127,12 @@ def as_complex(v: AbstractValue, dtype: Type, weak: bool = False) -> Complex:
 
 
 def beyond(v: AbstractValue) -> bool:
-    """Whether ``v`` is a Python int that is known, and needs more than 64 bits."""
+    """Whether ``v`` is a known Python int that does not fit into 64 bits."""
     return isinstance(v, Static) and isinstance(v.value, int) and not INT64.min <= v.value <= INT64.max
 
 
 def meeting(v: AbstractValue, dtype: Type) -> AbstractValue:
-    """A number that meets one of ``dtype``: a large Python int is NumPy's if that is unsigned."""
+    """A number to be combined with one of ``dtype``: a large Python int becomes NumPy's if that is unsigned."""
     if dtype == ui64 and beyond(v) and isinstance(v, Static) and 0 <= v.value <= limits(ui64)[1]:
         return Static(np.uint64(v.value))
     return v
@@ -151,7 +151,7 @@ _WEAK_DTYPES = (i1, i64, f64, c128)
 
 
 def promote(a: Number, b: Number) -> tuple[Type, bool]:
-    """The dtype in which ``a`` and ``b`` meet, and whether it is weak."""
+    """The common dtype of ``a`` and ``b``, and whether it is weak."""
     if a.weak and b.weak:
         return _WEAK_DTYPES[max(kind(a.dtype), kind(b.dtype))], True
     return promote_types(a.dtype, a.weak, b.dtype, b.weak), False
@@ -174,9 +174,9 @@ def _meet(a: Type, b: Type) -> Type:
 
 
 def convert(s: Number, dtype: Type) -> Value:
-    """The value of ``s``, which is to be real, in the type that ``dtype`` is computed in.
+    """The value of ``s``, which must be real, in the type in which ``dtype`` is computed.
 
-    Floats become integers by truncation; NaN and what is out of range raise, as ``int()`` does. A Python int that does
+    Floats become integers by truncation; NaN and numbers out of range raise, as ``int()`` does. A Python int that does
     not fit raises OverflowError, as in NumPy; a NumPy integer wraps around.
     """
     if isinstance(dtype, ComplexType) or not isinstance(s, Scalar):
@@ -211,23 +211,24 @@ def _to_float(s: Scalar, dtype: Type) -> Value:
     if kind(s.dtype) == 1:
         if s.dtype == ui64:
             return ops.uitofp(ops.index_cast(s.value, type=ui64), type=dtype)
-        if dtype in (f16, f32) and s.weak:  # NumPy takes Python's integers for doubles first
+        if dtype in (f16, f32) and s.weak:  # NumPy first converts Python's integers to doubles
             return ops.truncf(ops.sitofp(s.value, type=f64), type=dtype)
-        if dtype == f16:  # and its own for single precision
+        if dtype == f16:  # and its own to single precision
             return ops.truncf(ops.sitofp(s.value, type=f32), type=f16)
         return ops.sitofp(s.value, type=dtype)
     return as_float(s.value, dtype)
 
 
 def in_single(emit: Callable[..., Value], values: Sequence[Value]) -> Value:
-    """What ``emit`` makes of floats of one type: of half precision in single, rounded once, as in NumPy."""
+    """The result of ``emit`` on floats of one type: for half precision, computed in single and rounded once, as in
+    NumPy."""
     if values[0].type != f16:
         return emit(*values)
     return ops.truncf(emit(*(ops.extf(v, type=f32) for v in values)), type=f16)
 
 
 def accumulator(dtype: Type) -> Type:
-    """The dtype in which elements are summed up: half precision in single."""
+    """The dtype in which elements are summed: single precision for half."""
     return f32 if dtype == f16 else dtype
 
 
@@ -235,7 +236,7 @@ def _truncate(s: Scalar, dtype: Type) -> Value:
     x, (least, most) = s.value, limits(dtype)
     trap_unless(ops.cmpf(x, x, predicate="oeq"), "ValueError", "cannot convert float NaN to integer")
     above = float(most + 1)
-    # Where there is no float between the least integer and the next one below, that one is the bound.
+    # If there is no float between the least integer and the next integer below, that one is the bound.
     exact = float(np.asarray(least - 1, abstract.numpy_dtype(x.type))) == least - 1
     low, side = (float(least - 1), "ogt") if exact else (float(least), "oge")
     fits = ops.andi(
@@ -263,12 +264,12 @@ _SHOWN = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "shl": "{} << {}
 
 
 def check_fits(kind: str, p: Value, q: Value) -> None:
-    """Python's integers are exact: where 64 bits do not hold what ``kind`` makes of two, it is an OverflowError."""
+    """Python's integers are exact: if the result of ``kind`` does not fit into 64 bits, it is an OverflowError."""
     trap_unless(ops.fits(p, q, kind=kind), "RangeError", TOO_LARGE.format(_SHOWN[kind]), p, q)
 
 
 def check_range(value: Value, dtype: Type) -> None:
-    """Raise ``OverflowError`` unless an integer is one of ``dtype``."""
+    """Raise ``OverflowError`` unless an integer fits into ``dtype``."""
     (least, most), known = limits(dtype), constant_of(value)
     if known is not None and least <= known <= most:
         return
@@ -305,7 +306,7 @@ def cast(v: AbstractValue, dtype: Type, weak: bool) -> Number:
 
 
 def as_python(s: Scalar) -> Scalar:
-    """A number of NumPy's as one of Python's."""
+    """A NumPy number as one of Python's."""
     dtype = _WEAK_DTYPES[kind(s.dtype)]
     if s.dtype == ui64:
         fits = ops.cmpi(s.value, const(0, index), predicate="sge")
@@ -335,7 +336,8 @@ def store_scalar(v: AbstractValue, memref: Value, subscripts: list[Value], eleme
 
 
 def cannot_hold() -> Exception:
-    """Of a complex number that is stored into an array of real ones, where NumPy raises, or warns and drops half."""
+    """The refusal of a complex number that is stored into an array of real ones, where NumPy raises, or warns and drops
+    the imaginary part."""
     return refuse(
         current_loc(),
         "a complex number cannot be stored into an array of real numbers",
@@ -345,7 +347,7 @@ def cannot_hold() -> Exception:
 
 
 def assigned(v: AbstractValue, dtype: Type) -> Number:
-    """A number that is assigned to elements of ``dtype``: an integer has to fit there, whether it is Python's or
+    """A number that is assigned to elements of ``dtype``: an integer must fit there, whether it is Python's or
     NumPy's."""
     s = as_number(meeting(v, dtype))
     if isinstance(s, Complex):

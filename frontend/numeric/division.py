@@ -47,14 +47,14 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
         divide = ops.divui if dtype == ui64 else ops.floordivsi
         return Scalar(wrap(_unless_zero(divide, p, q), dtype), dtype, weak)
     _check_divisor(q, "integer division or modulo by zero")
-    if constant_of(q) in (None, -1):  # the least integer has no opposite
+    if constant_of(q) in (None, -1):  # the least integer has no negative
         whole = ops.ori(*(ops.cmpi(v, const(n, index), predicate="ne") for v, n in ((p, INT64.min), (q, -1))))
         trap_unless(whole, "RangeError", TOO_LARGE.format("{} // {}"), p, q)
     return Scalar(ops.floordivsi(p, q), dtype, weak)
 
 
 def _unless_zero(emit: Callable[[Value, Value], Value], p: Value, q: Value) -> Value:
-    """A quotient or remainder of NumPy's integers: zero if the divisor is."""
+    """A quotient or remainder of NumPy's integers: zero for a zero divisor."""
     known, zero = constant_of(q), const(0, index)
     if known is not None:
         return emit(p, q) if known else zero
@@ -94,13 +94,13 @@ def _float_modulo(p: Value, q: Value) -> Value:
     if known is not None and known > 0:
         return ops.select(ops.cmpf(r, zero, predicate="olt"), ops.addf(r, q), ops.addf(r, zero))
     negative = ops.cmpf(q, zero, predicate="olt")
-    # Adding zero gives a zero remainder the divisor's sign, and leaves its derivative alone.
+    # Adding zero gives a zero remainder the divisor's sign, and does not change its derivative.
     signed = ops.select(negative, ops.negf(ops.addf(ops.negf(r), zero)), ops.addf(r, zero))
     return ops.select(_of_other_sign(r, q), ops.addf(r, q), signed)
 
 
 def _of_other_sign(r: Value, q: Value) -> Value:
-    """Whether a remainder is not zero, and of another sign than the divisor."""
+    """Whether a remainder is not zero and its sign differs from the divisor's."""
     zero = const(0.0, r.type)
     negative = [ops.cmpf(v, zero, predicate="olt") for v in (r, q)]
     return ops.andi(ops.xori(*negative), ops.cmpf(r, zero, predicate="one"))

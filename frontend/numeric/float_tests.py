@@ -1,4 +1,4 @@
-"""Whether a float is a number, infinite, finite."""
+"""Whether a float is NaN, infinite, finite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What Python's floats raise, where the program handles it. Elsewhere results are infinite or NaN, without a check."""
+"""Exceptions of Python's float operations, where the program handles them. Elsewhere results are infinite or NaN,
+without a check."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ BY_ZERO = "division by zero" if sys.version_info >= (3, 14) else "float division
 
 
 def check_divisor(divisor: Value, message: str = BY_ZERO) -> None:
-    """A float that another one is divided by."""
+    """Check the divisor of a float division."""
     if handled(ZeroDivisionError):
         trap_unless(ops.cmpf(divisor, const(0.0, divisor.type), predicate="une"), "ZeroDivisionError", (message,))
 
@@ -37,7 +38,7 @@ _OF_ZERO = "0.0 cannot be raised to a negative power"
 
 
 def in_domain(name: str, values: Sequence[Value], result: Value) -> Value:
-    """The result of a function of ``math``, which raises where it is NaN or infinite and its arguments are not."""
+    """The result of a function of ``math``, checked: it raises if it is NaN or infinite and its arguments are not."""
     if name in _NEVER:
         return result
     if handled(ValueError):
@@ -63,12 +64,12 @@ def _not_positive(x: Value) -> Value:
 _NEVER = frozenset({"degrees", "radians"})
 _OF_RANGE = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "hypot", "ldexp"})
 _POLES = {"pow": _at_zero, "gamma": _not_positive, "lgamma": _not_positive}
-"""Of functions that are infinite at poles and beyond the largest float: whether an infinite result is a pole."""
+"""For functions that are infinite at poles and beyond the largest float: whether an infinite result is a pole."""
 
 
 def _finite(
     values: Sequence[Value], result: Value, cls: type[Exception], said: str, otherwise: Sequence[Value] = ()
 ) -> None:
-    """Raise if a result is infinite, no argument is infinite or NaN, and nothing of ``otherwise`` holds."""
+    """Raise if a result is infinite, no argument is infinite or NaN, and none of ``otherwise`` holds."""
     fine = [logical_not(is_inf(result)), *otherwise, *(logical_not(is_finite(v)) for v in values)]
     trap_unless(reduce(ops.ori, fine), cls.__name__, (said.replace("{", "{{"),))

@@ -1,4 +1,4 @@
-"""Functions of one run-time integer that may leave its range: the opposite, the absolute value, rounding."""
+"""Functions of one run-time integer that may leave its range: negation, the absolute value, rounding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def absolute(s: Scalar) -> Scalar:
 
 
 def rounded_integer(s: Scalar, places: int) -> Scalar:
-    """``round(s, places)`` of a Python integer: to the nearest multiple of a power of ten, to the even one of two."""
+    """``round(s, places)`` of a Python integer: to the nearest multiple of a power of ten, ties to even."""
     if places >= 0:
         return s
     power, n = 10**-places, s.value

@@ -1,7 +1,7 @@
-"""Integers that no double is equal to: how Python compares them with floats, and divides them.
+"""Integers that are not exact as doubles: Python's comparisons with floats, and its division.
 
-NumPy makes doubles of integers first. Python does not: ``2**53 + 1 == 2.0**53`` is false, and ``a / b`` is the double
-nearest to the quotient of the integers.
+NumPy converts integers to doubles first. Python does not: ``2**53 + 1 == 2.0**53`` is false, and ``a / b`` is the
+double nearest to the quotient of the integers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from adc.ir.core import Block, Value
 from adc.ir.types import f64, i1, index
 
 MOST = 2**53
-"""All integers up to here are doubles."""
+"""All integers up to this one are exact as doubles."""
 
 
 def _is_small(n: Value) -> bool:
@@ -24,8 +24,8 @@ def _is_small(n: Value) -> bool:
 
 
 def compared(rounded: Value, predicate: str, n: Value, converted: Value, x: Value) -> Value:
-    """Whether ``n`` and the float ``x`` are as ``predicate`` (of ``arith.cmpi``) says, where ``rounded`` is whether
-    ``converted``, which is ``n`` as a float, and ``x`` are.
+    """Whether ``n`` compares with the float ``x`` as ``predicate`` (of ``arith.cmpi``) says; ``rounded`` is the same
+    comparison of ``converted``, which is ``n`` as a float, with ``x``.
 
     That is right where those two differ. Where they are equal, ``x`` is an integer, which is compared with ``n``.
     """
@@ -39,13 +39,13 @@ def compared(rounded: Value, predicate: str, n: Value, converted: Value, x: Valu
 
 
 def quotient(n: Value, m: Value) -> Value:
-    """The double nearest to ``n / m`` (found to twice the precision: of nearer ties it may be the other one)."""
+    """The double nearest to ``n / m`` (computed to twice the precision: near a tie it may be the other neighbour)."""
     x, y = (ops.sitofp(v, type=f64) for v in (n, m))
     near = ops.divf(x, y)
     sizes = [ops.absf(converted) for v, converted in ((n, x), (m, y)) if not _is_small(v)]
     if not sizes:
         return near
-    # Not by integers: loops would be split where their counters become large.
+    # Not by a test of integers: loops would be split where their counters become large.
     small = ops.cmpf(reduce(ops.maximumf, sizes), const(float(MOST), f64), predicate="olt")
     plain, exact = Block(), Block()
     with insert_at(plain):
@@ -56,7 +56,7 @@ def quotient(n: Value, m: Value) -> Value:
 
 
 def _corrected(near: Value, n: Value, m: Value) -> Value:
-    """``near`` plus what is left of the division, to twice the precision."""
+    """``near`` plus the remainder of the division, to twice the precision."""
     (x, x_rest), (y, y_rest) = _parts(n), _parts(m)
     left = ops.fma(ops.negf(near), y, x)  # exact, as ``near`` is the rounded quotient
     left = ops.subf(ops.addf(left, x_rest), ops.mulf(near, y_rest))
@@ -64,7 +64,7 @@ def _corrected(near: Value, n: Value, m: Value) -> Value:
 
 
 def _parts(n: Value) -> tuple[Value, Value]:
-    """The double nearest to ``n``, and the rest, which is one too."""
+    """The double nearest to ``n``, and the remainder, which is a double too."""
     low = ops.andi(n, const_index(0x7FF))
     high = ops.sitofp(ops.subi(n, low), type=f64)
     low = ops.sitofp(low, type=f64)

@@ -1,4 +1,4 @@
-"""Where the elements of views lie in memory, as far as extents say; whether dimensions can be merged without a copy."""
+"""Memory layouts of views, as far as they follow from extents; whether dimensions can be merged without a copy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Factors = tuple[int, list[Value]]
 
 
 def times(a: Dim, b: Dim) -> Dim:
-    """A product, known where both are."""
+    """A product, known if both are."""
     x, y = static_dim(a), static_dim(b)
     if x is not None and y is not None:
         return x * y
@@ -37,7 +37,7 @@ def product(dims: Sequence[Dim]) -> Dim:
 
 
 def factors(dims: Sequence[Dim]) -> Factors:
-    """The factors of a product: one number, and values that are no products themselves."""
+    """The factors of a product: one number, and values that are not products themselves."""
     number, values = 1, []
     work = list(dims)
     while work:
@@ -78,13 +78,13 @@ def equal_products(a: Sequence[Dim], b: Sequence[Dim]) -> bool | None:
 
 
 def quotient(whole: Sequence[Dim], part: Sequence[Dim]) -> Dim | None:
-    """A product over another one, which is not zero, if it is known to leave no rest."""
+    """The quotient of a product and another one, which is not zero, if it is known to be exact."""
     (m, mine), (n, others) = cancelled(factors(whole), factors(part))
     return None if others or not n or m % n else product([m // n, *mine])
 
 
 def _less(a: Value, b: Value) -> bool:
-    """Whether ``a`` is ``b`` less a constant, or zero if that is negative."""
+    """Whether ``a`` is ``b`` minus a constant, or zero if that is negative."""
     op = a.op
     if op is not None and op.opdef is ops.maxsi and constant_of(op.operands[1]) == 0:
         op = op.operands[0].op
@@ -107,7 +107,7 @@ class Layout:
 
 
 def layout_of(memref: Value) -> Layout | None:
-    """Where the elements of an array lie; None if that is not said by extents, as of a view that was passed here."""
+    """The layout of an array; None if it does not follow from extents, as for a view that was passed as an argument."""
     assert isinstance(memref.type, MemRefType)
     if memref.type.strides is None:
         return Layout(memref, 0, contiguous(_dims(memref)))
@@ -163,7 +163,7 @@ def _of_reshape(op: Op, inner: Layout) -> Layout:
 
 
 def grouped(groups: Sequence[tuple[int, int]], strides: Sequence[Dim], dims: Sequence[Dim]) -> list[Dim]:
-    """The strides of what a reshape with ``groups`` makes, whose extents are ``dims``."""
+    """The strides after a reshape with ``groups`` to extents ``dims``."""
     found: list[Dim] = []
     at = 0
     for m, n in groups:
@@ -193,7 +193,7 @@ _LAYOUTS = {
 
 
 def mergeable(dims: Sequence[Dim], strides: Sequence[Dim]) -> bool | Value:
-    """Whether these dimensions can be one: known, or an i1."""
+    """Whether these dimensions can be merged: known, or an i1."""
     counted = [(d, s) for d, s in zip(dims, strides, strict=True) if is_one(d) is not True]
     if any(is_one(d) is None for d, _ in counted):
         known = [equal_products([s], [inner, last]) for (_, s), (inner, last) in pairwise(counted)]
@@ -209,7 +209,7 @@ def mergeable(dims: Sequence[Dim], strides: Sequence[Dim]) -> bool | Value:
 
 
 def _by_strides(counted: Sequence[tuple[Dim, Dim]]) -> Value:
-    """Whether dimensions can be one, where some may be of extent one: such are as if they were not there."""
+    """Whether dimensions can be merged, where some may have extent one: these are ignored."""
     one = const_index(1)
     result = const(True, i1)
     wanted, started = one, const(False, i1)
@@ -224,7 +224,7 @@ def _by_strides(counted: Sequence[tuple[Dim, Dim]]) -> Value:
 
 
 def merged_stride(dims: Sequence[Dim], strides: Sequence[Dim]) -> Dim:
-    """The stride of what dimensions that can be one are merged to: the last one's that is not of extent one."""
+    """The stride of merged dimensions: that of the last one whose extent is not one."""
     counted = [(d, s) for d, s in zip(dims, strides, strict=True) if is_one(d) is not True]
     found: Dim = 1
     for d, stride in counted:

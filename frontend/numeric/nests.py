@@ -60,7 +60,7 @@ def _parallel(dims: list[Dim], outer: list[Value], body: Body) -> None:
 
 
 def serial(dims: Sequence[Dim], body: Body) -> None:
-    """As ``nest``, one after the other: for what is seldom run and not worth more code."""
+    """Like ``nest``, but in order: for code that is seldom run and should be small."""
     _serial(list(dims), [], body)
 
 
@@ -79,7 +79,7 @@ def _serial(dims: list[Dim], outer: list[Value], body: Body) -> None:
 def reduced(
     dims: Sequence[Dim], kinds: tuple[str, ...], start: Sequence[Value], body: Callable[[list[Value]], list[Value]]
 ) -> list[Value]:
-    """What ``body`` gives for all subscripts, combined as ``scf.reduce`` does for each kind."""
+    """The results of ``body`` for all subscripts, combined as by ``scf.reduce`` for each kind."""
     return _reduced(list(dims), [], kinds, start, body)
 
 
@@ -113,8 +113,8 @@ def where(condition: Value, body: Callable[[], None]) -> None:
 
 
 def versioned(value: Lazy, plain: Callable[[], Value | None], general: Callable[[], Value | None]) -> Value | None:
-    """``plain`` if no operand is stretched by an extent of one that is known at run time only, else ``general``; what
-    the two give, if they give a value."""
+    """``plain`` if no operand is stretched by an extent of one that is known only at run time, else ``general``; and
+    their result, if they have one."""
     if not value.equalities:
         return plain()
     condition = functools.reduce(ops.andi, value.equalities)
@@ -128,7 +128,8 @@ def versioned(value: Lazy, plain: Callable[[], Value | None], general: Callable[
 
 
 def store(frame: Frame, target: Array, value: Lazy) -> None:
-    """``target[...] = value``, of equal shape; through a temporary if the target overlaps what is read elsewhere."""
+    """``target[...] = value``, of equal shape; through a temporary if the target overlaps other elements that are
+    read."""
     if conflicts(target, value):
         value = lazy_of(materialise(frame, value))
     memory, element_type = target.memref, target.dtype
@@ -140,7 +141,7 @@ def store(frame: Frame, target: Array, value: Lazy) -> None:
 
 
 def conflicts(target: Array, value: Lazy) -> bool:
-    """Whether storing an element may change one that is read for another."""
+    """Whether storing an element may change an element that is read later for another one."""
     return any(
         overlap(r.array.roots, target.roots) and not (r.pointwise and _same_or_apart(r.array.memref, target.memref))
         for r in value.reads
@@ -148,7 +149,8 @@ def conflicts(target: Array, value: Lazy) -> bool:
 
 
 def _same_or_apart(a: Value, b: Value) -> bool:
-    """Whether two arrays are one, or rows of one that are either the same row or apart (``u[0]`` and ``u[-1]``)."""
+    """Whether two arrays are the same, or rows of one array that are either the same row or disjoint (``u[0]`` and
+    ``u[-1]``)."""
     if same_value(a, b):
         return True
     x, y = a.op, b.op
@@ -160,7 +162,7 @@ def _same_or_apart(a: Value, b: Value) -> bool:
 
 
 def materialise(frame: Frame, value: Lazy) -> Array:
-    """The array expression computed into memory of its own."""
+    """The array expression computed into new memory."""
     result = allocate(frame, value.dims, value.dtype)
     memory = result.memref
 

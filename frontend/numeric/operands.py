@@ -1,4 +1,4 @@
-"""The operands of an operator: brought to the dtype that they meet in, or refused."""
+"""The operands of an operator: converted to their common dtype, or refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adc.ir.types import Type, i1, i8, i64
 
 
 def unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
-    """Of an operator that is not defined for these operands."""
+    """The refusal of an operator that is not defined for these operands."""
     return refuse(
         current_loc(),
         f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
@@ -25,8 +25,8 @@ def unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
 
 
 def meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type, bool]:
-    """Both operands in their common dtype; Python's bools count as integers, and NumPy's as those of 8 bits where
-    there is no operation on bools."""
+    """Both operands in their common dtype; Python's bools count as integers, and NumPy's as integers of 8 bits if there
+    is no operation on bools."""
     dtype, weak = promote(x, y)
     if dtype == i1 and (weak or at_least != i1):
         dtype = i64 if weak else i8
@@ -34,7 +34,7 @@ def meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type,
 
 
 def beside_array(frame: Frame, a: AbstractValue, b: AbstractValue) -> tuple[AbstractValue, AbstractValue]:
-    """The operands of an operator: beside an array, lists and tuples are the arrays of what they hold."""
+    """The operands of an operator: beside an array, lists and tuples become arrays."""
     if is_array(a) == is_array(b):
         return a, b
 

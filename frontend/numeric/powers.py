@@ -44,7 +44,7 @@ def power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
 
 
 def float_power(x: Value, y: Value, exponent: Any) -> Value:
-    """``exponent`` is the value of ``y`` if it is known."""
+    """``x ** y``; ``exponent`` is the value of ``y`` if it is known."""
     if exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS:
         return in_single(lambda v: _small_power(v, int(exponent)), [x])
     return in_single(ops.powf, [x, y])
@@ -73,7 +73,7 @@ def _int_power(x: Scalar, y: Scalar, dtype: Type, weak: bool, exponent: Any) -> 
         return multiply(x, x) if weak else Scalar(wrap(ops.muli(p, p), dtype), dtype, weak)
     if weak:
         check_fits("pow", p, q)
-    if dtype == ui64:  # the exponent is unsigned, too: of all but its last bit
+    if dtype == ui64:  # the exponent is unsigned, too: computed without its last bit
         half, last = ops.ipowi(p, ops.shrui(q, const(1, index))), ops.andi(q, const(1, index))
         odd = ops.cmpi(last, const(1, index), predicate="eq")
         return Scalar(ops.muli(ops.muli(half, half), ops.select(odd, p, const(1, index))), dtype, weak)

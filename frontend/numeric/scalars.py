@@ -93,7 +93,7 @@ def _dtype_of(v: AbstractValue) -> Type:
 
 
 def _whole_bound(symbol: str, a: AbstractValue, b: AbstractValue) -> tuple[Any, Any] | Static | None:
-    """A comparison of a Python int with a float that is known, as one with an integer: Python's is exact."""
+    """A comparison of a Python int with a known float, as one with an integer: Python's is exact."""
     if isinstance(a, Static):
         a, b, symbol = b, a, _SWAPPED[symbol]
         swapped = True
@@ -110,8 +110,8 @@ def _whole_bound(symbol: str, a: AbstractValue, b: AbstractValue) -> tuple[Any, 
 
 
 def _meet_large(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """An operation where one of two operands is known and needs more than 64 bits: a float like it meets floats, and
-    every integer is above it or below; else there is none."""
+    """An operation with an operand that is known and does not fit into 64 bits: with a float, it is converted to a
+    float; a comparison with an integer is known. None for other operations."""
     large, other = (a, b) if beyond(a) else (b, a)
     assert isinstance(large, Static)
     s = as_scalar(other)
@@ -129,7 +129,7 @@ def _meet_large(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValu
 
 
 def _fold_complex(symbol: str, a: AbstractValue, b: AbstractValue) -> Static | None:
-    """The result for two numbers that are known, complex ones among them."""
+    """The result for two known numbers, at least one of which is complex."""
     if not (isinstance(a, Static) and isinstance(b, Static)):
         return None
     try:
@@ -159,23 +159,24 @@ def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
         if ui64 in (x.dtype, y.dtype):
             pair = (s if s.dtype != i1 else Scalar(convert(s, i64), i64) for s in (x, y))
             return Scalar(unsigned.compared(_INT_PREDICATES[symbol], *pair), i1, weak)
-        dtype = i64  # an integer that the other's type does not have compares all the same
+        dtype = i64  # integers are compared even if the other's type does not contain them
     p, q = convert(x, dtype), convert(y, dtype)
     if kind(dtype) == 2:
         found = ops.cmpf(p, q, predicate=_FLOAT_PREDICATES[symbol])
-        if weak:  # Python compares an int with a float as they are, NumPy converts it first
+        if weak:  # Python compares an int with a float exactly, NumPy converts it first
             if kind(x.dtype) == 1:
                 found = large_integers.compared(found, _INT_PREDICATES[symbol], x.value, p, q)
             elif kind(y.dtype) == 1:
                 found = large_integers.compared(found, _INT_PREDICATES[_SWAPPED[symbol]], y.value, q, p)
         return Scalar(found, i1, weak)
-    if dtype == i1:  # i1 has no sign to compare with
+    if dtype == i1:  # i1 has no sign for comparisons
         p, q = ops.index_castui(p, type=index), ops.index_castui(q, type=index)
     return Scalar(ops.cmpi(p, q, predicate=_INT_PREDICATES[symbol]), i1, weak)
 
 
 def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
-    """``x ** y`` of an array's elements: NumPy takes the root where the exponent is a half, here if that is known."""
+    """``x ** y`` of an array's elements: NumPy takes the root for an exponent of one half; here only if that is
+    known."""
     if is_complex(x) or is_complex(y):
         if isinstance(y, Static) and y.value == 0.5:
             return complex_functions.sqrt(x)
@@ -188,7 +189,8 @@ def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
 
 
 def exponent(x: AbstractValue, y: AbstractValue) -> AbstractValue:
-    """That of the operator, which squares, so that of bools it makes integers of 8 bits; ``np.power`` does not."""
+    """The exponent of the operator ``**``, which squares, so that bools become integers of 8 bits; ``np.power`` does
+    not."""
     square = isinstance(y, Static) and type(y.value) is int and y.value == 2
     return Static(np.int8(2)) if square and isinstance(x, Array | Lazy) and x.dtype == i1 else y
 

@@ -1,7 +1,7 @@
-"""What a mask of bools selects: expressions over all elements, of which only some are wanted.
+"""Selections by a mask of bools: expressions over all elements, only some of which are wanted.
 
-As long as all that meets in an expression is selected by one mask, nothing is counted and nothing gathered: the whole
-expression is evaluated under a condition, where the mask holds. Else the positions at which it holds are collected.
+As long as all operands of an expression are selected by one mask, nothing is counted or gathered: the whole expression
+is evaluated under a condition, where the mask holds. Otherwise the positions at which it holds are collected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from adc.ir.types import i64, index
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """Bools, by the extents of what they select from. What is asked of them is computed once, where they were made."""
+    """Bools with the extents of the dimensions that they select from. Their count and positions are computed once,
+    where the mask was made."""
 
     frame: Frame
     lazy: Lazy
@@ -43,12 +44,12 @@ class Mask:
         return self.lazy.rank
 
     def holds(self, subscripts: Sequence[Value]) -> Value:
-        """Whether it selects an element (i1)."""
+        """Whether the mask selects an element (i1)."""
         return nonzero(as_scalar(self.lazy.element(subscripts, False)))
 
     @cached_property
     def count(self) -> Value:
-        """How many elements it selects."""
+        """The number of elements that the mask selects."""
         with insert_at(self.block, self.loc):
             zero = const_index(0)
             body = lambda i: [ops.index_castui(self.holds(i), type=index)]  # noqa: E731
@@ -56,10 +57,10 @@ class Mask:
 
     @cached_property
     def positions(self) -> tuple[Array, ...]:
-        """The subscripts of the elements that it selects, in order: an array for each dimension.
+        """The subscripts of the selected elements, in order: an array for each dimension.
 
-        Every subscript is stored, at the end of those found so far, which stays there if it is one: so there is no
-        branch in the loop, and room for one more.
+        Every subscript is stored at the end of those found so far, and stays there if its element is selected: so there
+        is no branch in the loop, and there is room for one more.
         """
         with insert_at(self.block, self.loc):
             count = self.count
@@ -75,7 +76,7 @@ class Mask:
 
 
 def _counting(dims: list[Dim], outer: list[Value], start: Value, visit: Callable[[list[Value], Value], Value]) -> Value:
-    """A number that each visit of all subscripts in order makes anew."""
+    """A number that is updated by ``visit`` for all subscripts, in order."""
     if not dims:
         return visit(outer, start)
     block = Block([index, index], [f"i{len(outer)}", "found"])
@@ -92,7 +93,8 @@ def _first(array: Array, count: Value) -> Array:
 
 
 class Selected(Lazy):
-    """Of ``whole``, an expression, what ``mask`` selects along as many dimensions as it has, behind ``before``."""
+    """The part of the expression ``whole`` that ``mask`` selects, along as many dimensions as the mask has, after the
+    first ``before``."""
 
     mask: Mask
     whole: Lazy
@@ -110,7 +112,7 @@ class Selected(Lazy):
 
     @property
     def after(self) -> int:
-        """How many dimensions follow."""
+        """The number of dimensions after the selected one."""
         return self.rank - self.before - 1
 
     @cached_property
@@ -130,13 +132,13 @@ class Selected(Lazy):
         return self.whole.element([*subscripts[: self.before], *place, *subscripts[self.before + 1 :]], general)
 
     def of(self, whole: Lazy) -> Selected:
-        """The same elements of another expression, which may have more dimensions in front."""
+        """The same elements of another expression, which may have more leading dimensions."""
         return Selected(self.mask, whole, whole.rank - self.mask.rank - self.after)
 
 
 def wholes(operands: Sequence[AbstractValue]) -> tuple[Selected, list[AbstractValue]] | None:
-    """Operands of which some are selected, and none varies along what the mask selects otherwise: one that is, and all
-    as they are before. None if an operand has to be seen as it is after."""
+    """One selected operand, and all operands before selection, if none varies otherwise along what the mask selects.
+    None if an operand has the shape after selection."""
     found = [v for v in operands if isinstance(v, Selected)]
     if not found:
         return None
@@ -150,7 +152,7 @@ def wholes(operands: Sequence[AbstractValue]) -> tuple[Selected, list[AbstractVa
 
 
 def first_whole(like: Selected, v: AbstractValue) -> AbstractValue | None:
-    """``v``, which meets what ``like`` selects, before it is selected; None if it varies in another way."""
+    """``v`` before selection, as an operand beside ``like``; None if it varies in another way."""
     if isinstance(v, Selected):
         same = v.after == like.after and alike(v.mask, like.mask)
         return v.whole if same else None
@@ -174,7 +176,7 @@ def alike(a: Mask, b: Mask) -> bool:
 
 
 def _alike(a: Value, b: Value) -> bool:
-    """Whether two values are computed alike, from the same ones and from the same memory."""
+    """Whether two values are computed in the same way, from the same values and the same memory."""
     if a is b:
         return True
     x, y = a.op, b.op

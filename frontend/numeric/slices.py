@@ -1,4 +1,4 @@
-"""One item of a subscript: a number, or a slice as the window that it is, known or at run time."""
+"""One item of a subscript: a number, or a slice as a window, known or at run time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adc.ir.types import i64
 
 @dataclass(frozen=True)
 class Slice:
-    """``lower:upper:step``, parts left out being None."""
+    """``lower:upper:step``, with None for parts left out."""
 
     lower: AbstractValue | None = None
     upper: AbstractValue | None = None
@@ -74,7 +74,8 @@ def _part(v: AbstractValue | None, loc: Loc) -> Part:
 
 
 def _forward(start: Part, stop: Part, stride: int, dim: Dim) -> Window:
-    """Where ``start`` is a constant from the front the offset stays that constant: past the end the size is zero."""
+    """The window of a slice with a positive step. If ``start`` is a constant counted from the front, it is the offset:
+    past the end the size is zero."""
     n = static_dim(dim)
     if n is not None and not isinstance(start, Value) and not isinstance(stop, Value):
         first, last, _ = slice(start, stop, stride).indices(n)
@@ -90,7 +91,7 @@ def _forward(start: Part, stop: Part, stride: int, dim: Dim) -> Window:
     else:
         end = _clamp(stop, dim)
     if low == 0 and not isinstance(low, Value):
-        # From the front, what is left is never negative unless it was counted from the end.
+        # The rest after a start from the front is not negative, unless the stop is counted from the end.
         span: Dim = _at_least_zero(end) if isinstance(stop, int) and stop < 0 else end
     else:
         span = _at_least_zero(_add(end, -low) if isinstance(low, int) else dim_value(end) - low)
@@ -99,7 +100,7 @@ def _forward(start: Part, stop: Part, stride: int, dim: Dim) -> Window:
 
 
 def _add(d: Dim, constant: int) -> Value:
-    """``d + constant``, sums of constants being folded: slices of one array then have extents of one form."""
+    """``d + constant``, with sums of constants folded: slices of one array then have extents of the same form."""
     value = dim_value(d)
     op = value.op
     if op is not None and op.opdef is ops.addi and (more := static_dim(op.operands[1])) is not None:
@@ -161,7 +162,7 @@ def _run_time_step(start: Part, stop: Part, step: Value, dim: Dim) -> Window:
 
 @dataclass(frozen=True)
 class Item:
-    """One subscript and where it stands: an integer, a slice, None or an ellipsis."""
+    """One subscript with its source location: an integer, a slice, None or an ellipsis."""
 
     loc: Loc
     value: AbstractValue | Slice

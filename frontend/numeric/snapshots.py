@@ -1,6 +1,6 @@
-"""Views of NumPy's that adc keeps as copies, since several of their subscripts name one element: broadcast arrays, and
-windows that overlap. NumPy does not let them be written to; storing to what they are views of is refused while they
-live, so that no copy is ever out of date."""
+"""NumPy's views that adc keeps as copies, since several of their subscripts name one element: broadcast arrays, and
+windows that overlap. NumPy does not let them be written to. Stores to the arrays they are views of are refused while
+they are in use, so a copy is never out of date."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def keep(frame: Frame, copied: Array, value: Lazy) -> Array:
 
 
 def stand_in(frame: Frame, copied: Array, owner: Array, view: str) -> Array:
-    """The copy ``copied`` of a window, which must not be written to, in the place of ``view``, which may be a view of
-    it: stores to the window while the copy is in use are refused (see ``objects.held``)."""
+    """The read-only copy ``copied`` of a window, instead of ``view``, which may be a view of it: stores to the window
+    while the copy is in use are refused (see ``objects.held``)."""
     made = strip_views(copied.memref).op
     assert made is not None
     frame.stands.append(Stand(made, owner.memref, copied.memref, view))
@@ -33,7 +33,7 @@ def stand_in(frame: Frame, copied: Array, owner: Array, view: str) -> Array:
 
 
 def check(frame: Frame, written: Roots) -> None:
-    """Refuse a store to ``written`` where a copy stands for a view of it."""
+    """Refuse a store to ``written`` if a copy stands for a view of it."""
     for memref, roots, view in frame.snapshots:
         if is_usable(memref) and overlap(roots, written):
             raise refuse(

@@ -1,7 +1,7 @@
-"""Views of another shape: reshaped arrays, new axes, axes that are dropped, diagonals.
+"""Views of another shape: reshaped arrays, new axes, dropped axes, diagonals.
 
-As with NumPy they are windows on the same memory, kept and written through; a reshape that merges dimensions which do
-not lie one behind the other is a copy. Where that depends on extents of the run, both are there under a condition.
+As in NumPy they are windows on the same memory, and can be written through; a reshape that merges dimensions that are
+not contiguous is a copy. If that depends on run-time extents, both are built, under a condition.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Groups = tuple[tuple[int, int], ...]
 
 
 def grouped_view(owner: Array, dims: Sequence[Dim], groups: Groups) -> Array:
-    """The same elements under other extents, where the layout allows it: see ``ops.reshape``."""
+    """The same elements under other extents, if the layout allows it: see ``ops.reshape``."""
     extents: list[Dim] = [*dims]
     if owner.is_complex:
         extents, groups = [*dims, 2], (*groups, (1, 1))
@@ -54,7 +54,7 @@ def with_new_axes(owner: Array, new: Sequence[bool]) -> Array:
 
 
 def without_axes(owner: Array, axes: Sequence[int]) -> Array:
-    """The view without some axes of extent one, which is asserted."""
+    """The view without some axes of extent one; that they are is asserted."""
     for k in axes:
         if is_one(owner.dims[k]) is not True:
             one = ops.cmpi(dim_value(owner.dims[k]), const_index(1), predicate="eq")
@@ -68,7 +68,8 @@ def without_axes(owner: Array, axes: Sequence[int]) -> Array:
 
 
 def reshape(frame: Frame, owner: Array, shape: Sequence[Dim], inferred: int | None = None) -> Array:
-    """The array in another shape, of as many elements, which is asserted. ``inferred``: the extent that follows."""
+    """The array in another shape, of as many elements; that is asserted. ``inferred``: the extent that follows from the
+    others."""
     dims = list(shape) if inferred is None else _infer(owner, shape, inferred)
     if len(dims) == owner.rank and all(same_dim(a, b) for a, b in zip(owner.dims, dims, strict=True)):
         return grouped_view(owner, owner.dims, ((1, 1),) * owner.rank)
@@ -109,7 +110,7 @@ def _common(view: Array, copied: Array) -> tuple[int | None, ...]:
 
 
 def _check_size(fits: Value, owner: Array, dims: Sequence[Dim], inferred: int | None = None) -> None:
-    """A ValueError unless it fits. ``inferred``: which extent was -1."""
+    """Raise a ValueError unless the shape fits. ``inferred``: which extent was -1."""
     text = ",".join("newaxis" if k == inferred else "{}" for k in range(len(dims))) + "," * (len(dims) == 1)
     shown = [dim_value(d) for k, d in enumerate(dims) if k != inferred]
     have = dim_value(product(owner.dims))
@@ -117,8 +118,8 @@ def _check_size(fits: Value, owner: Array, dims: Sequence[Dim], inferred: int | 
 
 
 def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> Groups:
-    """Dimensions one behind the other that have as many elements before and after, in groups as small as are found,
-    from the front and then from the back."""
+    """Groups of consecutive dimensions with as many elements before and after, as small as can be found, from the front
+    and then from the back."""
     first, i, j = _prefixes(old, new)
     last, m, n = _prefixes(old[i:][::-1], new[j:][::-1])
     left = (len(old) - i - m, len(new) - j - n)
@@ -126,7 +127,7 @@ def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> Groups:
 
 
 def _prefixes(old: Sequence[Dim], new: Sequence[Dim]) -> tuple[list[tuple[int, int]], int, int]:
-    """Groups from the front, as far as they are found, and of how many dimensions they are."""
+    """Groups from the front, as many as are found, and the numbers of dimensions in them."""
     groups: list[tuple[int, int]] = []
     i = j = 0
     while i < len(old) or j < len(new):
@@ -147,7 +148,7 @@ def _same(old: Sequence[Dim], new: Sequence[Dim]) -> bool:
 
 
 def _refined(old: Sequence[Dim], new: Sequence[Dim], groups: Groups) -> list[Groups]:
-    """``groups``, and all finer ones that may fit as well, for all that is known of the extents."""
+    """``groups``, and all finer ones that may also fit, as far as the extents are known."""
     found: list[Groups] = [()]
     i = j = 0
     for m, n in groups:
@@ -208,7 +209,7 @@ def _strides(owner: Array, layout: Layout, dims: Sequence[Dim], groups: Groups) 
 def _chosen_strides(
     owner: Array, layout: Layout, dims: Sequence[Dim], ways: Sequence[tuple[bool | Value, Groups]]
 ) -> list[Dim]:
-    """The strides by the first way that fits; those of all that do are the same, but along extents of one."""
+    """The strides by the first way that fits. All ways that fit have the same strides, except along extents of one."""
     *others, (_, last) = ways
     strides = _strides(owner, layout, dims, last)
     for fits, groups in reversed(others):
@@ -222,7 +223,7 @@ def _chosen_strides(
 
 
 def window(owner: Array, layout: Layout, offset: Dim, dims: Sequence[Dim], strides: Sequence[Dim]) -> Array:
-    """The view of some elements of an array whose layout is known; no two of them are one."""
+    """The view of some elements of an array whose layout is known; all are distinct."""
     extents, strides = [*dims], [*strides]
     if owner.is_complex:
         extents, strides = [*extents, 2], [*strides, 1]
@@ -273,7 +274,7 @@ def _copied(frame: Frame, owner: Array, dims: Sequence[Dim]) -> Array:
 
 
 def _infer(owner: Array, dims: Sequence[Dim], at: int) -> list[Dim]:
-    """``dims`` with the extent ``at`` as what is left over, and checked."""
+    """``dims`` with the extent ``at`` inferred from the others, and checked."""
     given = [*dims[:at], *dims[at + 1 :]]
     left = quotient(owner.dims, given)
     whole, known = product(owner.dims), product(given)
@@ -290,7 +291,7 @@ def _infer(owner: Array, dims: Sequence[Dim], at: int) -> list[Dim]:
 
 
 def row(owner: Array, k: Value, axis: int = 0) -> Array:
-    """The view ``owner[k]``, or that along another axis, for a ``k`` that is in range."""
+    """The view ``owner[k]``, or that along another axis, for a ``k`` in range."""
     zero, one = const_index(0), const_index(1)
     extents: list[Dim] = [*owner.dims, 2] if owner.is_complex else [*owner.dims]
     rank = len(extents)
