@@ -45,8 +45,8 @@ def load_mlir(target: str) -> list[tuple[Subject, tuple[Abstract, ...]]]:
 
 
 def _refuse_overlaps(module: Module) -> None:
-    """Functions are compiled for arguments that do not overlap written ones; refuse functions that rely on an
-    overlap."""
+    """Refuse calls in which an argument overlaps another one that the callee writes to: functions are compiled for
+    arguments without such overlaps."""
     summaries = Summaries.asked(module)
     for func in module.funcs.values():
         memory = Memory(func, summaries)

@@ -1,4 +1,4 @@
-"""Pullbacks that are made, and called, by compiled code: without Python where what is given needs no second look."""
+"""Pullbacks that compiled code makes and calls, without Python where the arguments and results allow it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Path = tuple[int, ...]
 
 
 class _Unknown(Exception):
-    """Python has to look at what is given, or to make something of what comes."""
+    """Python is needed to check an argument, or to convert a result."""
 
 
 def direct(
@@ -45,11 +45,12 @@ def direct(
     cleared: frozenset[int],
     wanted: Sequence[GradTree],
 ) -> Signature | None:
-    """How Python calls the reverse function of ``signature`` with a cotangent, the leaves of the call, and its record.
+    """The signature with which Python calls the reverse function with a cotangent, the leaves of the call, and its
+    record.
 
-    The shadows are made for the call, and begin with zeros: those that are ``cleared`` are so by the function. The
-    cotangent is in the form of the result, of which ``taken`` are the parts that the function takes. Returns the
-    cotangents ``wanted``; None where Python has to do it.
+    The shadows are made for each call, and begin with zeros; the function itself clears those in ``cleared``. The
+    cotangent has the structure of the result; ``taken`` are the parts that the function takes. The call returns the
+    cotangents ``wanted``. None where Python code is needed.
     """
     kept = {k: n for n, k in enumerate(plan.kept)}
     where = dict(_places(traced.result, (0,)))
@@ -77,8 +78,8 @@ def direct(
 
 
 def array_paths(trees: Sequence[Result], *, several: bool) -> list[tuple[int, Path]]:
-    """The arrays among the results of the IR, with their places in the value of a call in nested tuples. ``several``:
-    the value holds one part for each of the trees, rather than being that of the only one."""
+    """The arrays among the results of the IR, with their paths in the value of a call in nested tuples. ``several``:
+    the value is a tuple with one part for each tree; otherwise it belongs to the only tree."""
     return [
         (leaf.position, path)
         for k, tree in enumerate(trees)
@@ -100,11 +101,11 @@ def _places(tree: Result, path: Path) -> Iterator[tuple[int, Path]]:
 
 
 def _structure(tree: Result, path: Path, places: Mapping[int, Path], absent: list[Param]) -> Structure:
-    """The nesting of the cotangent of a result; ``absent`` gets what has to be None."""
+    """The nesting of the cotangent of a result; parts that must be None are added to ``absent``."""
     if isinstance(tree, ResultTuple):
         return tuple(_structure(item, (*path, k), places, absent) for k, item in enumerate(tree.items))
     if isinstance(tree, ResultLeaf) and is_float(tree.abstract):
-        if places.get(tree.position) != path:  # not taken, or there twice
+        if places.get(tree.position) != path:  # not taken, or occurs twice
             raise _Unknown
     else:
         absent.append(StaticParam(Argument(path), None))

@@ -1,4 +1,5 @@
-"""The two sweeps of a pullback, compiled: what makes a pullback of a call, and what it calls."""
+"""The compiled sweeps of a pullback: the forward sweep, which makes a pullback, and the reverse sweep, which it
+calls."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class PullbackCode(Specialisation):
         module = staged.prepared(module, [forward, reverse])
         staged.keep_to_memory(module, forward, reverse, both_halves(module, forward, reverse, self.plan, self.taken))
         self.fresh = self._fresh_shadows(module)
-        self.given = [k for k in self.shadows if k not in self.fresh]  # those that the forward sweep is called with
+        self.given = [k for k in self.shadows if k not in self.fresh]  # shadows that are passed to the forward sweep
         self.read_in_reverse = frozenset(_read(module, reverse, self.plan.kept))
         self.has_record = len(module.funcs[forward].result_types) > len(self.result_types)
         self.takes_turns = self.has_record or bool(self.given)
@@ -73,8 +74,9 @@ class PullbackCode(Specialisation):
         self._connect()
 
     def _compile(self, module: Module, forward: str, reverse: str, miss: Callable[..., Any]) -> None:
-        """The forward sweep as it is called from Python, also without arguments that have defaults; the reverse sweep
-        with all that it takes, and, where the cotangents are all that is to be looked at, ``at_once``."""
+        """Compile the forward sweep as called from Python, also without arguments that have defaults; the reverse sweep
+        with all its arguments; and, if only cotangents need to be checked, ``at_once``, the reverse sweep called
+        directly."""
         leaf_params = binding.leaf_params(self.names, self.traced, read_only=False)
         args = module.funcs[forward].args[len(self.traced.leaves) :]
         types = {k: arg.type for k, arg in zip(self.shadows, args, strict=False) if isinstance(arg.type, MemRefType)}
@@ -131,7 +133,8 @@ class PullbackCode(Specialisation):
         )
 
     def _connect(self) -> None:
-        """Let compiled code find this. What does not take its arguments is not tried again as a forward sweep."""
+        """Let compiled code find this object. If the reverse sweep does not accept its arguments, it must not be taken
+        for a missed forward sweep."""
         self._owner.code = self
         if self.subject.target.resident:
             set_miss(self.reverse, misfit)
@@ -143,7 +146,7 @@ class PullbackCode(Specialisation):
         self._connect()
 
     def _fresh_shadows(self, module: Module) -> frozenset[int]:
-        """Arguments whose shadows the forward sweep does not refer to: each reverse sweep can have new ones."""
+        """Arguments whose shadows the forward sweep does not use, so that each reverse sweep can have new ones."""
         first = len(self.traced.leaves)
         args = module.funcs[self.plan.augmented].args
         grouped = {k for members in self.aliased.values() for k in members}
@@ -195,7 +198,7 @@ class PullbackCode(Specialisation):
 
 
 def _read(module: Module, reverse: str, kept: Sequence[int]) -> list[int]:
-    """Those of the arguments ``kept`` whose contents the reverse function may look at, be it through its record."""
+    """Those of the arguments ``kept`` whose contents the reverse function may read, directly or through its record."""
 
     def compute(name: str) -> frozenset[int]:
         func = module.funcs[name]
@@ -213,7 +216,7 @@ def _read(module: Module, reverse: str, kept: Sequence[int]) -> list[int]:
 
 
 def _looked_at(op: Op, read: Callable[[str], frozenset[int]]) -> list[Value]:
-    """The memrefs whose contents matter to an operation. Accumulating into one is no look at it."""
+    """The memrefs whose contents an operation reads. Accumulation does not count as reading."""
     if op.opdef is ops.call:
         values = [op.operands[k] for k in read(op.attrs["callee"])]
     elif op.opdef is ops.accumulate or Trait.READS not in op.opdef.traits:

@@ -1,4 +1,4 @@
-"""Pullbacks: a call's forward sweep, kept so that cotangents can be pulled back through it, as often as one likes."""
+"""Pullbacks: the record of a call's forward sweep, through which cotangents can be pulled back any number of times."""
 
 from __future__ import annotations
 
@@ -31,27 +31,28 @@ NDArray = np.ndarray[Any, Any]
 
 
 class Owner:
-    """Stands for the ``code`` of a pullback in what Python calls of it."""
+    """A placeholder for the ``code`` of a pullback, in the functions that compiled code calls."""
 
     __slots__ = ("code",)
     code: PullbackCode
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Owner, ()  # the code finds it, and sets itself
+        return Owner, ()  # the code sets itself when it is loaded
 
 
 def with_pullback(owner: Owner, result: Any, record: object, *leaves: Any) -> tuple[Any, Pullback]:
-    """What a forward sweep returns that Python called: compiled code calls this with what it has."""
+    """The result of a forward sweep called from Python; compiled code calls this function."""
     return result, Pullback(owner.code, leaves, result, record)
 
 
 class Pullback:
-    """Maps cotangents of a call's result, and of what the call left in its arguments, to cotangents of its arguments.
+    """Maps cotangents of a call's result, and of the final contents of its arguments, to cotangents of its arguments.
 
-    Call it with a cotangent in the form of the result (with no argument if the result has no floats). ``final`` gives
-    cotangents of arrays as the call left them, by parameter name. The answer has one cotangent per parameter, and None
-    for parameters that are not differentiable. It may be called any number of times. Arrays that the reverse sweep
-    reads must not have changed since the forward sweep; otherwise ``DifferentiationError`` says which did.
+    Call it with a cotangent that has the structure of the result (with no argument if the result has no floats).
+    ``final`` gives cotangents of the contents of arrays after the call, by parameter name. The result is a tuple with
+    one cotangent per parameter, and None for parameters that are not differentiable. It may be called any number of
+    times. Arrays that the reverse sweep reads must not have changed since the forward sweep; otherwise
+    ``DifferentiationError`` says which did.
     """
 
     __slots__ = ("__weakref__", "_code", "_given", "_leaves", "_looks", "_record", "_shadows", "_shapes", "_turn")
@@ -60,14 +61,14 @@ class Pullback:
         self._code = code
         self._leaves = leaves if code.keeps_all else tuple(map(_without_contents, leaves, code.keeps))
         self._record = record
-        self._shadows: Mapping[int, NDArray] = _NONE  # those that the forward sweep was given
+        self._shadows: Mapping[int, NDArray] = _NONE  # shadows that were passed to the forward sweep
         self._looks = [look(leaves[k]) for k, look in code.looked_at]
         self._shapes = [at(result, path).shape for path in code.arrays.values()]  # of the arrays in the result
         self._turn = Turn(record) if code.takes_turns else None
         self._given = 0
 
     def without(self, count: int) -> Pullback:
-        """The same, without the cotangents of the first arguments, which the caller has not given himself."""
+        """The same pullback without the cotangents of the first ``count`` arguments, which are bound."""
         self._given = count
         return self
 
@@ -118,8 +119,8 @@ class Pullback:
             left = leaving(error)
         raise left
 
-    __call__ = adc_call  # which is what tracebacks may show
-    __call__.__qualname__ = "pullback"  # and this what Python says of wrong arguments
+    __call__ = adc_call  # the name that tracebacks may show
+    __call__.__qualname__ = "pullback"  # the name in errors about wrong arguments
     del adc_call
 
     def _without_given(self, cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -127,7 +128,7 @@ class Pullback:
         return cotangents if count == 0 else self._code.subject.parameters.without_first(cotangents, count)
 
     def _fits(self, cotangent: Any) -> bool:
-        """Whether the arrays of a cotangent are of the shapes of those in the result."""
+        """Whether the arrays of a cotangent have the shapes of those in the result."""
         if not self._shapes:
             return True
         try:
@@ -136,7 +137,8 @@ class Pullback:
             return False
 
     def _changed(self) -> int | None:
-        """The first of the arrays which the reverse sweep needs that is not as the forward sweep left it."""
+        """The first array that the reverse sweep needs and that has changed since the forward sweep; None if there is
+        none."""
         for (k, look), before in zip(self._code.looked_at, self._looks, strict=True):
             if look(self._leaves[k]) != before:
                 return k
@@ -167,7 +169,8 @@ class Pullback:
         return self._without_given(cotangents)
 
     def by_result(self, cotangents: Mapping[int, Any]) -> Callable[[int], Any]:
-        """As a call, given the cotangents of results of the IR by their positions: what gives that of each argument."""
+        """Like a call, given the cotangents of IR results by position; returns a function from arguments to their
+        cotangents."""
         return self._pulled(Seeds(self._code.names, self._code.abstracts, self._code.traced, dict(cotangents)))
 
     def _pulled(self, seeds: Seeds) -> Callable[[int], Any]:
@@ -190,7 +193,7 @@ class Pullback:
             return self._cotangents(results, shadows, rest)
 
     def _like(self, position: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Shape and dtype of an array of the call: the results may not depend on it at all."""
+        """Shape and dtype of an array argument of the call, on which the results need not depend."""
         leaf = self._leaves[position]
         return leaf.shape, leaf.dtype
 
@@ -201,7 +204,7 @@ class Pullback:
             number = kind(0 if value is None else _number(value))
             return float(number) if kind is np.float64 else number
         shape = self._shapes[list(self._code.arrays).index(position)]
-        if t.rank > len(shape):  # of complex numbers
+        if t.rank > len(shape):  # complex numbers
             return as_pairs(self._pairs_seed(value, shape, np.result_type(numpy_dtype(t.element), np.complex64)))
         if value is None:
             return np.zeros(shape, numpy_dtype(t.element))
@@ -225,7 +228,7 @@ class Pullback:
         return np.ascontiguousarray(given.conj(), dtype).reshape(shape)
 
     def _seed_arguments(self, seeds: Seeds, shadows: Mapping[int, NDArray]) -> dict[int, Any]:
-        """Put the cotangents of final states into the shadows. Returns those of what has no shadow."""
+        """Put the cotangents of final contents into the shadows. Returns those of arguments without a shadow."""
         rest: dict[int, Any] = {}
         for k, value, name in seeds.arguments:
             shadow = shadows.get(k)
@@ -274,13 +277,14 @@ class Pullback:
 
 
 def _new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
-    from adc.backend.runtime import empty  # loads the code generator, which the interpreter does without
+    from adc.backend.runtime import empty  # loads the code generator, which the interpreter does not need
 
     return empty(shape, dtype)
 
 
 def _number(value: Any) -> float:
-    """A cotangent of a float. What is no real number is refused: the imaginary part would be lost in silence."""
+    """A cotangent of a float. Anything but a real number is refused, because an imaginary part would be lost
+    silently."""
     try:
         given = _array(value, "a float")
     except AdcError:
@@ -295,10 +299,10 @@ def _number(value: Any) -> float:
 
 
 def _array(value: Any, what: str, allowed: str = "fiub") -> NDArray:
-    """A cotangent as an array of numbers, real ones unless NumPy's ``allowed`` say otherwise."""
+    """A cotangent as an array of numbers; ``allowed`` are NumPy's dtype kinds, by default those of real numbers."""
     try:
         array = np.asarray(value)
-    except ValueError:  # rows that differ in length
+    except ValueError:  # rows of different lengths
         array = np.empty((), object)
     if array.dtype.kind not in allowed:
         raise kinds.WRONG_COTANGENT(
@@ -310,7 +314,7 @@ def _array(value: Any, what: str, allowed: str = "fiub") -> NDArray:
 
 @dataclass(frozen=True)
 class _Unused:
-    """Stands for an array that the reverse sweep does not need."""
+    """A placeholder for an array that the reverse sweep does not need."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -321,19 +325,19 @@ def _without_contents(leaf: Any, kept: bool) -> Any:
 
 
 def shape(array: NDArray) -> tuple[int, ...]:
-    """How long the axes of an array are: they can be changed without its contents."""
+    """The shape of an array, which can be changed without changing its contents."""
     found: tuple[int, ...] = array.shape
     return found
 
 
 def fingerprint(array: NDArray) -> tuple[Any, ...]:
-    """A short summary of the contents of an array, by which a change shows. Costs a pass over the memory."""
+    """A digest of the contents of an array, which reveals a change. It costs a pass over the memory."""
     return array.shape, _digest()(array)
 
 
 @functools.cache
 def _digest() -> Callable[[NDArray], int]:
-    from adc.backend.runtime import digest  # loads the code generator, which the interpreter does without
+    from adc.backend.runtime import digest  # loads the code generator, which the interpreter does not need
 
     return digest
 

@@ -1,6 +1,6 @@
-"""What was traced last for a function, and simplified: its value, gradient, pullback and tangents begin with the same.
+"""The last traced and simplified form of a function, with which its value, gradient, pullback and tangents all begin.
 
-Everybody gets copies, who comes first too, so that what is made does not depend on what was made before.
+All users get copies, including the first one, so that results do not depend on what was made before.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ class _Known:
 
 
 class Remembered:
-    """The last types that a function was traced for, and what became of it. Threads see one state or another."""
+    """The last types that a function was traced for, and the results. Threads see a consistent state, old or new."""
 
     def __init__(self) -> None:
         self._last: _Known | None = None
 
     def traced(self, key: Key, trace: Callable[[], Traced]) -> Traced:
-        """A copy of what ``trace`` gives for ``key``."""
+        """A copy of the result of ``trace`` for ``key``."""
         last = self._last
         if last is None or last.key != key or not still_holds(last.traced):
             last = self._last = _Known(key, trace())
         return replace(last.traced, module=clone_module(last.traced.module))
 
     def simplified(self, module: Module, simplify: Callable[[Module], Module]) -> Module:
-        """What ``simplify`` makes of a module, which it changes. Only that of a function as it was traced is kept."""
+        """The result of ``simplify``, which changes the module. It is kept only for a module as it was traced."""
         last = self._last
         if last is None or not is_copy(module, last.traced.module):
             return simplify(module)
@@ -55,13 +55,13 @@ class Remembered:
 
 
 def fetched(leaf: Leaf) -> Any:
-    """What a captured variable holds now."""
+    """The current value of a captured variable."""
     assert leaf.fetch is not None
     return leaf.fetch()
 
 
 def still_holds(traced: Traced) -> bool:
-    """Whether what the function reads by name is still what it was traced with, or of the same types.
+    """Whether everything that the function reads by name is still the same as in tracing, or of the same type.
 
     The derivative rules of what it calls must be the same, too.
     """

@@ -1,4 +1,4 @@
-"""What a gradient costs and why: a report that prints, made of the plans that the passes followed."""
+"""What a gradient costs and why: a report for printing, made from the plans that the passes followed."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from adc.summary import Measured, Stored, advice, measure, stored, summary
 class Report:
     """The plans of one gradient; of the pullback, for a function that does not return one float.
 
-    ``adjoint`` holds what is active and what is stored, of callees too; ``steps`` which loops are checkpointed;
+    ``adjoint`` says what is active and what is stored, callees included; ``steps`` which loops are checkpointed;
     ``parallel`` which loops of the function and of its gradient run on threads, and how the terms that several
-    iterations add to one element are summed; ``overlap`` what holds of arguments that share memory.
+    iterations add to one element are summed; ``overlap`` how arguments that share memory are treated.
     """
 
     function: str
@@ -45,24 +45,24 @@ class Report:
     overlap: str = ""
     what: str = "gradient"
     measured: Measured | None = None
-    labels: tuple[str, ...] = ()  # of the numbers and arrays among the arguments
+    labels: tuple[str, ...] = ()  # names of the numbers and arrays among the arguments
     types: tuple[str, ...] = ()
     file: str = ""
-    simd: tuple[int, ...] | None = None  # lines of loops that LLVM made SIMD, if it was asked
+    simd: tuple[int, ...] | None = None  # lines of loops that became SIMD, if requested
 
     def summary(self) -> str:
         """What the gradient costs, in at most ten lines."""
         return "\n".join(summary(self))
 
     def loops(self) -> list[LoopPlan]:
-        """The loops of the gradient, or of the two halves of the pullback, and of callees, without adc's own library;
-        outer before inner."""
+        """The loops of the gradient, or of the two halves of the pullback, and of callees, without those of adc's own
+        library; outer loops come before inner ones."""
         own = {name for adjoint in self.adjoint.all() for name in (adjoint.name, adjoint.reverse)}
         plans = (plan for name, plans in self.parallel.loops.items() if name in own for plan in plans)
         return [plan for plan in plans if not in_library(plan.loc.file)]
 
     def sums(self) -> list[ShadowPlan]:
-        """How parallel loops sum what they add to gradients; without adc's own library."""
+        """How parallel loops sum terms of gradients, without those of adc's own library."""
         plans = (plan for plans in self.parallel.shadows.values() for plan in plans)
         return [plan for plan in plans if not in_library(plan.loc.file)]
 
@@ -73,7 +73,7 @@ class Report:
         return stored(found, dict(zip(hints, self.labels, strict=False)))
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as numbers, texts, lists and dicts, as for JSON."""
+        """The report as numbers, texts, lists and dicts, suitable for JSON."""
         return {
             "function": self.function,
             "what": self.what,
@@ -100,7 +100,7 @@ class Report:
         }
 
     def _repr_html_(self) -> str:
-        """For notebooks: the summary, and the rest folded."""
+        """For notebooks: the summary, with the details folded."""
         return (
             f"<pre>{html.escape(self.summary())}</pre><details><summary>line by line</summary>"
             f"<pre>{html.escape(self._details())}</pre></details>"
@@ -132,17 +132,17 @@ class Report:
 
 
 def with_run(found: Report, value: Callable[..., Any], gradient: Any, args: Sequence[Any]) -> Report:
-    """The report with what a run with these arguments took."""
+    """The report with the time and memory of a run with these arguments."""
     try:
         peak = gradient.forecast(*args).peak
-    except (AdcError, AttributeError):  # it is not known before
+    except (AdcError, AttributeError):  # not known in advance
         peak = None
     return replace(found, measured=measure(value, gradient, peak, args))
 
 
 def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative, *, simd: bool = False) -> Report:
-    """Compile the gradient as far as the IR goes, and report on it. Of a function that does not return one float: the
-    pullback. ``simd``: LLVM compiles it, too, and says which loops it made SIMD."""
+    """Compile the gradient as far as the final IR, and report on it; for a function that does not return one float, the
+    pullback. ``simd``: LLVM compiles it, too, to find out which loops become SIMD."""
     staged, what = Staged(subject, tuple(abstracts)), "gradient"
     try:
         traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
@@ -182,13 +182,13 @@ def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivati
 
 
 def _simd_lines(staged: Staged, module: Module, roots: Sequence[str]) -> tuple[int, ...]:
-    """The lines of the loops of final code that LLVM made SIMD."""
+    """The lines of those loops of the final code that became SIMD."""
     final = staged.prepared(module, roots)
     return tuple(sorted(set(staged.subject.target.simd_lines(final, roots, staged.subject.options))))
 
 
 def _overlap(traced: Traced, labels: Sequence[str]) -> str:
-    """What holds of arrays among the arguments that share memory; nothing if they cannot."""
+    """How array arguments that share memory are treated; empty if there are fewer than two arrays."""
     arrays = [k for k, leaf in enumerate(traced.leaves) if isinstance(leaf.abstract, Array)]
     if len(arrays) < 2:
         return ""

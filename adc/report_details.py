@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _KINDS = {"threads": "on threads", "parallel": "in any order", "sequential": "in order"}
 _FORWARD, _REVERSE = ("aug", "forward"), ("rev", "reverse")
-_HELD, _OF_OBJECT = "held", "attributes of an object"  # as the frontend calls what a loop carries
+_HELD, _OF_OBJECT = "held", "attributes of an object"  # the frontend's names for carried values
 _OPERATION = re.compile(r"\b(?:adc|arith|func|linalg|math|memref|scf)\.(\w+)")
 _CALLED = {
     "alloc": "new memory",
@@ -49,7 +49,7 @@ def type_in_words(t: Type) -> str:
     if isinstance(t.element, MemRefType | RecordType):
         return "list of arrays"
     axes, element = t.rank, _element(t.element)
-    if isinstance(t.element, FloatType) and t.rank and t.shape[-1] == 2 and None in t.shape:  # its two parts
+    if isinstance(t.element, FloatType) and t.rank and t.shape[-1] == 2 and None in t.shape:  # real and imaginary part
         axes, element = axes - 1, f"complex{2 * t.element.width}"
     return _array_in_words(element, axes)
 
@@ -72,14 +72,14 @@ def abstract_in_words(given: Abstract) -> str:
 
 
 def name_in_words(kept: Kept) -> str:
-    """What is kept: a variable, or what stands for one that has no name."""
+    """A kept value in words: its variable, or a description if it has none."""
     if kept.name == _HELD:
         return _OF_OBJECT
     return kept.name or ("an array" if kept.refers else "an intermediate value")
 
 
 def function_in_words(name: str, loc: Loc | None = None) -> str:
-    """A function of the IR as the one of the program that it was made from."""
+    """The name of the program's function from which a function of the IR was made."""
     first, *rest = name.split(".")
     written = _DEFINED.match(source_line(loc.file, loc.line)) if loc is not None else None
     if written is not None:
@@ -92,7 +92,7 @@ def function_in_words(name: str, loc: Loc | None = None) -> str:
 
 
 def in_words(text: str) -> str:
-    """A reason without names of functions and operations of the IR."""
+    """A reason in words, without names of functions and operations of the IR."""
     text = re.sub(r"@([\w.]+)", lambda found: function_in_words(found[1].rstrip(".")), text)
     text = _OPERATION.sub(lambda found: _CALLED.get(found[1], f"an operation ({found[1]})"), text)
     text = text.replace(f"carries {_HELD} from", f"carries {_OF_OBJECT} from")
@@ -100,7 +100,8 @@ def in_words(text: str) -> str:
 
 
 def of_program(name: str, loc: Loc) -> bool:
-    """Whether a function is one of the program's. Those of adc's own library are placed where the program uses them."""
+    """Whether a function belongs to the program. Functions of adc's own library have the place where the program uses
+    them."""
     if in_library(loc.file):
         return False
     line, first = source_line(loc.file, loc.line), name.split(".")[0]
@@ -112,7 +113,7 @@ def of_program(name: str, loc: Loc) -> bool:
 
 @dataclass
 class Details:
-    """``labels``: how the program writes the arguments, by position, and ``types``: of which type these are."""
+    """``labels``: the names of the arguments in the program, by position; ``types``: their types."""
 
     adjoint: Adjoint
     parallel: ParallelPlan
@@ -199,7 +200,7 @@ class Details:
         return f"{self._named(name, plan)}: {_KINDS.get(plan.kind, plan.kind)}{reason}"
 
     def _named(self, name: str, plan: LoopPlan | NestPlan) -> str:
-        """Line and counter, as the program has them. Loops of array expressions and of reverse sweeps have none."""
+        """Line and counter, as in the program. Loops of array expressions and of reverse sweeps have no counter."""
         if plan.counter == "while":
             return f"{self._place(plan.loc)} (while)"
         if not plan.counter and function_in_words(name) != name:
@@ -222,12 +223,12 @@ class Details:
 
 
 def _shown(name: str, plan: NestPlan) -> bool:
-    """Whether a nest is one of the program's, or of its reverse sweep."""
+    """Whether a nest belongs to the program, or to its reverse sweep."""
     return of_program(name, plan.loc) and (plan.counter in ("", "while") or _counts(plan))
 
 
 def _counts(plan: LoopPlan | NestPlan) -> bool:
-    """Whether a loop's counter is one that the program names."""
+    """Whether the program names the counter of a loop."""
     text = source_line(plan.loc.file, plan.loc.line)
     return bool(plan.counter) and re.search(rf"\bfor\b.*\b{re.escape(plan.counter)}\b.*\bin\b", text) is not None
 
@@ -239,7 +240,7 @@ def _because(reason: str) -> str:
 
 
 def _each_once(items: Iterable[list[str]]) -> list[str]:
-    """The lines of all items. Equal ones in a row, as one statement on whole arrays may have, stand once."""
+    """The lines of all items. Equal successive items, as from a statement on whole arrays, are shown once."""
     lines: list[str] = []
     for item, equal in groupby(items):
         count = sum(1 for _ in equal)

@@ -1,4 +1,4 @@
-"""The table that ``adc rules`` prints: the rules of operations, and those that a program has given."""
+"""The table that ``adc rules`` prints: the rules of operations, and those that a program has declared."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from adc.frontend.rules.registry import name_of as subject_name
 from adc.ir.opdef import OpDef
 from adc.passes.differentiation import rules
 
-Row = tuple[str, str, str, str]  # what has a rule, its signature, what kind of rule, where
+Row = tuple[str, str, str, str]  # function or operation, signature, kind of rule, place
 
 
 def rows() -> list[Row]:
-    """Rules of operations in the order of their file, then those given by users in the order in which they came."""
+    """Rules of operations in the order of their file, then users' rules in the order of declaration."""
     return [*_operations(), *map(_given, RULES.all())]
 
 

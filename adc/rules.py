@@ -1,4 +1,4 @@
-"""Derivative rules for functions: declared, listed, and told to others by hooks."""
+"""Derivative rules for functions: their declaration, and hooks that are called for new rules."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def rrule(function: Callable[..., Any], /) -> Callable[[F], F]:
 
     ``pullback(cotangent)`` returns one cotangent for each positional parameter of ``function``: a float for a float, an
     array of the same shape for an array, a tuple for a tuple, the same fields for an object, and None where there is
-    none. Variables of the rule that it uses are stored for the reverse sweep, or recomputed. Annotations of the rule's
-    parameters say what arguments it is for (``x: float``, ``a: "f64[:, :]"``, a class; no annotation means any). Of
-    several rules the most specific one is used. Raises ``ArgumentError`` for something that is not a function, or is
-    not a rule of it.
+    none. Variables of the rule that ``pullback`` uses are stored for the reverse sweep, or recomputed. Annotations of
+    the rule's parameters say which argument types it is for (``x: float``, ``a: "f64[:, :]"``, a class; no annotation
+    means any type). Of several rules the most specific one is used. Raises ``ArgumentError`` if ``function`` is not a
+    function, or if the rule does not fit it.
     """
     subject = _subject(function)
 
@@ -60,10 +60,11 @@ def frule(function: Callable[..., Any], /) -> Callable[[F], F]:
 def scalar_rule(function: Callable[..., Any], /, *partials: Any) -> Any:
     """Declare the partial derivatives of a function of numbers that returns one float; both modes follow.
 
-    ``adc.scalar_rule(f, lambda x, y: y, lambda x, y: x)`` for ``f(x, y) = x * y``: one for each positional parameter.
-    It is a number if it is constant, and None for a parameter that is not a float or must not vary. A partial
-    derivative takes the arguments of the function, and its value too if it has a parameter ``result``. Without partial
-    derivatives it is a decorator for a function that returns all of them: one, or a tuple.
+    For ``f(x, y) = x * y`` write ``adc.scalar_rule(f, lambda x, y: y, lambda x, y: x)``, with one partial derivative
+    for each positional parameter: a function, a number if it is constant, or None for a parameter that is not a float
+    or must not vary. A partial derivative takes the arguments of the function and, if it has a parameter ``result``,
+    also the value. Without partial derivatives ``scalar_rule`` is a decorator for a function that returns all of them:
+    one, or a tuple.
     """
     subject = _subject(function)
     if partials:
@@ -105,8 +106,8 @@ def on_new_rule(hook: Hook, kind: str) -> None:
     """Call ``hook(rule)`` for each rule of ``kind``, ``"frule"`` or ``"rrule"``: first for existing ones, then for new
     ones.
 
-    ``rule.function`` and ``rule.signature`` say what it is for. ``rule.frule(tangents, *args, **kwargs)`` and
-    ``rule.rrule(*args, **kwargs)`` run it in plain Python. A scalar rule gives both kinds.
+    ``rule.function`` and ``rule.signature`` say what the rule is for. ``rule.frule(tangents, *args, **kwargs)`` and
+    ``rule.rrule(*args, **kwargs)`` run it in plain Python. A scalar rule is of both kinds.
     """
     if kind not in MODES or not callable(hook):
         raise kinds.INVALID_RULE(
@@ -118,18 +119,19 @@ def on_new_rule(hook: Hook, kind: str) -> None:
 
 @public
 def refresh_rules() -> None:
-    """Call all hooks for the rules that they have not seen: new ones, changed ones, and those that a hook failed on."""
+    """Call all hooks for the rules that they have not seen: new ones, changed ones, and those for which a hook
+    failed."""
     RULES.refresh()
 
 
 @public
 def clear_new_rule_hooks() -> None:
-    """Forget all hooks."""
+    """Remove all hooks."""
     RULES.clear_hooks()
 
 
 def _subject(function: Any) -> Any:
-    """The function that a rule is of. Raises for what no call could name."""
+    """The function that a rule is for. Raises for objects that no call could refer to."""
     subject = subject_of(function)
     if isinstance(subject, types.MethodType):
         help = f"give the rule for {type(subject.__self__).__name__}.{subject.__name__}"
@@ -145,7 +147,7 @@ def _subject(function: Any) -> Any:
 
 
 def _declare(kind: Kind, subject: Any, rule: Any, skipped: int) -> None:
-    """Enter a rule that is a Python function, whose first ``skipped`` parameters are no arguments of the subject."""
+    """Register a rule that is a Python function; its first ``skipped`` parameters are not arguments of the subject."""
     name = name_of(subject)
     if not isinstance(rule, types.FunctionType):
         raise kinds.INVALID_RULE(f"the {kind} of {name} is a Python function, not {rule!r}")
@@ -167,7 +169,7 @@ def _declare(kind: Kind, subject: Any, rule: Any, skipped: int) -> None:
 
 
 def _check_count(subject: Any, count: int, what: str) -> None:
-    """Refuse a rule for a number of arguments that the function never has, where its signature is known."""
+    """Refuse a rule for a number of arguments that the function never takes, if its signature is known."""
     try:
         parameters = list(inspect.signature(subject).parameters.values())
     except (TypeError, ValueError):
@@ -175,7 +177,7 @@ def _check_count(subject: Any, count: int, what: str) -> None:
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return
     positional = [p for p in parameters if p.kind <= p.POSITIONAL_OR_KEYWORD]
-    # Where the source can be had, a rule gets all positional parameters, those with defaults included.
+    # Where the source is available, a rule gets all positional parameters, including those with defaults.
     least = len(positional) if isinstance(subject, types.FunctionType) else 0
     if not least <= count <= len(positional):
         names = ", ".join(p.name for p in positional)

@@ -1,8 +1,8 @@
 """Pullbacks of functions that return arrays: their reverse functions take cotangent arrays.
 
-``differentiate.split`` wants a shadow of each array that the function made: here that is a copy of the cotangent. The
-shadows of other array results it returns beside them: for a pullback that is called from Python these are packed into
-the record, and the cotangents are added to them.
+``differentiate.split`` needs a shadow of each array that the function made: here that is a copy of the cotangent. For
+other array results it returns the shadows with the results: for a pullback called from Python these are packed into the
+record, and the cotangents are added to them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def seeded(module: Module, name: str, plan: CallPlan) -> tuple[str, str, tuple[i
 
     The forward function takes the arguments and the shadows of ``plan.shadows``, and returns the results of the
     function and a record, if there is one. The reverse function takes the arguments ``plan.kept``, the shadows, one
-    cotangent per result named (C-contiguous memrefs for arrays), and the record; it returns the cotangents
-    ``plan.cotangents_out``.
+    cotangent for each of the listed results (C-contiguous memrefs for arrays), and the record; it returns the
+    cotangents ``plan.cotangents_out``.
     """
     if not plan.shadow_results and not plan.given:
         return plan.augmented, plan.reverse, plan.cotangents_in
@@ -40,10 +40,10 @@ def seeded(module: Module, name: str, plan: CallPlan) -> tuple[str, str, tuple[i
 
 
 def clears(module: Module, traced: Traced, plan: CallPlan, reverse: str) -> frozenset[int]:
-    """Let the reverse function set shadows to zero that begin so: those of arguments which nothing stores to.
+    """Let the reverse function set those shadows to zero whose arguments are never stored to.
 
-    Such a shadow begins with zeros unless the caller gives a cotangent of what the argument holds afterwards, which can
-    as well be added in the end. Returns the arguments whose shadows these are.
+    Such a shadow begins with zeros unless the caller gives a cotangent of the argument's final contents, which can as
+    well be added at the end. Returns these arguments.
     """
     called = {name for func in module.funcs.values() for name in callees(func)}
     if traced.alias_groups or reverse in called:
@@ -60,8 +60,8 @@ def clears(module: Module, traced: Traced, plan: CallPlan, reverse: str) -> froz
 
 
 def both_halves(module: Module, forward: str, reverse: str, plan: CallPlan, taken: Sequence[int]) -> Func:
-    """A function that is never called, in no module: the forward function, then the reverse function. It allocates what
-    a pullback that is called does."""
+    """A function that calls the forward function, then the reverse function. It is never run, and in no module; it
+    models the allocations of a pullback and one call of it."""
     first, second = module.funcs[forward], module.funcs[reverse]
     func = Func(f"{forward}.both", [a.type for a in first.args], [], [a.hint for a in first.args], first.loc)
     with insert_at(func.body, first.loc):
@@ -79,7 +79,7 @@ def both_halves(module: Module, forward: str, reverse: str, plan: CallPlan, take
 
 
 def _stand_in(result: Value, t: Type) -> Value:
-    """What stands for the cotangent of a result: the result itself, unless it is laid out otherwise."""
+    """A stand-in for the cotangent of a result: the result itself, unless it has another layout."""
     return result if result.type == t or not isinstance(t, MemRefType) else as_type(pieces.like(result), t)
 
 
@@ -135,10 +135,11 @@ def _reverse(module: Module, name: str, plan: CallPlan) -> tuple[str, tuple[int,
 
 
 def _may_move(module: Module, reverse: Func, plan: CallPlan) -> bool:
-    """Whether the reverse sweep may stand in the function that takes cotangents, where its stores to them and what
-    shadows begin with are seen together.
+    """Whether the reverse sweep may be inlined into the function that takes cotangents, where it is optimised together
+    with the initialisation of shadows.
 
-    Not where shadows of results come with the record: it may hold the same memory once more, by what only calls hide.
+    Not if shadows of results come with the record: the record may refer to the same memory again, which only calls
+    hide.
     """
     called = {name for func in module.funcs.values() for name in callees(func)}
     return not plan.shadow_results and not reverse.attrs and reverse.name not in called

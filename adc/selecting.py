@@ -1,4 +1,4 @@
-"""Which leaves of which arguments a gradient is taken with respect to, and the container that it comes back in."""
+"""The leaves with respect to which a gradient is taken, and the container in which it is returned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GradLeaf:
 
 @dataclass(frozen=True)
 class GradTuple:
-    """A container of gradients; None stands for what is not differentiable."""
+    """A container of gradients; None stands for parts that are not differentiable."""
 
     items: tuple[GradTree, ...]
     form: Form = TUPLE
@@ -45,7 +45,7 @@ GradTree = GradLeaf | GradTuple | None
 
 
 def built(tree: GradTree, gradient: Callable[[int], Any]) -> Any:
-    """The gradients of a tree as Python gets them, from ``gradient`` of each argument of the IR."""
+    """The gradients of a tree in Python's form; ``gradient`` returns that of each IR argument."""
     if tree is None:
         return None
     if isinstance(tree, GradLeaf):
@@ -63,7 +63,7 @@ def _positions(tree: GradTree) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The gradients asked for, as trees over IR arguments; ``wrt`` lists all those arguments, in order."""
+    """The requested gradients, as trees over IR arguments; ``wrt`` lists all these arguments, in order."""
 
     positional: tuple[GradTree, ...]
     single: bool
@@ -75,12 +75,12 @@ class Wanted:
 
     @cached_property
     def ordered(self) -> tuple[int, ...]:
-        """The arguments of ``wrt`` in the order in which their gradients come."""
+        """The arguments of ``wrt`` in the order in which their gradients are returned."""
         trees = (*self.positional, *(tree for _, tree in self.named))
         return tuple(dict.fromkeys(position for tree in trees for position in _positions(tree)))
 
     def build(self, by_position: Mapping[int, Any]) -> Any:
-        """The gradients as Python gets them, from those by each argument of the IR."""
+        """The gradients in Python's form, given those with respect to each IR argument."""
         positional = tuple(built(tree, by_position.__getitem__) for tree in self.positional)
         gradients: Any = positional[0] if self.single else positional
         if not self.named:
@@ -89,7 +89,8 @@ class Wanted:
         return (gradients, by_name) if positional else by_name
 
     def result(self, traced: Traced, places: Mapping[int, int]) -> Result:
-        """The gradients as a result, given where those by each argument are among the results of the IR."""
+        """The gradients as a result; ``places`` are the positions, among the IR results, of the gradients for each
+        argument."""
 
         def build(tree: GradTree) -> Result:
             if tree is None:
@@ -120,7 +121,7 @@ def is_float(abstract: Abstract) -> bool:
 def select(
     function: str, parameters: Parameters, abstracts: tuple[Abstract, ...], traced: Traced, chosen: Selection
 ) -> Wanted:
-    """The leaves that ``chosen`` means. Raises for arguments that there are not, or that have no gradient."""
+    """The leaves that ``chosen`` selects. Raises for arguments that do not exist or have no gradient."""
     names = parameters.names
     leaves = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"}
     places = _places(names, abstracts)
@@ -166,7 +167,7 @@ def select(
 
 
 def everything(names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced) -> Wanted:
-    """Every argument, None for those that are not differentiable: what a pullback gives."""
+    """All arguments, with None for those that are not differentiable, as a pullback returns them."""
     leaves = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"}
     places = _places(names, abstracts)
     return Wanted(tuple(_tree((name,), a, leaves, places) for name, a in zip(names, abstracts, strict=True)), False)
@@ -188,7 +189,7 @@ def _tree(
     if isinstance(abstract, Tuple):
         number = abstract.form.number
         if number in inside:
-            return None  # an object that holds itself
+            return None  # an object that contains itself
         if abstract.form.again:
             path, abstract = places[number]
         items = tuple(

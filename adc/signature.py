@@ -1,4 +1,4 @@
-"""From a call to what a function is specialised for: parameters, leaves of containers, overlap of arrays."""
+"""From a call to the types that a function is specialised for: parameters, leaves of containers, overlap of arrays."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class Parameters:
     def __init__(self, fn: types.FunctionType) -> None:
         self._of = _parts_of(fn)
         self.function = getattr(fn, "__qualname__", repr(fn))
-        # Of what is compiled, that is of a wrapper, not of what it wraps.
+        # That of the compiled function: of a wrapper, not of the function that it wraps.
         self.signature = inspect.signature(fn, follow_wrapped=False)
         self.names = tuple(self.signature.parameters)
         named = {p.kind: name for name, p in self.signature.parameters.items()}
         self.variadic = named.get(inspect.Parameter.VAR_POSITIONAL)  # the name of ``*args``
         self.keywords = named.get(inspect.Parameter.VAR_KEYWORD)  # the name of ``**kwargs``
         self._plain = all(p.kind in _POSITIONAL for p in self.signature.parameters.values())
-        # The values of trailing parameters that calls by position may leave out.
+        # The defaults of trailing parameters, which calls by position may omit.
         self.defaults: tuple[Any, ...] = ()
         if self._plain:
             defaults = [p.default for p in self.signature.parameters.values()]
             self.defaults = tuple(d for d in defaults if d is not inspect.Parameter.empty)
 
-        # Those that have to be, and those that may be given by position; and what others are if they are left out.
+        # Numbers of positional-only parameters and of those that may be given by position; the values of omitted ones.
         self._positional_only = sum(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
         self._positional = sum(p.kind in _POSITIONAL for p in self.signature.parameters.values())
         self._left_out = {
@@ -51,17 +51,17 @@ class Parameters:
         }
 
     def are_of(self, fn: types.FunctionType) -> bool:
-        """Whether the function has had the same code and the same defaults all the time."""
+        """Whether the function still has the same code and defaults."""
         now = _parts_of(fn)
         return len(now) == len(self._of) and all(map(operator.is_, now, self._of))
 
     def by_position(self, count: int) -> int | None:
-        """How many parameters so many positional arguments set, if compiled code takes them as they are."""
+        """How many parameters ``count`` positional arguments set, if compiled code takes them directly."""
         return count if self._plain else None
 
     def path(self, name: str | int, abstracts: tuple[Abstract, ...]) -> tuple[str | int, ...] | None:
-        """Where the argument of this number among the positional ones, or of this name, is found: a parameter, or an
-        item of ``*args`` or ``**kwargs``. None if there is no such argument."""
+        """The path of a positional argument, given by number, or of an argument given by name: a parameter, or an item
+        of ``*args`` or ``**kwargs``. None if there is no such argument."""
         if isinstance(name, str):
             if name in self.names:
                 return (name,)
@@ -81,7 +81,8 @@ class Parameters:
         return (self.names[place],) if place < first else (self.variadic, place - first)
 
     def without_first(self, values: tuple[Any, ...], count: int) -> tuple[Any, ...]:
-        """Values of all parameters without those of the first positional arguments, which may be among ``*args``."""
+        """Values of all parameters without those of the first ``count`` positional arguments, some of which may be in
+        ``*args``."""
         named = len(self.names) if self.variadic is None else self.names.index(self.variadic)
         left = values[min(count, named) :]
         return left if count <= named else (left[0][count - named :], *left[1:])
@@ -98,7 +99,7 @@ class Parameters:
         return tuple(bound.arguments[name] for name in self.names)
 
     def in_order(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """As ``bind``, in a microsecond; None where that has to look closer."""
+        """A fast version of ``bind``, which takes a microsecond; None if ``bind`` is needed."""
         if self.variadic or self.keywords or not self._positional_only <= len(args) <= self._positional:
             return None
         names = self.names[len(args) :]
@@ -131,7 +132,7 @@ class Parameters:
 
 
 def _unbound(parameters: Parameters, kwargs: Mapping[str, Any], error: TypeError) -> Exception:
-    """What refuses a call that does not fit the parameters. A name that none has comes first, as in Python."""
+    """The error for a call that does not fit the parameters. Unknown names are reported first, as in Python."""
     known = [name for name in parameters.names if name not in (parameters.variadic, parameters.keywords)]
     unknown = [] if parameters.keywords else [name for name in kwargs if name not in known]
     if unknown:
@@ -152,7 +153,7 @@ def _parts_of(fn: types.FunctionType) -> tuple[Any, ...]:
 
 
 def leaves(value: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """The values in nested tuples, with the positions that lead to them."""
+    """The leaves of nested tuples, with their paths."""
     if type(value) is tuple:
         for position, item in enumerate(value):
             yield from leaves(item, (*path, position))
@@ -190,7 +191,7 @@ def plain(
     borrowed: Borrowed,
     shapes: tuple[containers.Shape, ...] | None = None,
 ) -> Any:
-    """``value`` as one of the types that compiled code takes exactly. Raises ``ArgumentError`` for what adc lacks.
+    """``value`` converted to a type that compiled code takes exactly. Raises ``ArgumentError`` for unsupported types.
 
     It is the leaf at ``path`` of all arguments. Arrays that cannot be addressed are copied through ``borrowed``.
     """
@@ -223,7 +224,7 @@ def plain(
 
 
 def _is_orderly(array: np.ndarray[Any, Any]) -> bool:
-    """Whether an array is contiguous and aligned, as most are: then nothing else is to be checked."""
+    """Whether an array is contiguous and aligned, as most are; then nothing else needs to be checked."""
     flags = array.flags
     return flags.c_contiguous and flags.aligned
 
@@ -244,9 +245,10 @@ def normalise(
     borrowed: Borrowed,
     shapes: tuple[containers.Shape, ...] | None = None,
 ) -> tuple[Any, ...]:
-    """All arguments with each leaf made ``plain``. What is stored to copies goes back with ``borrowed.give_back``.
+    """All arguments with each leaf converted by ``plain``. ``borrowed.give_back`` copies back what was stored to
+    copies.
 
-    ``shapes`` is what nested tuples stand for.
+    ``shapes`` says which containers nested tuples stand for.
     """
     changed = {
         path: new for path, leaf in leaves(values) if (new := plain(leaf, names, path, borrowed, shapes)) is not leaf
@@ -260,7 +262,8 @@ def normalise(
 def abstracts_of(
     names: tuple[str, ...], values: tuple[Any, ...], shapes: tuple[containers.Shape, ...] | None = None
 ) -> tuple[Abstract, ...]:
-    """What to specialise for: an abstract type for each argument. Whether arrays overlap is for ``adc.overlap``."""
+    """The types to specialise for: an abstract type for each argument. ``adc.overlap`` finds out which arrays
+    overlap."""
     found = []
     for name, value in zip(names, values, strict=True):
         try:
@@ -274,7 +277,7 @@ def abstracts_of(
 
 
 def structure(abstract: Abstract) -> tuple[Any, ...] | None:
-    """The nesting of tuples in ``abstract``, as the call path checks it; None for what is not a tuple."""
+    """The nesting of tuples in ``abstract``, in the form that stubs check; None if it is not a tuple."""
     if isinstance(abstract, Tuple):
         return tuple(structure(item) for item in abstract.items)
     return None
@@ -292,7 +295,7 @@ def leaf_type(abstracts: tuple[Abstract, ...], path: tuple[int, ...]) -> Abstrac
 def pinned(
     abstracts: tuple[Abstract, ...], values: tuple[Any, ...], paths: Iterable[tuple[int, ...]]
 ) -> tuple[Abstract, ...]:
-    """The types with the leaves at ``paths`` as constants: their values are part of what is compiled for."""
+    """The types with the leaves at ``paths`` as constants, so that code is compiled for their values."""
     result = list(abstracts)
     for path in paths:
         result[path[0]] = _pinned(result[path[0]], path[1:], values[path[0]])

@@ -1,4 +1,5 @@
-"""Specialisations: a function, or its gradient, compiled for one tuple of abstract arguments and what it captured."""
+"""Specialisations: a function, or its gradient, compiled for one tuple of abstract arguments and its captured
+variables."""
 
 from __future__ import annotations
 
@@ -26,16 +27,16 @@ NDArray = np.ndarray[Any, Any]
 
 
 class Misfit(Exception):
-    """Compiled code was given arguments, taken apart, that it was not made for."""
+    """Compiled code got arguments, already taken apart, that it was not compiled for."""
 
 
 def misfit(*args: Any) -> Any:
-    """What compiled code calls then: what it has are not the arguments of the call."""
+    """Compiled code calls this when its arguments do not fit and are not those of the user's call."""
     raise Misfit
 
 
 class Specialisation:
-    """What all kinds have in common: whether it still fits, and the values of the leaves of a call."""
+    """The base of all specialisations: whether one still fits, and the values of the leaves of a call."""
 
     def __init__(self, staged: Staged, traced: Traced) -> None:
         self.staged = staged
@@ -45,25 +46,26 @@ class Specialisation:
         self.traced = traced
         self._statics = binding.static_values(self.abstracts)
         self.aliased = traced.alias_groups
-        self._stored: frozenset[int] | None = None  # what is written through itself; known if arguments overlap
-        # Whether arguments or results are other containers than tuples: then calls go through Python.
+        self._stored: frozenset[int] | None = None  # written through themselves; known if arguments overlap
+        # Whether arguments or results have containers other than tuples: then calls go through Python.
         self.wrapped = (
             any(map(containers.is_special, self.abstracts))
             or containers.needs_assembly(traced.result)
             or bool(traced.changed)
         )
-        # Where the IR arguments are among those of a call; None for what is captured.
+        # The paths of the IR arguments in the arguments of a call; None for captured variables.
         self._paths = [
             None if leaf.kind == "capture" else binding.leaf_path(self.names, leaf) for leaf in traced.leaves
         ]
-        # Whether a call of the same containers may be tried without a look at what is in them: the code looks itself.
+        # Whether a call with the same containers may be tried without checking their contents, because the code checks
+        # them.
         self.repeatable = False
-        # By the number of arguments: what takes them by position, without Python in between.
+        # By number of arguments: code that takes them by position, without Python in between.
         self.direct: dict[int, Builtin] = {}
 
     @property
     def found_out(self) -> int:
-        """How much later processes can be spared: this grows."""
+        """A measure of what later processes can reuse; it only grows."""
         return len(self.staged.loaded)
 
     def run(self, values: tuple[Any, ...]) -> Any:
@@ -71,7 +73,7 @@ class Specialisation:
         raise NotImplementedError
 
     def run_wrapped(self, values: tuple[Any, ...], objects: tuple[Any, ...]) -> Any:
-        """As ``run``, where containers other than tuples are involved. ``objects`` are the mutable ones by number."""
+        """As ``run``, with containers other than tuples. ``objects`` are the mutable objects by number."""
         changed = [objects[n] for n in self.traced.changed]
         for name, fetch in self.traced.outer if changed else ():
             if any(fetch() is value for value in changed):
@@ -94,19 +96,20 @@ class Specialisation:
         return made
 
     def canonical(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The values of a call with equal static ones (strings, say) replaced by those the code was compiled for."""
+        """The values of a call, with static ones (such as strings) replaced by the equal objects that the code was
+        compiled for."""
         result: tuple[Any, ...] = replace_leaves(values, self._statics) if self._statics else values
         return result
 
     def compile_for_calls(self, module: Module, signature: Signature, miss: Callable[..., Any]) -> dict[int, Builtin]:
-        """Callables for all arguments, and for those without the last ones that have defaults."""
+        """Callables by number of arguments: for all arguments, and with trailing defaults omitted."""
         defaults = () if self.wrapped else self.subject.parameters.defaults
         signatures = [signature, *binding.with_defaults(signature, self.abstracts, defaults)]
         callables = compile_functions(self.staged, module, signatures, miss)
         return {len(s.arguments): c for s, c in zip(signatures, callables, strict=True)}
 
     def fits(self) -> bool:
-        """Whether a call now would be traced to the same."""
+        """Whether tracing a call now would give the same result."""
         return still_holds(self.traced)
 
     def leaf_values(self, values: tuple[Any, ...]) -> list[Any]:
@@ -137,7 +140,7 @@ class Specialisation:
                     )
 
     def sharing(self, leaves: Sequence[Any]) -> list[list[int]]:
-        """The IR arguments that share shadows, in groups: those with elements that another one of them writes to."""
+        """The IR arguments that share shadows, in groups: arrays with common elements, one of which is written."""
         if not self.aliased:
             return []
         if self._stored is None:
@@ -181,7 +184,7 @@ class Primal(Specialisation):
 
 
 class Gradient(Specialisation):
-    """The gradient, with the value or without. Overlapping arguments take a way of their own through Python."""
+    """The gradient, with or without the value. Calls with overlapping arguments go through Python."""
 
     def __init__(
         self,
@@ -193,7 +196,7 @@ class Gradient(Specialisation):
         has_aux: bool = False,
         sized: bool = False,
     ) -> None:
-        """``sized``: it will be asked what it takes."""
+        """``sized``: the gradient must be able to tell its memory in advance."""
         traced, self.wanted = staged.traced_for(chain, has_aux=has_aux)
         super().__init__(staged, traced)
         self.with_value = with_value
@@ -244,7 +247,7 @@ class Gradient(Specialisation):
             self.kernel = self.direct[len(self.names)]
 
     def takes(self, values: tuple[Any, ...]) -> int | None:
-        """The most bytes that a call with these values allocates at a time; None if that is not known before."""
+        """The most bytes that a call with these values allocates at a time; None if that is not known in advance."""
         if self._size is None:
             return None
         func, measure = self._size
@@ -274,12 +277,12 @@ class Gradient(Specialisation):
         return binding.name_gradients(result[0], self.wanted), result[1]
 
     def _parts(self, results: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The value and what is handed on, as far as they are there; and the rest."""
+        """The value and the auxiliary value, as far as they are returned; and the rest."""
         count = self.with_value + self.has_aux
         return results[:count], results[count:]
 
     def _assemble(self, results: tuple[Any, ...], shadows: Mapping[int, NDArray]) -> Any:
-        """The Python result of a call that was given its shadows."""
+        """The Python result of a call to which shadows were passed."""
         before, found = self._parts(results)
         rest = iter(found)
         scalars = {}
@@ -300,7 +303,7 @@ class Gradient(Specialisation):
         return gradients, containers.assemble(self.traced.aux, aux, objects)
 
     def _arranged(self, before: tuple[Any, ...], by_position: Mapping[int, Any]) -> Any:
-        """What the call returns, given the value and what is handed on, and the gradient by each argument of the IR."""
+        """The result of the call, given the value, the auxiliary value, and the gradient for each IR argument."""
 
         gradients = self.wanted.build(by_position)
         if not before:
@@ -312,7 +315,7 @@ class Gradient(Specialisation):
 
 @dataclass
 class Arranged:
-    """Arrays that overlapping arguments are replaced by, and the shadows of arguments."""
+    """The arrays that replace overlapping arguments, and the shadows of arguments."""
 
     copies: dict[int, NDArray]
     shadows: dict[int, NDArray]
@@ -321,11 +324,11 @@ class Arranged:
 def arrange(
     spec: Specialisation, leaves: list[Any], shadows: list[int], names: Mapping[int, str], *, copy: bool
 ) -> Arranged:
-    """Shadows of the arguments ``shadows``: laid out alike where arguments share them.
+    """Shadows for the arguments ``shadows``; arguments that share memory get shadows with the same overlaps.
 
-    With ``copy``, as gradients take them: shadows of what overlaps nothing that is written are C-contiguous, and there
-    are copies, laid out alike, of what is written and what shares memory with it. Without, as pullbacks do: shadows
-    have the layout of what they shadow.
+    With ``copy``, for gradients: shadows of arrays that overlap no written array are C-contiguous; written arrays, and
+    arrays that share memory with them, are copied with the same overlaps. Without, for pullbacks: a shadow has the
+    layout of its array.
     """
     arranged = Arranged({}, {})
     for members in spec.sharing(leaves):

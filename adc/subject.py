@@ -1,4 +1,4 @@
-"""What is compiled: a Python function, and how."""
+"""The subject of compilation: a Python function, and how to compile it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Builtin = Callable[..., Any]
 
 
 class UnknownConstant(CompileTypeError):
-    """An argument has to be known when the function is compiled: the leaf at ``path`` of all arguments."""
+    """The value of an argument, the leaf at ``path`` of all arguments, must be known when the function is compiled."""
 
     def __init__(self, name: str, path: tuple[int, ...]) -> None:
         super().__init__(
@@ -33,25 +33,25 @@ class UnknownConstant(CompileTypeError):
 
 @dataclass
 class Subject:
-    """A Python function and how it is to be compiled: what the function and its derivatives have in common."""
+    """A Python function and how to compile it; shared by the function and its derivatives."""
 
     fn: types.FunctionType
     options: Options
     lock: forks.Lock = field(default_factory=forks.Lock)
-    last: tuple[Abstract, ...] | None = None  # what was specialised for last
+    last: tuple[Abstract, ...] | None = None  # the types of the last specialisation
     # Integer arguments whose values the code depends on, by the types of all arguments.
     constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
     looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.overlap
     remembered: Remembered = field(default_factory=Remembered)
     owner: Any = None  # the ``JitFunction``
-    read: Callable[[], Traced] | None = None  # what is to be compiled in place of ``fn``: a function of a file of MLIR
+    read: Callable[[], Traced] | None = None  # compiled instead of ``fn``: a function of an MLIR file
 
     def __post_init__(self) -> None:
         self._parameters = Parameters(self.fn)
 
     @property
     def parameters(self) -> Parameters:
-        """The parameters as they are now: the code and the defaults of a function can be exchanged."""
+        """The current parameters: the code and the defaults of a function can be replaced."""
         if not self._parameters.are_of(self.fn):
             self._parameters = Parameters(self.fn)
         return self._parameters

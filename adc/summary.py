@@ -1,4 +1,4 @@
-"""The first lines of a report: what a gradient costs, in words that need no knowledge of adc's inside."""
+"""The first lines of a report: what a gradient costs, in words that need no knowledge of adc's internals."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SHOWN = 4  # lines of the source that are listed
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: seconds of a call and of its gradient (the least of a few), and the bytes that the gradient allocates at
-    most, where that is known before it runs."""
+    """Measurements: seconds for a call and for its gradient (the minimum of several runs), and the most bytes that the
+    gradient allocates, if known in advance."""
 
     value_seconds: float
     gradient_seconds: float
@@ -33,10 +33,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class Stored:
-    """A value that the forward sweep keeps for the reverse sweep: ``times``, in words, how often; nothing for once.
+    """A value that the forward sweep keeps for the reverse sweep. ``times`` says in words how often; empty for once.
 
-    ``factors``: what ``bytes`` are multiplied by: numbers, and names of what is known when it runs. ``refers``: whether
-    it is an array elsewhere; ``bytes`` are those of its address and shape alone.
+    ``factors`` multiply ``bytes``: numbers, and names of quantities known at run time. ``refers``: the value is a
+    reference to an existing array; ``bytes`` are those of its address and shape.
     """
 
     line: int
@@ -49,20 +49,20 @@ class Stored:
 
     @property
     def size(self) -> str:
-        """What it takes each time, in words."""
+        """Its size each time, in words."""
         return "the array itself" if self.refers else f"{self.bytes} bytes"
 
     @property
     def each(self) -> str:
-        """How often, in short."""
+        """How often it is stored, in short."""
         loops = re.findall(r"iterations of the loop in line (\d+)", self.times)
         of = "an element, " if ITS_ELEMENTS in self.times else ""
         return f"{of}in each iteration of {_lines(map(int, loops))}" if loops else self.times
 
 
 def stored(values: Iterable[Kept], names: Mapping[str, str] = MappingProxyType({})) -> list[Stored]:
-    """What is stored, each once; what takes most memory is likely to be the first. ``names``: how the program writes
-    what the plan names otherwise."""
+    """The stored values, each once; those that probably take most memory come first. ``names`` maps names in the plan
+    to those in the program."""
     found: dict[tuple[int, str], Stored] = {}
     for kept in values:
         key = kept.line, kept.name or kept.made_by
@@ -80,7 +80,7 @@ def stored(values: Iterable[Kept], names: Mapping[str, str] = MappingProxyType({
 
 
 def measure(value: Callable[..., Any], gradient: Callable[..., Any], peak: int | None, args: Sequence[Any]) -> Measured:
-    """Run a function and its gradient with copies of the arguments; each is compiled first."""
+    """Time a function and its gradient with copies of the arguments; each is compiled first."""
 
     def seconds(call: Callable[..., Any]) -> float:
         call(*copy.deepcopy(args))
@@ -97,7 +97,7 @@ def measure(value: Callable[..., Any], gradient: Callable[..., Any], peak: int |
 
 
 def summary(report: Report) -> list[str]:
-    """At most ten lines."""
+    """The summary of a report, in at most ten lines."""
     loops = report.loops()
     lines = [f"{report.what} of {report.function} by {', '.join(report.with_respect_to)}", _time(report)]
     lines += [_tape(report), _memory(report), _threads(loops), _simd(report)]
@@ -133,7 +133,7 @@ def _memory(report: Report) -> str:
 
 
 def _threads(loops: Sequence[LoopPlan]) -> str:
-    """Of the loops of the gradient, the outermost ones of each nest that runs on threads."""
+    """The outermost loops of those nests of the gradient that run on threads, in words."""
     if not loops:
         return "threads: there are no loops"
     on = {p.loc.line for p in loops if p.kind == "threads"} - _in_order(loops)
@@ -144,8 +144,8 @@ def _threads(loops: Sequence[LoopPlan]) -> str:
 
 
 def _in_order(loops: Sequence[LoopPlan]) -> set[int]:
-    """Lines of sequential loops around others. What else runs there, such as a search for the largest subscript, is no
-    loop of the program."""
+    """Lines of sequential loops around others. Other loops in these lines, such as a search for the largest subscript,
+    are not loops of the program."""
     found = set()
     for k, p in enumerate(loops):
         inner = list(takewhile(lambda q: q.depth > 0, loops[k + 1 :])) if p.depth == 0 else []
@@ -176,7 +176,7 @@ def advice(report: Report) -> list[str]:
             f"line {serial[0].loc.line} adds to {serial[0].shadow or 'one array'} one iteration at a time"
             + (f" ({in_words(serial[0].reason)})" if serial[0].reason else "")
         )
-    own = [p for p in report.loops() if p.depth == 0 and p.counter]  # those of reverse sweeps have no counter
+    own = [p for p in report.loops() if p.depth == 0 and p.counter]  # loops of reverse sweeps have no counter
     outer = [p for p in own if p.kind == "sequential" and "carries" in p.reason]
     if outer and not any(p.kind == "threads" for p in report.loops()):
         p = outer[0]

@@ -1,4 +1,5 @@
-"""Calls of forward mode that go straight to compiled code: the arguments in a tuple, and their tangents in another."""
+"""Calls of forward mode that go straight to compiled code, with the arguments in one tuple and their tangents in
+another."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ Path = tuple[int, ...]
 
 
 class _Unknown(Exception):
-    """The tangent of a result is made of more than compiled code gives."""
+    """The tangent of a result cannot be made from the results of compiled code alone."""
 
 
 def direct(
@@ -46,12 +47,12 @@ def direct(
     *,
     with_value: bool,
 ) -> Signature | None:
-    """How Python calls the function of ``signature`` with two tuples: arguments of types ``abstracts``, and tangents.
+    """The signature with which Python calls a function with two tuples: arguments of types ``abstracts``, and tangents.
 
-    The function takes the arguments and then a tangent for each path of ``tangents``, in that order, which are like
-    those that stand there; all others have to be None. It returns the parts of the value, ``result``, unless it leaves
-    them out, and then the tangents of those at the positions ``results``. The call returns the value and its tangent,
-    or the tangent alone. None where Python has to look at what is given or returned.
+    The function takes the arguments and then one tangent for each path of ``tangents``, in that order; the given
+    tangents are examples for their types, and all others must be None. It returns the parts of the value, ``result``,
+    unless it omits them, and then the tangents of the results at positions ``results``. The call returns the value and
+    its tangent, or the tangent alone. None where Python code is needed for arguments or results.
     """
     first = len(signature.results) - len(results)
     try:
@@ -79,7 +80,7 @@ def direct(
 
 
 def _moved(param: Param, count: int, tangents: Mapping[Path, Any]) -> Param:
-    """A parameter that is taken from one of the two tuples."""
+    """A parameter whose source is moved into one of the two tuples."""
     if isinstance(param, ShadowParam | Unseen | Unchanged) or not isinstance(param.source, Argument):
         return param
     path = param.source.path
@@ -91,7 +92,7 @@ def _moved(param: Param, count: int, tangents: Mapping[Path, Any]) -> Param:
 
 
 def _structure(abstract: Abstract, path: Path, tangents: Mapping[Path, Any], absent: list[Param]) -> Structure:
-    """The nesting of the tangent of an argument; ``absent`` gets what has to be None."""
+    """The nesting of the tangent of an argument; parts that must be None are added to ``absent``."""
     if not any(where[: len(path)] == path for where in tangents):
         absent.append(StaticParam(Argument((1, *path)), None))
         return None
@@ -101,8 +102,8 @@ def _structure(abstract: Abstract, path: Path, tangents: Mapping[Path, Any], abs
 
 
 def _tangent(tree: Result, places: Mapping[int, int]) -> Output:
-    """The tangent of a result as compiled code makes it, like ``adc.tangent_trees``. ``places``: which of its results
-    is the tangent of which."""
+    """The tangent of a result, assembled by compiled code as in ``adc.tangent_trees``. ``places`` maps IR results to
+    the positions of their tangents."""
     if isinstance(tree, ResultStatic):
         return StaticOut(0.0 if isinstance(tree.value, float) else None)
     if isinstance(tree, ResultLeaf):

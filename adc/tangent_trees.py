@@ -1,4 +1,4 @@
-"""The tangent of what a function returns, or leaves in its arguments, in the container that it comes in."""
+"""The tangent of a function's result, or of the final contents of its arguments, in the same containers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from adc.selecting import is_float
 
 @dataclass(frozen=True)
 class Carried:
-    """What a call was given and gave. By position of the IR argument: ``values`` after the call and ``tangents`` of
-    those that have one. By position of the IR result: ``results``, tangents of those that have one."""
+    """Values and tangents of a call. By position of the IR argument: ``values`` after the call, and ``tangents``, where
+    there are any. By position of the IR result: ``results``, their tangents, where there are any."""
 
     values: Mapping[int, Any]
     tangents: Mapping[int, Any]
@@ -26,7 +26,7 @@ class Carried:
 
 
 class TangentTrees:
-    """Puts tangents into containers. What has no floats in it has the tangent None."""
+    """Puts tangents into containers. Containers without floats have the tangent None."""
 
     def __init__(self, names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced, held: Carried) -> None:
         self.names = names
@@ -38,7 +38,7 @@ class TangentTrees:
             binding.leaf_path(names, leaf): k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"
         }
         self._made: dict[int, tuple[ResultTuple, Any]] = {}
-        self._raw: dict[int, Any] = {}  # of objects that the call has changed: what they hold, by their numbers
+        self._raw: dict[int, Any] = {}  # new contents of changed objects, by their numbers
         self._inside: list[int] = []
 
     def result(self, tree: Result, raw: Any) -> Any:
@@ -46,7 +46,8 @@ class TangentTrees:
         return self._result(tree, raw)[1]
 
     def final(self, name: str, changed: Mapping[int, Any]) -> tuple[Any, Any]:
-        """What a parameter holds after the call, and its tangent. ``changed`` is what is left in objects, by number."""
+        """The contents of a parameter after the call, and their tangent. ``changed``: the new contents of objects, by
+        number."""
         self._raw = dict(changed)
         position = list(self.names).index(name)
         return self._argument(self.abstracts[position], (position,))
@@ -69,7 +70,7 @@ class TangentTrees:
     def _object(self, number: int) -> tuple[Any, Any]:
         """A mutable object among the arguments."""
         if number in self._inside:
-            return None, None  # it holds itself
+            return None, None  # it contains itself
         self._inside.append(number)
         path, before = self._places[number]
         after, raw = self.traced.changed.get(number), self._raw.get(number)

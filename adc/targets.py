@@ -1,8 +1,8 @@
-"""What code is made for, and what one has to say to be a target: the driver knows no more of code generation.
+"""Targets that code is generated for. The protocol ``Target`` is all that the driver knows of code generation.
 
-There are the CPU, and the reference interpreter, which runs what the CPU would be given. Another one, a GPU for
-instance, is a class like ``adc.cpu.Cpu``, with a folder beside ``backend/lowering`` that makes its code. Object files
-(``adc.ahead``) are the CPU's alone.
+The targets are the CPU, and the reference interpreter, which runs the code that the CPU would get. Another target, for
+instance a GPU, would be a class like ``adc.cpu.Cpu``, with a folder next to ``backend/lowering`` that generates its
+code. Object files (``adc.ahead``) are for the CPU only.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ class Shown(Protocol):
 
 
 class Target(Protocol):
-    """How code becomes what can be called."""
+    """Makes callable functions from final IR."""
 
     @property
     def machine(self) -> Machine:
-        """What passes ask of it, to choose by."""
+        """The properties of the machine on which passes base decisions."""
 
     @property
     def resident(self) -> bool:
-        """Whether what it makes looks at the arguments itself, and can be linked again in another process."""
+        """Whether its code checks the arguments itself, and can be linked again in another process."""
 
     def lowering(self, options: Options) -> Pipeline:
-        """The passes from the primal, or differentiated code, to what code is made of."""
+        """The passes from the primal, or differentiated code, to the final IR."""
 
     def kernels(self, options: Options) -> Library | None:
-        """Where programs find functions that are compiled once for all programs; None if they have them inside."""
+        """The library of functions that are compiled once for all programs; None if programs contain them."""
 
     def functions(
         self,
@@ -56,7 +56,8 @@ class Target(Protocol):
         doc: str | None,
         miss: Callable[..., Any],
     ) -> tuple[Loadable | None, list[Builtin]]:
-        """A callable for each of ``signatures``, with its run-time support, and what makes it again in another process.
+        """A callable for each of ``signatures``, with its run-time support, and a ``Loadable`` to make it again in
+        another process.
 
         ``name`` and ``doc`` are those of the Python function. Arguments that do not fit go to ``miss``.
         """
@@ -72,5 +73,5 @@ INTERPRETER = Interpreter()
 
 
 def target_of(options: Options) -> Target:
-    """The one that is asked for."""
+    """The target that the options ask for."""
     return CPU if options.engine == "native" else INTERPRETER

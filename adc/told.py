@@ -1,4 +1,4 @@
-"""Passes that are asked what they decide."""
+"""Passes that report what they decide."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adc.ir.core import Module
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """``step`` as one that tells what it decides."""
+    """``step`` as a pass that reports its decisions through ``tell``."""
 
     step: Any
     tell: Callable[[Any, Module], None]

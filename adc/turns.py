@@ -1,4 +1,4 @@
-"""One sweep at a time over what a pullback keeps, and none where a fork has left it half done."""
+"""Allows one sweep at a time over the record of a pullback, and none if a fork has left it inconsistent."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from adc.ir import kinds
 
 
 class Turn:
-    """A lock for ``with``, for the record of one call. It is lost if another thread held it when this process was
-    forked off: the thread is not here, and what it was doing to the record was not finished."""
+    """A lock, for ``with``, for the record of one call. The record is lost if another thread held the lock when this
+    process was forked: that thread does not exist here, and has left the record unfinished."""
 
     __slots__ = ("_lock", "_record", "lost")
 
@@ -41,10 +41,10 @@ class Turn:
             self._lock.release()
         else:
             self._lock, self.lost = threading.RLock(), True
-            _kept.append(self._record)  # its memory may be in no order to be freed
+            _kept.append(self._record)  # its memory may not be in a state to be freed
 
 
-_taken: list[Turn] = []  # and those that are waited for
+_taken: list[Turn] = []  # including those that threads wait for
 _kept: list[object] = []
 
 

@@ -1,4 +1,4 @@
-"""Python functions that adc writes, so that what it makes of a function can be traced like one of the user's."""
+"""Python functions that adc generates, so that its own constructions can be traced like functions of the user."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 
 def written(name: str, parameters: Mapping[str, str], called: Callable[..., Any], **names: Any) -> Callable[..., Any]:
-    """A function that hands its ``parameters`` to ``called``; each has what is written after it, a default say.
+    """A function that passes its ``parameters`` to ``called``; ``parameters`` maps each name to the text after it, such
+    as a default.
 
-    ``names`` are what the defaults refer to. The source can be had, as for the function to be traced.
+    ``names`` are the objects that the defaults refer to. The source is registered, so that the function can be traced.
     """
     taken = ", ".join(parameter + default for parameter, default in parameters.items())
     source = f"def {name}({taken}):\n    return adc_called({', '.join(parameters)})\n"

@@ -1,1 +1,1 @@
-"""Sums over shots, which any executor may run: ``adc.sum_shots``."""
+"""Sums over shots, which any executor can run: ``adc.sum_shots``."""

@@ -1,4 +1,4 @@
-"""How many shots are done, shown while they run."""
+"""Shows how many shots are done while they run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINE = 30.0  # seconds between two lines
 
 @contextmanager
 def shown(progress: bool | Tell, count: int | None) -> Iterator[Tell]:
-    """What is to be called with the numbers of shots that are done and that there are."""
+    """A function to be called with the number of shots that are done and the number of all shots."""
     if not progress:
         yield lambda done, count: None
     elif callable(progress):
@@ -46,7 +46,7 @@ def _bar(count: int | None) -> Iterator[Tell]:
 
 
 def _in_cell(bar: Progress, count: int | None) -> Tell:
-    """In the output of a notebook's cell."""
+    """A bar in the output of a notebook's cell."""
     from adc.watch.cells import Cell
 
     cell, task = Cell(), bar.add_task("shots", total=count)
@@ -59,7 +59,7 @@ def _in_cell(bar: Progress, count: int | None) -> Tell:
 
 
 class _Lines:
-    """A line now and then, and one in the end."""
+    """A line from time to time, and one at the end."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -1,7 +1,8 @@
-"""What runs tasks: this process, or whatever has ``submit``, ``apply_async`` or ``map``, or is joblib's ``Parallel``.
+"""Runs tasks: in this process, or on anything that has ``submit``, ``apply_async`` or ``map``, or joblib's
+``Parallel``.
 
-Each is a *runner* here: it starts tasks and hands out a *ticket* for each, which waits for the answer. What the ticket
-raises is the executor's doing, since exceptions of shots are answers.
+Each of these is a *runner* here. It starts tasks and returns a *ticket* for each, which waits for the answer. An
+exception that a ticket raises comes from the executor, since exceptions of shots are answers.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from adc.ir import kinds
 from adc.shots.overlaps import refuse_overlaps
 from adc.shots.parcels import SUMS, Part, Shared, Task, run, run_shared
 
-_made: weakref.WeakKeyDictionary[Any, tuple[int, Any]] = weakref.WeakKeyDictionary()  # by what makes them
-_sent: weakref.WeakKeyDictionary[Any, list[frozenset[str]]] = weakref.WeakKeyDictionary()  # to executors, by last sums
+_made: weakref.WeakKeyDictionary[Any, tuple[int, Any]] = weakref.WeakKeyDictionary()  # by the function that makes them
+_sent: weakref.WeakKeyDictionary[Any, list[frozenset[str]]] = weakref.WeakKeyDictionary()  # by executor
 _METHODS = "submit", "apply_async", "map"
 
 
@@ -27,23 +28,23 @@ class Ticket(Protocol):
         """Wait for the answer."""
 
     def ended(self) -> bool:
-        """Whether ``get`` would not wait."""
+        """Whether ``get`` returns without waiting."""
 
     def cancel(self) -> None:
-        """The answer is not wanted any more."""
+        """Cancel the task: its answer is not needed any more."""
 
 
 class Runner(Protocol):
-    workers: int | None  # how many tasks run at a time, if that is known
-    sends: bool  # whether tasks are sent to processes that may lack what they share
-    lasts: bool  # whether it runs more after it lost workers
-    processes: int | None  # how many processes of this machine share its processors, if that is known
+    workers: int | None  # how many tasks run at a time, if known
+    sends: bool  # whether tasks go to processes that may lack the shared parts
+    lasts: bool  # whether it still runs tasks after it lost workers
+    processes: int | None  # how many of its processes share this machine's processors, if known
 
     def start(self, task: Task) -> Ticket: ...
 
 
 class Source:
-    """What the user gave: an executor, or a function that makes one, which is called again when that one is broken."""
+    """The user's executor, or a function that makes one, which is called again when the executor is broken."""
 
     def __init__(self, given: Any) -> None:
         self._make: Callable[[], Any] | None = given if _makes_executors(given) else None
@@ -55,14 +56,14 @@ class Source:
         return self._make is not None
 
     def renew(self) -> None:
-        """Have a new executor made."""
+        """Make a new executor."""
         assert self._make is not None
         self.executor = self._make()
         if self.executor is None or _makes_executors(self.executor):
             raise _no_executor(self.executor)
         try:
             _made[self._make] = os.getpid(), self.executor
-        except TypeError:  # nothing can refer to it weakly: then each sum has an executor of its own
+        except TypeError:  # it has no weak references: then each sum has its own executor
             return
 
     def _remembered(self) -> Any:
@@ -77,15 +78,15 @@ class Source:
 
 
 def there(executor: Any) -> frozenset[str]:
-    """The parts, by digests, that were sent to workers of an executor by the sums before."""
+    """The digests of the parts that earlier sums sent to workers of an executor."""
     try:
         return frozenset().union(*_sent.get(executor, ()))
-    except TypeError:  # nothing can refer to it weakly
+    except TypeError:  # it has no weak references
         return frozenset()
 
 
 def remember(executor: Any, parts: Iterable[Part]) -> None:
-    """What the sum that ends has sent."""
+    """Remember what the sum that ends has sent to an executor."""
     digests = frozenset().union(*(part.digests() for part in parts))
     with suppress(TypeError):
         _sent[executor] = [*_sent.get(executor, ()), digests][-SUMS:]
@@ -109,7 +110,7 @@ def _no_executor(given: Any) -> Exception:
 
 
 def runner(executor: Any, shared: Shared) -> Runner:
-    """What starts tasks on an executor."""
+    """The runner for an executor."""
     if executor is None:
         return Here()
     if hasattr(executor, "submit"):
@@ -124,7 +125,7 @@ def runner(executor: Any, shared: Shared) -> Runner:
 
 
 def _count(executor: Any, *names: str) -> int | None:
-    """How many workers an executor says that it has."""
+    """The number of workers, according to the executor; None if it does not say."""
     found = (getattr(executor, name, None) for name in names)
     return next((n for n in found if isinstance(n, int) and n > 0), None)
 
@@ -133,7 +134,7 @@ def _count(executor: Any, *names: str) -> int | None:
 
 
 class Here:
-    """This thread."""
+    """Runs tasks in this thread."""
 
     def __init__(self) -> None:
         self.workers: int | None = 1
@@ -145,7 +146,7 @@ class Here:
 
 
 class Answer:
-    """What is computed when it is asked for."""
+    """An answer that is computed on demand."""
 
     def __init__(self, compute: Callable[[], Any]) -> None:
         self.get = compute
@@ -154,11 +155,12 @@ class Answer:
         return False
 
     def cancel(self) -> None:
-        """Nothing has begun."""
+        """Nothing to do: the computation has not begun."""
 
 
 class Submitting:
-    """What has ``submit`` as ``concurrent.futures`` has it: pools of threads and processes, of MPI, loky's."""
+    """An executor with ``submit`` as in ``concurrent.futures``: pools of threads and processes, those of MPI and
+    loky."""
 
     def __init__(self, executor: Any) -> None:
         self._executor = executor
@@ -185,7 +187,7 @@ class Future:
 
 
 class Scattering:
-    """A client of Dask: what tasks share goes to each worker before any of them."""
+    """A Dask client: the shared parts are sent to each worker before any task."""
 
     def __init__(self, client: Any, shared: Shared) -> None:
         self._client = client
@@ -201,7 +203,7 @@ class Scattering:
 
 
 class Applying:
-    """A pool of ``multiprocessing``, or Ray's."""
+    """A pool of ``multiprocessing`` or Ray."""
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
@@ -224,16 +226,16 @@ class Result:
         return bool(self._result.ready())
 
     def cancel(self) -> None:
-        """It cannot be."""
+        """Not possible."""
 
 
 class Mapping:
-    """What runs several tasks by one call: all that were started when the first answer is asked for."""
+    """An executor that runs several tasks with one call: all that were started when the first answer is requested."""
 
     def __init__(self, executor: Any, call: Callable[[Sequence[Task]], Iterable[Any]]) -> None:
         self._call = call
         self._started: list[Batched] = []
-        self.sends, self.lasts = True, _is_joblib(executor)  # which makes new processes
+        self.sends, self.lasts = True, _is_joblib(executor)  # joblib makes new processes
         self.workers = _count(executor, "n_jobs")
         self.processes: int | None = None
 
@@ -272,19 +274,19 @@ class Batched:
         return self.answer is not None or self.error is not None
 
     def cancel(self) -> None:
-        """It runs with the others or not at all."""
+        """Not possible for a single task."""
 
 
 # What executors raise -------------------------------------------------------------------------------------------------
 
 
 def is_broken(error: Exception) -> bool:
-    """Whether nothing can run on the executor any more: it lost a worker, or was shut down."""
+    """Whether the executor cannot run anything any more: it lost a worker, or was shut down."""
     return isinstance(error, concurrent.futures.BrokenExecutor) or (
         isinstance(error, RuntimeError) and "after" in str(error) and "shutdown" in str(error)
     )
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether a task did not run to its end for a reason that is not its own."""
+    """Whether a task was interrupted for a reason outside of the task."""
     return isinstance(error, concurrent.futures.BrokenExecutor | concurrent.futures.CancelledError)

@@ -1,4 +1,4 @@
-"""The shots that were sent to an executor, and their answers in order."""
+"""Sends shots to an executor, and returns their answers in order."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from adc.ir import kinds
 from adc.shots.executors import Runner, Source, Ticket, is_broken, is_lost, remember, runner, there
 from adc.shots.parcels import Done, Failed, Missing, Part, Shared, Task, Unknown
 
-_LOST = 2  # times that workers may be lost before a shot ends
+_LOST = 2  # how often workers may be lost without a shot ending in between
 
 
 class _Started:
-    """A shot that was sent, until it is summed."""
+    """A shot that was sent and is not summed yet."""
 
     def __init__(self, index: int, args: tuple[Any, ...]) -> None:
         self.index = index
         self.args = args
         self.ticket: Ticket | None = None
-        self.missing = frozenset[str]()  # parts that a worker has lacked
+        self.missing = frozenset[str]()  # parts that workers lacked
         self.by_value = False
 
 
 class Queue:
-    """The shots that are sent and not summed, in order."""
+    """The shots that were sent and are not summed yet, in order."""
 
     def __init__(self, parts: tuple[Part, ...], source: Source, in_flight: int | None, count: int | None) -> None:
         self._parts = parts
@@ -38,16 +38,16 @@ class Queue:
         self._by_value = False
         self._waiting: deque[_Started] = deque()
         self._summed = 0
-        self._lost = 0  # times that workers were lost since a shot ended
-        self._ended = 0  # shots, when workers were lost last
+        self._lost = 0  # how often workers were lost since a shot ended
+        self._ended = 0  # how many shots had ended when workers were last lost
         self._begin()
 
     def _begin(self) -> None:
-        """With an executor that has run nothing yet."""
+        """Begin with an executor that has not run anything yet."""
         self._runner: Runner = runner(self._source.executor, Shared(self._parts))
         workers = self._runner.workers
         self._most = self._asked or (1 if self._source.executor is None else 2 * (workers or os.cpu_count() or 1))
-        # As many as there are workers carry what was not sent by a sum before.
+        # The first tasks, one per worker, carry the parts that no earlier sum has sent.
         self._there = there(self._source.executor)
         self._workers = workers or self._most
         self._first = self._workers if self._runner.sends else 0
@@ -75,7 +75,7 @@ class Queue:
             yield first.index, found
 
     def close(self) -> None:
-        """Give up what is not answered."""
+        """Cancel all shots without an answer."""
         remember(self._source.executor, self._parts)
         for entry in self._waiting:
             if entry.ticket is not None:
@@ -85,7 +85,7 @@ class Queue:
 
     def _start(self, entry: _Started) -> None:
         known: frozenset[str] | None = None
-        if entry.missing:  # it may go to another worker now, which lacks others: so these add up
+        if entry.missing:  # the next worker may lack other parts, so these accumulate
             known = frozenset().union(*(part.digests() for part in self._parts)) - entry.missing
         elif self._first > 0:
             known = self._there
@@ -99,7 +99,7 @@ class Queue:
             self._after(error, entry)
 
     def _answer(self, entry: _Started) -> Any:
-        """Value and gradient of a shot, run again as often as it must be."""
+        """Value and gradient of a shot, which is run again as often as necessary."""
         while True:
             if entry.ticket is None:
                 self._start(entry)
@@ -118,11 +118,11 @@ class Queue:
             self._send_what_is_missing()
 
     def _send_what_is_missing(self) -> None:
-        """Start all shots again whose workers had not got what they share."""
+        """Restart all shots whose workers lacked shared parts."""
         for entry in self._waiting:
             answer = _answer(entry.ticket)
             if isinstance(answer, Unknown) and not entry.by_value:
-                if not self._by_value:  # all is sent in another form from now on
+                if not self._by_value:  # from now on everything is sent by value
                     self._by_value, self._there = True, frozenset()
                     self._first = self._workers
                 self._start(entry)
@@ -131,7 +131,7 @@ class Queue:
                 self._start(entry)
 
     def _after(self, error: Exception, entry: _Started) -> None:
-        """Make an end, or see to it that the shot is started again, after what the executor raised."""
+        """Handle an exception of the executor: raise an error, or let the shot be started again."""
         if not (is_lost(error) or (is_broken(error) and self._source.renews)):
             raise in_shot(error, entry.index, self._count)
         ended = self._summed + sum(_answer(other.ticket) is not None for other in self._waiting)
@@ -153,7 +153,7 @@ class Queue:
         self._again()
 
     def _again(self) -> None:
-        """Begin anew with all that has no answer yet."""
+        """Restart all shots that have no answer yet."""
         for entry in self._waiting:
             if entry.ticket is not None and _answer(entry.ticket) is None:
                 with suppress(Exception):
@@ -166,7 +166,7 @@ class Queue:
 
 
 def _answer(ticket: Ticket | None) -> Any:
-    """The answer, if it is there; None if it is not, or if there will be none."""
+    """The answer, if it is available; None if it is not yet, or never will be."""
     if ticket is None or not ticket.ended():
         return None
     try:

@@ -1,4 +1,4 @@
-"""What cannot be sent apart: arguments that share memory which is written, or that have an object in common."""
+"""Arguments that cannot be sent separately: they share memory that is written, or an object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from adc.ir import kinds
 
 
 def refuse_overlaps(function: Any, args: tuple[Any, ...]) -> None:
-    """Raises ``ArgumentError`` if a call with copies of the arguments would not be the same as one with themselves."""
+    """Raises ``ArgumentError`` if a call with copies of the arguments could differ from a call with the arguments
+    themselves."""
     derivative, first = getattr(function, "func", function), getattr(function, "args", ())
     keywords = getattr(function, "keywords", {})
     parameters = derivative._subject.parameters
@@ -28,8 +29,8 @@ def refuse_overlaps(function: Any, args: tuple[Any, ...]) -> None:
             "processes are sent apart from it",
             help="pass a copy of one of them",
         )
-    # An object that comes twice has one gradient, whether it is changed or not.
-    apart = [(*first, *keywords.values()), *((value,) for value in args)]  # as they are sent
+    # An object that occurs twice has one gradient, whether it is changed or not.
+    apart = [(*first, *keywords.values()), *((value,) for value in args)]  # in the groups in which they are sent
     if sum(len(lower(["argument"] * len(values), values).objects) for values in apart) > len(lowered.objects):
         raise kinds.OVERLAPPING_ARGUMENTS(
             f"two arguments of {derivative._subject.name} have an object in common, which would be sent twice",
@@ -38,7 +39,7 @@ def refuse_overlaps(function: Any, args: tuple[Any, ...]) -> None:
 
 
 def _stands_for_another(value: Any) -> bool:
-    """Whether it, or something in it, is a future of Dask, which the worker has a value for."""
+    """Whether a value is, or contains, a Dask future, for which the worker has the value."""
     if isinstance(value, tuple | list):
         return any(map(_stands_for_another, value))
     if isinstance(value, dict):

@@ -1,9 +1,10 @@
-"""What goes to workers and comes back: what all shots share, once for each worker as far as possible; the shots.
+"""The data sent to workers and back: the parts that all shots share, sent once to each worker if possible, and the
+shots.
 
 The function and the arguments that are the same for all shots are *parts*. In threads of this process a part is the
-object itself. A process knows parts by a digest of what was sent: the first tasks carry them, others refer to them, and
-a worker that lacks one says so and gets it with the next try. So no executor has to know its workers, and what a second
-sum has in common with the first, as the fixed arguments of an inversion, is not sent again.
+object itself. Other processes identify parts by a digest: the first tasks carry the parts, later ones only refer to
+them, and a worker that lacks one reports this and gets it with the next try. So the executor need not know its workers,
+and parts that a second sum shares with the first, such as the fixed arguments of an inversion, are not sent again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from adc.errors import AdcError, Note
 from adc.shots.overlaps import refuse_overlaps
 
 Key = tuple[str, ...]
-_kept: dict[Key, dict[str, Any]] = {}  # the parts of the last sums that sent tasks to this process
+_kept: dict[Key, dict[str, Any]] = {}  # the parts of the last sums that have sent tasks to this process
 SUMS = 2
 _lock = threading.Lock()
 
@@ -38,7 +39,7 @@ class Part:
         self._packed: dict[bool, tuple[str, bytes]] = {}
 
     def packed(self, by_value: bool) -> tuple[str, bytes]:
-        """Digest and pickle, made when a process is first sent it."""
+        """Digest and pickle, made when the part is first sent to a process."""
         with self._lock:
             if by_value not in self._packed:
                 data = dumps(self.value, by_value)
@@ -46,7 +47,7 @@ class Part:
             return self._packed[by_value]
 
     def digests(self) -> set[str]:
-        """Of what it was sent as."""
+        """The digests of the forms in which it was sent."""
         with self._lock:
             return {digest for digest, _ in self._packed.values()}
 
@@ -55,15 +56,15 @@ class Part:
 class Task:
     """One shot to run.
 
-    ``there``: the parts, by digests, that it does not carry, since workers should have them; None: it carries none.
-    ``by_value``: classes of the script that sends it are sent, too.
+    ``there``: digests of the parts that it does not carry, because workers should have them; None: it carries none.
+    ``by_value``: classes of the sending script are sent, too.
     """
 
     parts: tuple[Part, ...]
     args: tuple[Any, ...]
     there: frozenset[str] | None
     by_value: bool
-    workers: int | None  # in processes of this machine that this one started, if that is known
+    workers: int | None  # number of worker processes that this one started on this machine, if known
     sender: int = field(default_factory=os.getpid)
 
     def __reduce__(self) -> Any:
@@ -80,7 +81,7 @@ class Task:
 
 
 class Sent:
-    """A task that came to another process."""
+    """A task that was received by another process."""
 
     def __init__(self, key: Key, data: dict[str, bytes], args: bytes, workers: int | None, sender: int) -> None:
         self._key, self._data, self._args = key, data, args
@@ -103,28 +104,28 @@ class Sent:
 
 
 class Shared:
-    """What all tasks share, for executors that bring an object to all workers."""
+    """The shared parts, for executors that send an object to all workers."""
 
     def __init__(self, parts: tuple[Part, ...]) -> None:
         self.values = tuple(part.value for part in parts)
 
 
 def run_shared(shared: Shared, args: tuple[Any, ...]) -> Done | Failed:
-    """What workers call that have what tasks share."""
+    """Run a task on a worker that has the shared parts."""
     function, *model = shared.values
     return _called(function, (*model, *args))
 
 
 @dataclass
 class Missing:
-    """What a worker answers that has not got some of the parts: their digests."""
+    """The answer of a worker that lacks some parts: their digests."""
 
     digests: frozenset[str]
 
 
 @dataclass
 class Unknown:
-    """What a worker answers that does not run the script in which something is defined."""
+    """The answer of a worker that lacks a definition, because it does not run the script that contains it."""
 
     error: Exception
 
@@ -140,14 +141,14 @@ class Done:
 
 
 class Failed:
-    """The exception that a shot raised, and for other processes where."""
+    """The exception that a shot raised; for other processes with the place."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
     def __reduce__(self) -> Any:
         where = f"in process {os.getpid()} of {platform.node()}"
-        if not isinstance(self.error, AdcError):  # which says where
+        if not isinstance(self.error, AdcError):  # which has its own place
             own = self.error.__traceback__
             lines = traceback.format_exception(self.error.with_traceback(own.tb_next if own is not None else None))
             where = "\n".join([f"{where}:", "".join(lines).rstrip()])
@@ -158,19 +159,20 @@ Answer = Done | Failed | Missing | Unknown
 
 
 def run(task: Task | Sent) -> Answer:
-    """What workers call."""
+    """Run a task on a worker."""
     return task.run()
 
 
 def dumps(value: Any, by_value: bool = False) -> bytes:
-    """Pickled by ``pickle``, so that classes stay those of their modules, by ``cloudpickle`` what it cannot."""
+    """Pickle a value with ``pickle``, so that classes remain those of their modules, or with ``cloudpickle`` if that
+    fails."""
     if not by_value:
         with suppress(Exception):
             return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     try:
         import cloudpickle
     except ImportError:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)  # which says what cannot be pickled
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)  # its exception says what cannot be pickled
     data: bytes = cloudpickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     return data
 
@@ -184,7 +186,7 @@ def _called(function: Any, args: tuple[Any, ...]) -> Done | Failed:
 
 
 def _parts(key: Key, data: dict[str, bytes]) -> list[Any] | Missing:
-    """The parts of a task, of what it carries and of what is here."""
+    """The parts of a task: those that it carries, and those that this process has."""
     with _lock:
         known = {digest: value for parts in _kept.values() for digest, value in parts.items()}
         if missing := set(key) - known.keys() - data.keys():
@@ -209,7 +211,7 @@ _shared: int | None = None
 
 
 def _share(workers: int) -> None:
-    """Divide the processors among workers, unless the environment says how many threads there are to be."""
+    """Divide the processors among workers, unless the environment sets the number of threads."""
     global _shared
     if _shared != workers and granted.asked() is None:
         _shared = workers
@@ -217,7 +219,7 @@ def _share(workers: int) -> None:
 
 
 def _sendable(error: Exception) -> Exception:
-    """The exception, or one that says the same if it does not survive being pickled."""
+    """The exception, or one with the same message if it cannot be pickled."""
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):
             return error

@@ -1,4 +1,4 @@
-"""``adc.sum_shots``: value and gradient summed over shots, on whatever executor."""
+"""``adc.sum_shots``: value and gradient summed over shots, on any executor."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def sum_shots(
 ) -> tuple[Any, Any]:
     """``(value, gradient)`` of the sum of ``fn(*model, *shot)`` over all shots.
 
-    ``model``: the first arguments, which are the same for all shots, as a tuple; ``shots``: an iterable of tuples of
-    the other arguments. What is not a tuple is one argument. ``argnums`` and ``argnames`` choose the arguments of the
-    model to differentiate by, as in ``adc.grad``; the default is what ``jit_grad`` was told, or else the first. The
-    gradient has the structure, shapes and dtypes of the argument. With ``argnums=()`` it is an empty tuple.
+    ``model`` is a tuple of the first arguments, which are the same for all shots; ``shots`` is an iterable of tuples of
+    the other arguments. Anything but a tuple is a single argument. ``argnums`` and ``argnames`` choose the arguments of
+    the model with respect to which the gradient is taken, as in ``adc.grad``; the default is the choice of
+    ``jit_grad``, or else the first argument. The gradient has the structure, shapes and dtypes of the argument. With
+    ``argnums=()`` it is an empty tuple.
 
     ``executor`` runs the shots: anything with ``submit`` as in ``concurrent.futures`` (pools of threads and of
     processes, loky's, those of ``mpi4py.futures``), a client of Dask, a pool of ``multiprocessing`` or Ray, anything
-    else with ``map``, joblib's ``Parallel``; or a function without parameters that makes one of these. None is this
-    thread. Shots are added in their order, so the sum has the same bits whatever runs them, whichever is finished
-    first.
+    else with ``map``, joblib's ``Parallel``; or a function without parameters that makes one of these. None means this
+    thread. Shots are added in order, so the sum has the same bits on any executor, whichever shot is finished first.
 
     The parts of the model that a worker does not have yet are sent to it once. At most ``in_flight`` shots, by default
     two for each worker, are sent and not yet summed, so no more gradients than that are held.
 
-    An exception of a shot is raised here, with a note which says in which shot. If a worker process ends before its
-    shot, the shot is run again: by Dask itself, and in a new pool if ``executor`` is a function that makes one. A pool
-    of ``concurrent.futures`` that lost a worker cannot run anything any more; that is an error of kind
+    An exception in a shot is raised here, with a note that names the shot. If a worker process dies during a shot, the
+    shot is run again: by Dask itself, or in a new pool if ``executor`` is a function that makes one. A pool of
+    ``concurrent.futures`` that lost a worker cannot run anything any more; this raises an error of kind
     ``lost-worker``.
 
     ``progress``: True shows a bar, or lines where there is no terminal; a function is called with the number of shots
@@ -68,14 +68,15 @@ def sum_shots(
 
 
 def _derivative(fn: Any, argnums: ArgNums, argnames: ArgNames) -> Any:
-    """What gives value and gradient."""
+    """The function that computes value and gradient."""
     if argnums is None and not argnames and isinstance(getattr(fn, "func", fn), JitFunction):
         return fn.value_and_grad
     return value_and_grad(fn, argnums, argnames)
 
 
 def _check(function: Any, given: int) -> None:
-    """Refuse the gradient by what differs from shot to shot: the sum of these is the derivative of nothing."""
+    """Refuse a gradient with respect to arguments that differ between shots: the sum of such gradients has no
+    meaning."""
     derivative = getattr(function, "func", function)
     if not isinstance(derivative, GradientFunction):
         return

@@ -1,4 +1,4 @@
-"""Gradients added up: arrays and numbers in tuples, lists, dicts and objects."""
+"""Adds up gradients: arrays and numbers in tuples, lists, dicts and objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBERS = (np.generic, int, float, complex)
 
 
 def started(first: Any) -> Any:
-    """A total of one term: a copy whose arrays can be added to."""
+    """A total with one term: a copy, whose arrays can be added to in place."""
     if isinstance(first, np.ndarray):
         return first.copy()
     if first is None or isinstance(first, _NUMBERS):

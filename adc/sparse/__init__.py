@@ -1,1 +1,1 @@
-"""Sparse Jacobians and Hessians: patterns, colourings, and the matrices from as few sweeps as these take."""
+"""Sparse Jacobians and Hessians: patterns, colourings, and the computation of the matrices in few sweeps."""

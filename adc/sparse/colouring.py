@@ -1,11 +1,11 @@
-"""Colourings of sparse matrices: which columns, or rows, one sweep finds together, and where entries are read.
+"""Colourings of sparse matrices: which columns, or rows, share a sweep, and from which sweep each entry is read.
 
-Columns that share no row can be added up (Curtis, Powell and Reid, 1974), and rows that share no column. A symmetric
-matrix needs fewer sums: in a star colouring each entry is alone in the sum of its column's colour or, transposed, in
-that of its row's (Coleman and Moré, Estimation of sparse Hessian matrices and graph coloring problems, Math. Program.
-28, 1984). The pattern of a stencil repeats on its grid, and so can its colours: ``(a i + b j + ...) mod p`` often takes
-as few as there can be (Goldfarb and Toint, Optimal estimation of Jacobian and Hessian matrices that arise in finite
-difference calculations, Math. Comp. 43, 1984).
+Columns that share no row can be summed (Curtis, Powell and Reid, 1974), and so can rows that share no column. A
+symmetric matrix needs fewer sums: in a star colouring each entry is alone either in the sum for its column's colour or,
+transposed, in that for its row's colour (Coleman and Moré, Estimation of sparse Hessian matrices and graph coloring
+problems, Math. Program. 28, 1984). The pattern of a stencil is periodic on its grid, and its colours can be, too:
+``(a i + b j + ...) mod p`` often needs as few colours as possible (Goldfarb and Toint, Optimal estimation of Jacobian
+and Hessian matrices that arise in finite difference calculations, Math. Comp. 43, 1984).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from adc.sparse.sparsity import Sparsity
 IntArray = np.ndarray[Any, Any]
 Way = Literal["forward", "reverse", "symmetric"]
 
-_MOST_LATTICES = 4096  # combinations of coefficients that are tried for a number of colours
-_SAMPLE = 64  # rows that a combination is tried on first
+_MOST_LATTICES = 4096  # most combinations of coefficients that are tried for a number of colours
+_SAMPLE = 64  # rows for which a combination is checked first
 
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """How a sparse Jacobian or Hessian is formed: its pattern, and what is found together.
+    """How a sparse Jacobian or Hessian is computed: its pattern, and which columns or rows share a sweep.
 
     ``way`` is "forward" (groups of columns), "reverse" (groups of rows) or "symmetric"; ``colours`` has the number of
     the group for each column or row; ``sweeps`` is how many there are. ``pattern`` is the sparsity pattern;
-    ``detected`` says whether adc found it, and ``detection_sweeps`` in how many sweeps.
+    ``detected`` says whether adc detected it, and ``detection_sweeps`` in how many sweeps.
     """
 
     pattern: Sparsity
@@ -43,7 +43,7 @@ class Colouring:
     sweeps: int
     detected: bool = False
     detection_sweeps: int = 0
-    # For each entry, the sweep that it is read from, and the element of what that gives.
+    # For each entry, the sweep that it is read from, and the position in the result of that sweep.
     sweep_of: IntArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int64))
     place_of: IntArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int64))
 
@@ -53,13 +53,13 @@ class Colouring:
 
     @cached_property
     def places(self) -> IntArray:
-        """Where each entry is in what all sweeps give, one after the other."""
+        """The position of each entry in the concatenated results of all sweeps."""
         rows, columns = self.shape
         return self.sweep_of * (columns if self.way == "reverse" else rows) + self.place_of
 
     @property
     def entries(self) -> int:
-        """How many entries the pattern has."""
+        """The number of entries of the pattern."""
         return self.pattern.entries
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Colouring:
 
 
 def of_columns(pattern: Sparsity, shapes: Sequence[tuple[int, ...]]) -> tuple[IntArray, int]:
-    """The colours of columns that are the elements of arrays of these shapes, one after the other."""
+    """The colours of columns, which are the elements of arrays of these shapes, in order; and the number of colours."""
     count = pattern.shape[1]
     if pattern.widest == count:
         return np.arange(count), count
@@ -94,7 +94,8 @@ def of_columns(pattern: Sparsity, shapes: Sequence[tuple[int, ...]]) -> tuple[In
 
 
 def _by_lattice(pattern: Sparsity, shapes: Sequence[tuple[int, ...]], limit: int) -> tuple[IntArray, int] | None:
-    """Fewer than ``limit`` colours that repeat along the axes of arrays of one shape; None if there are none such."""
+    """A colouring with fewer than ``limit`` colours that is periodic along the axes of arrays of one shape; None if
+    there is none."""
     if len(set(shapes)) != 1 or pattern.entries == 0:
         return None
     grid = (len(shapes), *shapes[0])
@@ -114,7 +115,7 @@ def _by_lattice(pattern: Sparsity, shapes: Sequence[tuple[int, ...]], limit: int
 
 
 def _coefficients(p: int, grid: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Coefficients of the axes; along the last one that is no single element, neighbours have neighbouring colours."""
+    """Coefficients for the axes. Along the last axis with more than one element the coefficient is 1."""
     axes = [k for k, n in enumerate(grid) if n > 1]
     if p ** max(len(axes) - 1, 0) > _MOST_LATTICES:
         return
@@ -130,19 +131,19 @@ def _apart(rows: IntArray, columns: IntArray, colour: IntArray, p: int) -> bool:
 
 
 def forward(pattern: Sparsity, shapes: Sequence[tuple[int, ...]]) -> Colouring:
-    """Groups of columns, which are the elements of arguments of these shapes."""
+    """A colouring of columns, which are the elements of arguments of these shapes."""
     colours, used = of_columns(pattern, shapes)
     return Colouring(pattern, "forward", colours, used, sweep_of=colours[pattern.columns], place_of=pattern.rows)
 
 
 def reverse(pattern: Sparsity, shapes: Sequence[tuple[int, ...]]) -> Colouring:
-    """Groups of rows, which are the elements of results of these shapes."""
+    """A colouring of rows, which are the elements of results of these shapes."""
     colours, used = of_columns(pattern.transposed, shapes)
     return Colouring(pattern, "reverse", colours, used, sweep_of=colours[pattern.rows], place_of=pattern.columns)
 
 
 def fewest(pattern: Sparsity, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> Colouring:
-    """The way with fewer sweeps; forward mode, which keeps nothing, if it takes as many."""
+    """The colouring with fewer sweeps; with equal numbers forward mode, which needs no tape."""
     down, across = pattern.widest, pattern.transposed.widest
     if down <= across:
         first = forward(pattern, inputs)
@@ -156,7 +157,8 @@ def fewest(pattern: Sparsity, inputs: Sequence[tuple[int, ...]], outputs: Sequen
 
 
 def symmetric(pattern: Sparsity, shapes: Sequence[tuple[int, ...]]) -> Colouring:
-    """A star colouring of a symmetric pattern with all of its diagonal, or groups of columns if those are fewer."""
+    """A star colouring of a symmetric pattern with a full diagonal, or a colouring of columns if that needs fewer
+    sweeps."""
     count = pattern.shape[0]
     widths = np.diff(pattern.starts)
     steps = int(np.sum(widths[pattern.rows] * widths[pattern.columns]))
@@ -168,8 +170,8 @@ def symmetric(pattern: Sparsity, shapes: Sequence[tuple[int, ...]]) -> Colouring
     by_columns = forward(pattern, shapes) if pattern.widest < used else None
     if by_columns is not None and by_columns.sweeps < used:
         return by_columns
-    # An entry is read from the sweep of its column if no other of its row has that colour; else its row is alone in its
-    # column, and it is read transposed.
+    # An entry is read from the sweep of its column if no other entry of its row has that colour. Otherwise the colour
+    # of its row is unique in its column, and the transposed entry is read.
     keys = pattern.rows * max(used, 1) + colours[pattern.columns]
     _, named, counts = np.unique(keys, return_inverse=True, return_counts=True)
     alone = counts[named] == 1

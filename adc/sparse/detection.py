@@ -1,11 +1,11 @@
-"""Sparsity patterns found by propagating sets of dependences: 64 columns, or blocks of columns, in a sweep.
+"""Detects sparsity patterns by propagating sets of dependences, for 64 columns, or blocks of columns, per sweep.
 
-Columns are halved in blocks. Blocks that share no row can have the same bits in one sweep, since the row tells them
-apart; so what is known of large blocks lets few sweeps divide all of them, and a pattern of n columns whose rows have
-few entries takes some log(n) sweeps instead of n / 64.
+Blocks of columns are halved again and again. Blocks that share no row can use the same bits in one sweep, since the row
+tells them apart. So the pattern of large blocks allows few sweeps to divide all of them, and a pattern of n columns
+whose rows have few entries takes about log(n) sweeps instead of n / 64.
 
-Reference: Griewank and Mitev, Detecting Jacobian sparsity patterns by Bayesian probing, Math. Program. 93, 2002, find
-patterns by dividing blocks too, of derivatives.
+Reference: Griewank and Mitev, Detecting Jacobian sparsity patterns by Bayesian probing, Math. Program. 93, 2002, who
+also divide blocks, but probe derivatives.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ Propagate = Callable[[IntArray], IntArray]
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """A pattern, and the sweeps that it was found by: what words went in, and what came out."""
+    """A pattern, and the sweeps that found it: the input words and the output words of each."""
 
     pattern: Sparsity
     sweeps: list[tuple[IntArray, IntArray]]
 
     def covers(self, propagate: Propagate) -> bool:
-        """Whether a program has no dependences but those of the pattern.
+        """Whether the pattern contains all dependences of a program.
 
-        The first sweeps show that there are none outside the large blocks that are known, so that the next ones can
-        tell apart the parts of these.
+        The first sweeps show that there are none outside of the known large blocks, so that the next ones can
+        distinguish parts of these blocks.
         """
         return not any(np.any(propagate(words) & ~known) for words, known in self.sweeps)
 
 
 def detection_of(pattern: Sparsity) -> Detection:
-    """The sweeps that find a pattern which is known."""
+    """The sweeps that would find a known pattern."""
     some = np.flatnonzero(np.diff(pattern.starts))
 
     def propagate(words: IntArray) -> IntArray:
@@ -56,9 +56,10 @@ def detection_of(pattern: Sparsity) -> Detection:
 
 
 def detect(count: int, propagate: Propagate, rows: int) -> Detection:
-    """The places where a result may depend on one of ``count`` inputs.
+    """Detect which results may depend on which of ``count`` inputs.
 
-    ``propagate`` takes a word for each input and returns the unions for each of ``rows`` results.
+    ``propagate`` takes a word for each input, and returns for each of ``rows`` results the union of the words that it
+    depends on.
     """
     width = max(count - 1, 0).bit_length()  # blocks have 2**width columns
     found = Sparsity(np.arange(rows), np.zeros(rows, np.int64), (rows, 1))
@@ -67,7 +68,7 @@ def detect(count: int, propagate: Propagate, rows: int) -> Detection:
     while count and rows:
         colour, used = _coloured(found)
         shift = _division(used, width)
-        parts = 1 << shift  # of each block
+        parts = 1 << shift  # parts of each block
         slots = BITS // parts  # colours in a sweep
         width -= shift
         own = colour[columns >> (width + shift)]
@@ -100,7 +101,7 @@ def _coloured(blocks: Sparsity) -> tuple[IntArray, int]:
 
 
 def _division(colours: int, width: int) -> int:
-    """How often to halve blocks, for the fewest sweeps by halving."""
+    """How often to halve blocks in one round, for the fewest sweeps per halving."""
     most = max(min(width, 6), 0)
     if most == 0:
         return 0

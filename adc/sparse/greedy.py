@@ -1,8 +1,8 @@
-"""Greedy colouring of sparse matrices: a colour is a group of columns, or of rows, whose derivatives one sweep finds.
+"""Greedy colouring of sparse matrices: a colour is a group of columns, or of rows, that share a sweep.
 
-A matrix is given by the starts of its rows and the column of each entry, and by the same of its transpose. The
-functions run in Python on small matrices and are compiled, by adc itself, for large ones. Time is linear in the pairs
-of entries that share a row, and for stars in the paths of three entries.
+A matrix is given by the starts of its rows and the column of each entry, and by the same for its transpose. The
+functions run in Python for small matrices and are compiled, by adc itself, for large ones. Time is linear in the number
+of pairs of entries that share a row, and for stars in the number of paths of three entries.
 
 References: Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices, J. Inst. Math. Appl. 13, 1974;
 Gebremedhin, Manne and Pothen, What color is your Jacobian? Graph coloring for computing derivatives, SIAM Review 47,
@@ -21,15 +21,16 @@ from adc.decorator import jit_grad
 
 IntArray = np.ndarray[Any, Any]
 
-SMALL = 4_000_000  # steps that Python takes in less time than compiling does
+SMALL = 4_000_000  # up to so many steps, Python takes less time than compiling
 
 
 def colour_columns(
     order: Any, row_start: Any, columns: Any, column_start: Any, rows: Any, colour: Any, seen: Any
 ) -> int:
-    """Give each column the first colour that no column has which shares a row with it; return how many there are.
+    """Give each column the first colour that no column sharing a row with it has; return the number of colours.
 
-    Columns come in the order given. ``colour``, for each column, and ``seen``, of one more element, begin with -1.
+    Columns are coloured in the given order. ``colour``, for each column, and ``seen``, with one more element, must be
+    filled with -1.
     """
     used = 0
     for p in range(len(order)):
@@ -46,8 +47,8 @@ def colour_columns(
 
 
 def colour_stars(order: Any, start: Any, neighbours: Any, colour: Any, seen: Any) -> int:
-    """Colour a symmetric matrix so that neighbours differ, and no path of four vertices has two colours only; return
-    how many colours there are.
+    """Colour a symmetric matrix so that neighbours differ, and no path of four vertices has only two colours; return
+    the number of colours.
 
     ``neighbours`` are the columns of the entries of each row, with or without the diagonal. ``colour``, for each
     column, and ``seen``, of one more element, begin with -1.
@@ -76,7 +77,7 @@ def colour_stars(order: Any, start: Any, neighbours: Any, colour: Any, seen: Any
 
 
 def _first_free(seen: Any, vertex: int) -> int:
-    """The first colour that was not seen beside a vertex."""
+    """The first colour that was not seen next to a vertex."""
     c = 0
     while seen[c] == vertex:
         c += 1
@@ -89,8 +90,8 @@ def _compiled(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def run(function: Callable[..., int], steps: int, count: int, *arrays: IntArray) -> tuple[IntArray, int]:
-    """The colours of ``count`` columns by one of the functions above, and how many there are. It takes about
-    ``steps``."""
+    """The colours of ``count`` columns by one of the functions above, and their number. ``steps`` is about how many
+    steps it takes."""
     colour, seen = np.full(count, -1), np.full(count + 1, -1)
     if steps > SMALL:
         return colour, int(_compiled(function)(*arrays, colour, seen))

@@ -1,8 +1,8 @@
 """Sparse Jacobians and Hessians: the entries of a sparsity pattern, from as few sweeps as its colouring has groups.
 
-The pattern is given, or detected by propagating sets of dependences through the compiled function (``detection.py``).
-A detected one is that of the shapes, the integers and the branches of a call: where floats may decide branches, each
-call propagates them again. A given one is checked along a random direction.
+The pattern is given, or detected by propagating sets of dependences through the compiled function (``detection.py``). A
+detected pattern holds for the shapes, the integers and the branches of a call: where branches may depend on floats,
+each call propagates dependences again. A given pattern is checked along a random direction.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from adc.subject import Subject
 
 NDArray = np.ndarray[Any, Any]
 
-_KEPT = 16  # colourings for one tuple of argument types
+_KEPT = 16  # most colourings kept for one tuple of argument types
 
 
 class SparseFunction(JacobianFunction):
-    """The sparse Jacobian of a function, or Hessian: takes the function's arguments, and returns a CSR array.
+    """The sparse Jacobian, or Hessian, of a function: takes the function's arguments, and returns a CSR array.
 
-    The pattern and its colouring are found at the first call for shapes and integers, and kept.
+    The pattern and its colouring are determined at the first call with given shapes and integers, and kept.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class SparseFunction(JacobianFunction):
 
     @property
     def _kept_as(self) -> tuple[Any, ...] | None:
-        return None  # the plans, by shapes and integers, are most of it
+        return None  # most of its state are plans, which depend on shapes and integers
 
     @public
     def colouring(self, /, *args: Any, **kwargs: Any) -> Colouring:
-        """The pattern for these arguments, and what is found together; ``print`` says how many sweeps it takes."""
+        """The pattern for these arguments and its colouring; ``print`` shows how many sweeps it takes."""
         found: Colouring = self._for(args, kwargs, lambda spec, values: spec.plan(values).colouring)
         return found
 
@@ -86,13 +86,13 @@ class SparseFunction(JacobianFunction):
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What is kept for shapes and integers: the colouring, and the results of the function."""
+    """The data kept for given shapes and integers: the colouring, and the results of the function."""
 
     colouring: Colouring
     outputs: list[Output]
     seeds: NDArray  # for each column or row, its colour
-    probe: NDArray  # the direction that the matrix of a given pattern is checked along
-    detection: Detection | None  # how a pattern was detected that may be another at the next call
+    probe: NDArray  # the direction along which the matrix of a given pattern is checked
+    detection: Detection | None  # how the pattern was detected, if it may change between calls
 
     @property
     def reverse(self) -> bool:
@@ -126,7 +126,7 @@ class SparseJacobian(Jacobian):
         self._floats = Pattern(frozenset(self.wanted.wrt), value=False)
         self._words = replace(self._floats, words=True)
         self._plans: dict[tuple[Any, ...], _Plan] = {}
-        self._hashed: dict[int, tuple[NDArray, bytes]] = {}  # of a leaf: the last contents, and their hash
+        self._hashed: dict[int, tuple[NDArray, bytes]] = {}  # last contents of a leaf, and their hash
 
     @property
     def _what(self) -> str:
@@ -135,7 +135,7 @@ class SparseJacobian(Jacobian):
     # Plans -----------------------------------------------------------------------------------------------------------
 
     def plan(self, values: tuple[Any, ...]) -> _Plan:
-        """What is known for the shapes and integers of a call, or is found now."""
+        """The plan for the shapes and integers of a call; it is made at the first call."""
         leaves = self.leaf_values(values)
         return self._plan(values, leaves, self._key(leaves))
 
@@ -152,7 +152,7 @@ class SparseJacobian(Jacobian):
         return plan
 
     def _key(self, leaves: list[Any]) -> tuple[Any, ...]:
-        """What the pattern follows from, as far as branches and subscripts do not follow from floats."""
+        """The data that determines the pattern, if branches and subscripts do not depend on floats."""
         found: list[Any] = []
         for k, (leaf, value) in enumerate(zip(self.traced.leaves, leaves, strict=True)):
             found.append(np.shape(value))
@@ -161,7 +161,7 @@ class SparseJacobian(Jacobian):
         return tuple(found)
 
     def _hash(self, k: int, data: NDArray) -> bytes:
-        """What stands for the contents of a leaf. Comparing them with the last ones is quicker than hashing."""
+        """A hash of the contents of a leaf. Comparing them with the last contents is faster than hashing."""
         last = self._hashed.get(k)
         if last is not None and last[0].dtype == data.dtype and np.array_equal(last[0], data):
             return last[1]
@@ -171,7 +171,7 @@ class SparseJacobian(Jacobian):
         return found
 
     def _planned(self, values: tuple[Any, ...], leaves: list[Any], before: Sparsity | None) -> _Plan:
-        """A plan for a call. ``before``: a detected pattern that had not all entries."""
+        """A plan for a call. ``before``: a previously detected pattern that lacked entries."""
         outputs = self._outputs_of(values)
         inputs = [np.shape(leaves[k]) for k in self._columns]
         results = [o.shape for o in outputs]
@@ -202,7 +202,7 @@ class SparseJacobian(Jacobian):
         return _Plan(found, outputs, found.colours, probe, detection)
 
     def _outputs_of(self, values: tuple[Any, ...]) -> list[Output]:
-        """The floats that the function returns for these arguments, by the code that will be used anyway."""
+        """The floats that the function returns for these arguments, computed by code that will be used anyway."""
         if self._given is not None and self._mode == "reverse":
             value, _ = self._pulled(values)
         else:
@@ -220,7 +220,7 @@ class SparseJacobian(Jacobian):
         return found
 
     def _split(self, flat: NDArray, leaves: list[Any]) -> dict[int, Direction]:
-        """Numbers for each column as directions of the arguments."""
+        """Split numbers, one for each column, into directions of the arguments."""
         found, at = {}, 0
         for k in self._columns:
             shape = np.shape(leaves[k])
@@ -238,7 +238,7 @@ class SparseJacobian(Jacobian):
         key = self._key(leaves)
         plan = self._plan(values, leaves, key)
         try:
-            if not self._covers(values, leaves, plan):  # branches went another way than when it was detected
+            if not self._covers(values, leaves, plan):  # branches went another way than in detection
                 plan = self._keep(key, self._planned(values, leaves, plan.colouring.pattern))
             return self._formed(values, leaves, plan)
         except _OtherShapes:
@@ -250,7 +250,7 @@ class SparseJacobian(Jacobian):
         return plan.detection is None or plan.detection.covers(propagate)
 
     def _formed(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Any:
-        """The matrix. Raises for a given pattern that does not agree with a sweep along a random direction."""
+        """Compute the matrix. Raises if a given pattern does not agree with a sweep along a random direction."""
         found, dtype = plan.colouring, np.result_type(*(o.dtype for o in plan.outputs)) if plan.outputs else np.float64
         sweep = self._sweeping(values, leaves, plan)
         lengths = found.shape[1] if plan.reverse else found.shape[0]
@@ -270,7 +270,8 @@ class SparseJacobian(Jacobian):
         return made
 
     def _sweeping(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Callable[[NDArray, NDArray], None]:
-        """What runs a sweep along a direction, or for weights of the results, and puts what it gives into an array."""
+        """A function that runs a sweep along a direction, or for weights of the results, and stores its result in an
+        array."""
         if plan.reverse:
             value, back = self._pulled(values)
             self._check_outputs(value, plan.outputs)
@@ -307,7 +308,7 @@ class SparseJacobian(Jacobian):
 
 
 class _OtherShapes(Exception):
-    """The results have other shapes than those that the plan was made for."""
+    """The results have different shapes than those that the plan was made for."""
 
 
 def _size(shape: Sequence[int]) -> int:
@@ -315,8 +316,7 @@ def _size(shape: Sequence[int]) -> int:
 
 
 def _join(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], out: NDArray) -> None:
-    """Put what belongs to the elements of arrays of these shapes into ``out``, one after the other; zeros where there
-    is nothing."""
+    """Concatenate arrays of these shapes in ``out``; missing ones become zeros."""
     at = 0
     for part, shape in zip(parts, shapes, strict=True):
         out[at : at + _size(shape)].reshape(shape)[...] = 0 if part is None else part
@@ -324,13 +324,13 @@ def _join(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], out: NDArray)
 
 
 def _disagreement(matrix: Any, direction: NDArray, along: NDArray) -> int | None:
-    """The row where a matrix times a direction differs most from ``along``, by more than the square root of the
-    precision; None if there is none such."""
+    """The row where a matrix times a direction differs most from ``along``, if by more than the square root of the
+    precision; else None."""
     with np.errstate(all="ignore"):
         wide = matrix.astype(np.float64, copy=False)
         product = wide @ direction
         precision = float(np.finfo(matrix.dtype).eps)
-        if np.all(np.abs(product - along) <= np.sqrt(precision) * np.abs(product)):  # no more than what is allowed
+        if np.all(np.abs(product - along) <= np.sqrt(precision) * np.abs(product)):  # within the tolerance
             return None
         scale = abs(wide) @ abs(direction)
         allowed = np.sqrt(precision) * scale + 4 * precision * np.max(scale[np.isfinite(scale)], initial=0.0)
@@ -343,7 +343,7 @@ def _disagreement(matrix: Any, direction: NDArray, along: NDArray) -> int | None
 
 
 def scipy_sparse() -> Any:
-    """SciPy's sparse matrices; an error of adc's own where there is no SciPy."""
+    """The module ``scipy.sparse``; raises an error of adc's own if SciPy is not installed."""
     try:
         import scipy.sparse
     except ImportError:

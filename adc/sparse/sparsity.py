@@ -15,7 +15,7 @@ IntArray = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Sparsity:
-    """The places of a matrix that may differ from zero: each once, by rows and in a row by columns."""
+    """The places of a matrix whose entries may differ from zero: each once, sorted by rows and then by columns."""
 
     rows: IntArray
     columns: IntArray
@@ -23,7 +23,7 @@ class Sparsity:
 
     @staticmethod
     def of(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparsity:
-        """The pattern with these places, in any order, however often they are named."""
+        """The pattern with these places, which may be in any order and repeated."""
         places = np.unique(rows.astype(np.int64) * max(shape[1], 1) + columns)
         rows, columns = np.divmod(places, max(shape[1], 1))
         return Sparsity(rows, columns, shape)
@@ -34,13 +34,13 @@ class Sparsity:
 
     @cached_property
     def starts(self) -> IntArray:
-        """Where each row begins, and the end."""
+        """The start of each row, and the end."""
         counts = np.bincount(self.rows, minlength=self.shape[0])
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
     @cached_property
     def indices(self) -> tuple[IntArray, IntArray]:
-        """The columns and the starts as SciPy's matrices have them: of 32 bits where that is enough."""
+        """The columns and the starts as in SciPy's matrices: with 32 bits where that is enough."""
         small = max(self.entries, *self.shape) <= np.iinfo(np.int32).max
         kind = np.int32 if small else np.int64
         return self.columns.astype(kind), self.starts.astype(kind)
@@ -52,7 +52,7 @@ class Sparsity:
 
     @property
     def widest(self) -> int:
-        """The most entries of a row: no fewer colours will do for the columns."""
+        """The largest number of entries in a row, a lower bound for the number of colours of the columns."""
         return int(np.max(np.diff(self.starts), initial=0))
 
     def union(self, other: Sparsity) -> Sparsity:
@@ -60,15 +60,15 @@ class Sparsity:
         return Sparsity.of(*both, self.shape)
 
     def symmetric(self) -> Sparsity:
-        """With the transposed places, and the diagonal."""
+        """The pattern with the transposed places, and the diagonal, added."""
         n = self.shape[0]
         rows = np.concatenate([self.rows, self.columns, np.arange(n)])
         return Sparsity.of(rows, np.concatenate([self.columns, self.rows, np.arange(n)]), self.shape)
 
 
 def given_sparsity(pattern: Any, shape: tuple[int, int], what: str) -> Sparsity:
-    """The pattern as a user gives it, for a matrix of a shape: a SciPy matrix, a boolean array, or a pair of arrays of
-    row and column numbers. Raises ``ArgumentError`` for anything else, ``ShapeError`` for another shape.
+    """The pattern given by a user for a matrix of a shape: a SciPy matrix, a boolean array, or a pair of arrays of row
+    and column numbers. Raises ``ArgumentError`` for anything else, ``ShapeError`` for another shape.
     """
     if hasattr(pattern, "tocoo"):
         made = pattern.tocoo()

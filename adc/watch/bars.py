@@ -1,4 +1,4 @@
-"""Bars, or lines of text, that show how far calls are: what ``adc.progress`` draws with rich."""
+"""Bars, or lines of text, that show the progress of calls: ``adc.progress`` draws them with rich."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINE = 30.0  # seconds between two lines
 
 
 def display(console: Console | None) -> Lines:
-    """Bars on a terminal and in a notebook, else lines. Raises ``AdcError`` if the console shows other bars already."""
+    """Bars on a terminal and in a notebook, else lines. Raises ``AdcError`` if the console already shows other bars."""
     console = console or Console(stderr=True)
     if console.is_jupyter:
         return Cells(console)
@@ -28,12 +28,13 @@ def display(console: Console | None) -> Lines:
 
 
 class Lines:
-    """A line of text now and then. ``tasks`` are those of rich, by place and sweep, with the numbers of their calls."""
+    """A line of text from time to time. ``tasks`` are rich's tasks, by place and sweep, with the numbers of their
+    calls."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         columns = (TextColumn("{task.description}"), BarColumn(), _Steps(), _Rate(), TimeRemainingColumn())
-        # What is printed meanwhile goes above the bars if it goes to a terminal, and else where it was to go.
+        # Output printed meanwhile goes above the bars if it is for a terminal; otherwise it is not redirected.
         self.progress = Progress(
             *columns,
             console=console,
@@ -45,7 +46,8 @@ class Lines:
         self._next: float | None = None
 
     def update(self, calls: Iterable[Call], now: float) -> None:
-        """Show calls as they are ``now`` (seconds). What ended stays until another call takes its place."""
+        """Show the state of calls at time ``now`` (seconds). A call that has ended stays until another call takes its
+        place."""
         for call in calls:
             if not call.sweeps:
                 continue
@@ -59,13 +61,13 @@ class Lines:
 
     def _set(self, at: tuple[int, object], number: int, sweep: Sweep) -> None:
         if at not in self.tasks:
-            other = f" #{at[0] + 1}" if at[0] else ""  # there are several at a time
+            other = f" #{at[0] + 1}" if at[0] else ""  # several calls at a time
             name = f"{sweep.loop.function}{other}, line {sweep.loop.loc.line}, {sweep.loop.sweep}"
             self.tasks[at] = number, self.progress.add_task(name, total=sweep.total, completed=sweep.done)
         self.progress.update(self.tasks[at][1], completed=sweep.done, total=sweep.total)
 
     def changed(self, call: Call, last: object, now: float) -> None:
-        """A call is further; ``last`` is the sweep that began last."""
+        """A call has made progress; ``last`` is the sweep that began last."""
         if self._next is None:
             self._next = now + LINE
         elif now >= self._next and call.goes_on:
@@ -77,11 +79,11 @@ class Lines:
             self.console.print(text, highlight=False, markup=False)
 
     def close(self) -> None:
-        """Show no more."""
+        """Stop showing progress."""
 
 
 class Bars(Lines):
-    """Bars, which stay as they are in the end."""
+    """Bars, whose final state stays visible."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -106,7 +108,7 @@ class Bars(Lines):
 
 
 class Cells(Lines):
-    """Bars in the output of a notebook's cell, which stay as they are in the end."""
+    """Bars in the output of a notebook's cell, whose final state stays visible."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)

@@ -1,4 +1,4 @@
-"""What changes in the output of a notebook's cell, by IPython's own means: rich's bars take ``ipywidgets`` there."""
+"""Changing output in a notebook's cell, with IPython alone: rich's bars need ``ipywidgets`` there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HTML = '<pre style="white-space: pre; line-height: normal; font-family: monospa
 
 
 class Cell:
-    """A place in the output of the cell that runs now, which any thread may change later."""
+    """A place in the output of the current cell, which any thread may change later."""
 
     def __init__(self) -> None:
         from IPython.display import display

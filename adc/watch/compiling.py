@@ -1,4 +1,4 @@
-"""A line for whoever waits at a prompt or a notebook while a function is compiled."""
+"""A line for users who wait at a prompt or in a notebook while a function is compiled."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 2.0  # seconds without a word
+PATIENCE = 2.0  # seconds before the line is shown
 
 _here = threading.local()
 
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
-    """Say on standard error that ``what`` is compiled, if that takes long, and how long it took.
+    """Say on standard error that ``what`` is being compiled, if that takes long, and how long it took.
 
-    Scripts, tests and what is sent elsewhere get no line. Of compilations inside others the outermost is told.
+    There is no line in scripts, in tests, or if errors are redirected. Of nested compilations only the outermost is
+    reported.
     """
     if not _somebody_waits() or getattr(_here, "inside", False):
         yield
@@ -42,7 +43,8 @@ def told(what: str) -> Iterator[None]:
 
 
 def _somebody_waits() -> bool:
-    """Whether this is an interactive session (of Python or IPython, which set a prompt) whose errors are seen."""
+    """Whether this is an interactive session (of Python or IPython, which set a prompt) whose standard error is
+    visible."""
     stream = sys.stderr
     return hasattr(sys, "ps1") and stream is not None and (stream.isatty() or "ipykernel" in sys.modules)
 

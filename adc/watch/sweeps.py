@@ -1,8 +1,8 @@
-"""What is known of the sweeps of calls while they run, from samples of how far their loops are.
+"""The progress of the sweeps of running calls, from samples of the progress of their loops.
 
-A loop that begins once more in the same call, and loops in one line that follow each other, go on where the one before
-ended: steps done only grow. In the reverse sweep of a loop with a schedule forward steps are run again; what counts
-then are the steps that are reversed.
+If a loop begins again in the same call, or several loops are in one line, steps continue to be counted from the end of
+the loop before: the number of steps done only grows. In the reverse sweep of a loop with a schedule, forward steps are
+run again; there only the reversed steps count.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from adc.backend.running import Count, Loop, Run
 
 @dataclass
 class Sweep:
-    """One sweep over the loops in one line: steps done, and in all (None: not known before)."""
+    """One sweep over the loops in one line: steps done, and all steps (None: not known in advance)."""
 
     loop: Loop
     total: int | None
     done: int = 0
-    _before: int = 0  # steps of loops that are over
-    _own: int = 0  # of the loop that goes on
-    _parts: set[Loop] = field(default_factory=set)  # those with a schedule that were seen
-    _repeats: bool = False  # the loop that goes on is one of these
+    _before: int = 0  # steps of loops that have ended
+    _own: int = 0  # steps of the current loop
+    _parts: set[Loop] = field(default_factory=set)  # loops with a schedule seen so far
+    _repeats: bool = False  # whether the current loop repeats one of these
 
     def see(self, count: Count) -> None:
         loop = count.loop
-        # A part that is run again is no new loop: it is forward, and a sample may miss that the reverse sweep began.
+        # A part that is run again is not a new loop: it is a forward loop, and a sample may miss the start of the
+        # reverse sweep.
         same = loop is self.loop or (loop.is_part and self.loop.is_part)
         again = count.done < self._own and not (loop.is_part and loop.sweep == "forward")
         if not same or again:
@@ -36,8 +37,8 @@ class Sweep:
             else:
                 self._before = self.total if self.total is not None else self.done
             self._own = 0
-            # The reverse sweep may have begun, with steps that are run again. Where it is another run of the loop in
-            # the same sweep, its steps count when what follows the loop is seen.
+            # The reverse sweep may have begun, with steps that are run again. If it is another run of the loop in the
+            # same sweep, its steps are counted when something after the loop is seen.
             self._repeats = loop.sweep == "forward" and loop in self._parts
         if loop.is_part:
             self._parts.add(loop)
@@ -49,8 +50,7 @@ class Sweep:
         self.total = None if count.total is None else self._before + count.total
 
     def finish(self, count: Count | None) -> None:
-        """The sweep is over. ``count`` is of steps that are run again, perhaps of this one: then it is known how many
-        there are."""
+        """The sweep is over. ``count`` is that of repeated steps; if they belong to this sweep, it has the total."""
         if self.total is None and count is not None and count.loop.is_part and count.loop.loc == self.loop.loc:
             self.total = count.total
         if self.total is not None:
@@ -59,7 +59,8 @@ class Sweep:
 
 @dataclass
 class Call:
-    """A call, by its number, since when it is known, whether it goes on, and its sweeps in the order of appearance."""
+    """A call: its number, the time when it was first seen, whether it goes on, and its sweeps in the order of
+    appearance."""
 
     number: int
     since: float
@@ -86,13 +87,13 @@ class Call:
 
 
 class Calls:
-    """The calls that go on. Each has a ``place``, the lowest that is free: one thread's calls have the same."""
+    """The running calls. Each has a ``place``, the lowest free number; successive calls of one thread have the same."""
 
     def __init__(self) -> None:
         self.known: dict[int, Call] = {}
 
     def see(self, runs: Iterable[Run], now: float) -> list[Call]:
-        """Those of a sample of all runs, some of which are over now."""
+        """The calls in a sample of all runs, some of which may have ended."""
         found = []
         for run in runs:
             call = self.known.get(run.number)

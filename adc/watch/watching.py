@@ -1,7 +1,7 @@
-"""``with adc.progress():``: the steps of what runs inside, while it runs.
+"""``with adc.progress():`` shows the steps of the calls inside while they run.
 
-A thread looks ten times a second how far the loops are (``adc.backend.running``) and shows it with rich: on a terminal
-and in a notebook as bars, elsewhere as a line now and then.
+A thread reads the progress of loops ten times a second (``adc.backend.running``) and shows it with rich: on a terminal
+and in a notebook as bars, elsewhere as a line from time to time.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from adc.watch.sweeps import Calls
 if TYPE_CHECKING:
     from rich.console import Console
 
-TICK = 0.1  # seconds between two looks
-ANSWER = 0.01  # how long loops have to say where they are, before it is seen whether all have
-SOONEST = 0.3  # how long a call runs before it is shown
+TICK = 0.1  # seconds between two readings
+ANSWER = 0.01  # seconds that loops have to store their progress before it is read
+SOONEST = 0.3  # seconds that a call runs before it is shown
 
 _lock = threading.Lock()
 _watch: Watch | None = None
@@ -37,11 +37,11 @@ def progress(*, console: Console | None = None) -> Progress:
             misfit.grad(c, u0, steps)
 
     It works for functions, gradients, pullbacks and forward mode, in any thread, compiled before or not. Each time loop
-    has a bar for the forward and one for the reverse sweep: steps done and in total, steps per second, and the time
-    left (seconds, minutes, hours). Calls that take less than a third of a second are not shown. ``console`` is the
-    ``rich.console.Console`` to write to (by default, standard error). If that is neither a terminal nor a notebook, a
-    line is written every half minute. Nesting such contexts, in any threads, has no effect. Raises ``AdcError`` if
-    ``console`` is not a console.
+    has a bar for the forward sweep and one for the reverse sweep: steps done and in total, steps per second, and the
+    time left (in seconds, minutes or hours). Calls that take less than a third of a second are not shown. ``console``
+    is the ``rich.console.Console`` to write to (by default, standard error). If that is neither a terminal nor a
+    notebook, a line is written every half minute. Nesting such contexts, in any threads, has no effect. Raises
+    ``AdcError`` if ``console`` is not a console.
     """
     if console is not None:
         from rich.console import Console
@@ -55,7 +55,7 @@ def progress(*, console: Console | None = None) -> Progress:
 
 
 class Progress:
-    """What ``adc.progress`` returns."""
+    """The context that ``adc.progress`` returns."""
 
     def __init__(self, console: Console | None) -> None:
         self._console = console
@@ -73,14 +73,14 @@ class Progress:
     ) -> None:
         global _watch, _depth
         with _lock:
-            _depth = max(0, _depth - 1)  # a forked child leaves what it has not entered
+            _depth = max(0, _depth - 1)  # a forked child leaves a context that it did not enter
             if _depth == 0 and _watch is not None:
                 ended, _watch = _watch, None
                 ended.stop()
 
 
 def _forget() -> None:
-    """In a forked child, which has no thread that looks."""
+    """Reset the state in a forked child, which has no watching thread."""
     global _lock, _watch, _depth
     _lock, _watch, _depth = threading.Lock(), None, 0
 
@@ -90,7 +90,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Watch:
-    """The thread that looks and shows."""
+    """The thread that reads progress and shows it."""
 
     def __init__(self, console: Console | None) -> None:
         from adc.watch.bars import display  # rich takes a while to load
@@ -103,7 +103,7 @@ class Watch:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after a last look."""
+        """End the thread, after a last reading."""
         self._over.set()
         self._thread.join()
 
