@@ -1,6 +1,6 @@
-"""What the bodies of loops do to memory: found once for each loop, and put together where two loops become one.
+"""What the bodies of loops do to memory: found once for each loop, and merged when two loops become one.
 
-So to fuse many loops, one after the other, takes time in proportion to what is in them.
+So fusing many loops, one after the other, takes time proportional to their total size.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ Ranges = tuple[tuple[Value, ...], ...]
 
 @dataclass
 class Body:
-    """``size``: of how many operations. ``nested``: whether there are loops inside. ``scalar``: whether there is what
-    keeps the vectoriser from the innermost one. ``obstacles``: whether there is what rules out any order. ``ranges`` of
-    the loops inside, from the outer ones to the inner ones, if all loops of a level have one range; else None.
-
-    Accesses that are alike are there once, by base; ``meeting`` are the bases that may be memory of a root.
+    """``size``: the number of operations. ``nested``: whether there are inner loops. ``scalar``: whether something
+    keeps the innermost one from being vectorised. ``obstacles``: whether something rules out any order. ``ranges``:
+    those of the inner loops, from the outer to the inner ones, if all loops of a level have one range; else None.
+    Accesses that are alike are kept once, by base; ``meeting``: the bases that may be memory of a root.
     """
 
     size: int
@@ -45,7 +44,7 @@ class Body:
 
 
 class Bodies:
-    """The bodies of the loops of one function, while nothing changes them but that loops are joined."""
+    """The bodies of the loops of one function, as long as nothing changes them except joining loops."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
@@ -76,7 +75,7 @@ class Bodies:
             body.accesses[base] = distinct([*body.accesses.get(base, ()), *found])
 
     def are_one_throughout(self, first: Op, second: Op) -> bool:
-        """Whether all loops inside of the two have the same ranges, and may become one, too."""
+        """Whether all loops inside the two have the same ranges, so that they may be fused, too."""
         ranges = self.of(first).ranges
         return ranges is not None and ranges == self.of(second).ranges
 
@@ -106,7 +105,7 @@ class Bodies:
         return list(found)
 
     def _as_in(self, first: Op, second: Op) -> dict[Value, list[Access]]:
-        """The accesses of ``second`` with the counter of ``first`` for its own."""
+        """The accesses of ``second``, with its counter replaced by that of ``first``."""
         forms = self.analysis.forms
         new, old = (forms.symbol(loop.regions[0].args[0]) for loop in (first, second))
         counter = Form.symbol(new)
@@ -132,7 +131,7 @@ class Bodies:
         for changed in (first, second, *inner, *enclosing(first.parent)):
             self._known.pop(changed, None)
         self.analysis.forms.forget(values)
-        one.size += other.size - 1  # one end
+        one.size += other.size - 1  # there is only one terminator
         one.nested, one.scalar = one.nested or other.nested, one.scalar or other.scalar
         one.obstacles = one.obstacles or other.obstacles
         one.ranges = one.ranges if one.ranges == other.ranges else None

@@ -1,4 +1,4 @@
-"""Branches between versions of parallel loops, and what is equal where their conditions hold."""
+"""Branches between versions of parallel loops, and values that are equal if their conditions hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adc.passes.analysis.integers import says_more
 
 
 def is_choice(op: Op) -> bool:
-    """Whether ``op`` chooses between versions of parallel loops, the fast one of which is its first region."""
+    """Whether ``op`` chooses between versions of parallel loops, with the fast one in its first region."""
     versions = op.opdef is ops.if_ and (op.attrs.get(COLD) == "else" or ops.LIKELY in op.attrs)
     return versions and any(inner.opdef is ops.parallel for inner in op.regions[0].ops)
 
@@ -35,7 +35,7 @@ class Same:
                 news |= self._is_either(op) and self._unite(op.operands[1], op.result)
 
     def _unite(self, a: Value, b: Value) -> bool:
-        """Whether that was news."""
+        """Note that two are equal. Returns whether that was new."""
         a, b = self.find(a), self.find(b)
         if a is b:
             return False
@@ -45,16 +45,16 @@ class Same:
         return True
 
     def _is_either(self, select: Op) -> bool:
-        """Whether it chooses between equal numbers."""
+        """Whether a select chooses between equal numbers."""
         return self.find(select.operands[1]) is self.find(select.operands[2])
 
     def find(self, value: Value) -> Value:
-        """The one that stands for all that equal ``value``."""
+        """The representative of all values that equal ``value``."""
         while value in self._first:
             value = self._first[value]
         if value.op is None or value.op.opdef is not ops.select or value in self._asked:
             return value
-        self._asked.add(value)  # it may equal one of what it chooses from, so that asking for that asks for it
+        self._asked.add(value)  # a value may equal one that it chooses from: then the search would come back to it
         found = self.find(value.op.operands[1]) if self._is_either(value.op) else value
         self._asked.discard(value)
         if found is not value:
@@ -62,7 +62,7 @@ class Same:
         return found
 
     def replace_in(self, block: Block) -> None:
-        """Let one stand for all that are equal, where the conditions hold."""
+        """Replace equal values by their representative, where the conditions hold."""
         for op in block.walk():
             for position, value in enumerate(op.operands):
                 if isinstance(value.type, IndexType) and (found := self.find(value)) is not value:

@@ -1,4 +1,4 @@
-"""Array contraction: what one loop over points leaves for the next one is a row in each iteration, not an array of all.
+"""Array contraction: what one loop over points leaves for the next is a row in each iteration, not a whole array.
 
     away = x[:, None, :] - y[None, :, :]           parallel p:
     terms = np.sum(away**2, axis=2)                    terms = np.empty(k)
@@ -7,13 +7,13 @@
                                                            terms[c] = np.sum(away**2)
                                                        most[p] = terms.max()
 
-Statements on arrays make an array each, which goes through memory, and which a reverse sweep keeps. Where a loop over
-the first axis only reads what the same iteration of one before it stored, the two become one, also past loops between
-them, and the array loses that axis: it is a row, or a number. Inner loops then have the same done to them. What is left
-is as users write it who write the loop over points, and ``vectorise-outer`` takes points side by side.
+Statements on arrays each make an array, which goes through memory, and which a reverse sweep keeps. If a loop over the
+first axis only reads what the same iteration of an earlier one stored, the two are fused, even if other loops are in
+between, and the array loses that axis: it is a row, or a number. Inner loops are then treated in the same way. The
+result is like code of users who write the loop over points, and ``vectorise-outer`` takes points side by side.
 
-It is done where one of the loops sums along rows, or finds their extremes: statements on elements alone are SIMD as
-they are, and short rows of them would not be. An array stays if anything else looks at it.
+This is done if one of the loops sums along rows, or finds their extremes: statements only on elements are SIMD as they
+are, and short rows of them would not be. An array stays if anything else looks at it.
 
 Reference: Gao, Olsen, Sarkar and Thekkath, Collective loop fusion for array contraction, Languages and Compilers for
 Parallel Computing 1992; Lam, Cociorva, Baumgartner and Sadayappan, Memory-optimal evaluation of expression trees
@@ -40,7 +40,7 @@ from adc.passes.rewrite import put_before, put_instead
 
 @dataclass(frozen=True)
 class ContractArrays:
-    """Join loops where an array between them loses its first axis by that. Nests that are ``alone`` stay."""
+    """Fuse loops if an array between them then loses its first axis. Nests that are ``alone`` are not fused."""
 
     alone: Callable[[Op], bool] | None = None
     name: ClassVar[str] = "contract-arrays"
@@ -53,7 +53,7 @@ class ContractArrays:
         return module
 
     def _some_arrays(self, module: Module) -> bool:
-        """Whether there is an array between two loops at all."""
+        """Whether there is any array between two loops."""
         return any(
             len(loops) > 1
             for func in module.funcs.values()
@@ -66,13 +66,13 @@ class ContractArrays:
         if not any(self._is_left(base, first, second) for base in common):
             return False
         if not _only_sums(first) or not _only_sums(second):
-            return False  # the reverse of an extreme looks for its place in a loop that does nothing else
+            return False  # the derivative of an extreme needs a loop that does nothing else, to look for its place
         if _is_within(first) and bodies.of(first).shape != bodies.of(second).shape:
             return False  # one of them is SIMD as it is
         return (_reduces(first) or _reduces(second)) and may_be_fused(bodies, first, second)
 
     def _is_left(self, memref: Value, first: Op, second: Op) -> bool:
-        """Whether ``first`` leaves an array for loops of its range, ``second`` among them, and for nothing else."""
+        """Whether ``first`` leaves an array only for loops of its range, including ``second``."""
         loops = _loops(memref.op) if memref.op is not None and memref.op.opdef is ops.alloc else None
         if loops is None or not {first, second} <= loops.keys():
             return False
@@ -82,8 +82,8 @@ class ContractArrays:
 
 
 def _loops(alloc: Op) -> dict[Op, None] | None:
-    """The loops in the block of an array each of which subscripts it by its counter first, and nothing more is done
-    with it but that it is filled in front of them; None if there is more."""
+    """The loops in the block of an array if each uses its counter as the first subscript of the array, and the array is
+    otherwise only filled before them; None if there are other uses."""
     t = alloc.result.type
     assert isinstance(t, MemRefType)
     if t.strides is not None or isinstance(t.element, MemRefType) or not t.rank:
@@ -125,7 +125,7 @@ def _only_sums(loop: Op) -> bool:
 
 
 def _contract(func: Func) -> int:
-    """Take the first axis from arrays that are in one loop only; from how many."""
+    """Remove the first axis of arrays that are in one loop only. Returns the number of these arrays."""
     found = 0
     for alloc in of_kinds(func.body, {ops.alloc}):
         loops = _loops(alloc)
@@ -136,7 +136,7 @@ def _contract(func: Func) -> int:
 
 
 def _is_between(alloc: Op, loop: Op) -> bool:
-    """Whether a loop stores to the array and loads from it, with sums."""
+    """Whether a loop, which has sums, stores to the array and loads from it."""
     kinds = {op.opdef for op, _ in alloc.result.uses}
     return ops.store in kinds and ops.load in kinds and _reduces(loop)
 

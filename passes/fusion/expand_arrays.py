@@ -1,4 +1,4 @@
-"""Array expansion: rows that a reverse sweep needs again are those of one array, not an array each.
+"""Array expansion: rows that a reverse sweep needs again become those of one array, not an array each.
 
     parallel p:                                    k = np.empty((n, m))
         k = np.empty(m)                            parallel p:
@@ -10,8 +10,9 @@
         ...  k[c] ...
 
 What iterations of a parallel loop make for themselves is kept for the reverse sweep as a tape of arrays: memory that is
-allocated in each iteration, found through a pointer, and far apart for iterations that are to run side by side. If all
-rows are equally long, they are an array with as many more axes as the tape has, which ``interleave`` lays out.
+allocated in each iteration, reached through a pointer, and far apart for iterations that are to run side by side. If
+all rows have the same length, they become an array with as many more axes as the tape has, which ``interleave`` lays
+out.
 
 Reference: Feautrier, Array expansion, Proceedings of the International Conference on Supercomputing 1988.
 """
@@ -36,7 +37,7 @@ from adc.passes.rewrite import put_instead
 
 @dataclass(frozen=True)
 class ExpandArrays:
-    """Put the rows of tapes that parallel loops fill with arrays into one array."""
+    """Put the arrays with which parallel loops fill tapes into one array, as its rows."""
 
     name: ClassVar[str] = "expand-arrays"
 
@@ -57,7 +58,7 @@ def _function(func: Func) -> None:
 
 
 class _Rows:
-    """The rows of a tape: ``store`` keeps the one that is made by ``row``, ``loads`` have them again."""
+    """The rows of a tape: ``store`` keeps the row that ``row`` makes, ``loads`` read rows again."""
 
     def __init__(self, tape: Op) -> None:
         self.tape = tape
@@ -75,7 +76,7 @@ class _Rows:
         return self.store.operands[0].op
 
     def can_be_one(self) -> bool:
-        """Whether each iteration makes one row, of one length, of which no more is done than to access elements."""
+        """Whether each iteration makes one row, all rows have one length, and only elements of rows are accessed."""
         if not self.known or len(self.stores) != 1 or (row := self.row) is None or row.opdef is not ops.alloc:
             return False
         t = row.result.type
@@ -122,7 +123,7 @@ class _Rows:
 
 
 def _replace(user: Op, array: Value, at: Sequence[Value], extents: Sequence[Value | int]) -> None:
-    """Let what uses a row use the part of the array at those first subscripts."""
+    """Replace a row by the part of the array at those first subscripts in an operation that uses it."""
     with insert_at(Block(), user.loc) as made:
         if user.opdef is ops.fill:
             rest = [n if isinstance(n, Value) else const_index(n) for n in extents]

@@ -1,10 +1,10 @@
-"""Parallel loops over the same range that follow each other become one, if they have memory in common.
+"""Adjacent parallel loops over the same range become one, if they have memory in common.
 
-What one loop brought into cache or registers the other one then finds there, and what both compute is computed once:
-the forward and the reverse sweep of a loop whose iterations are independent, statements on whole arrays.
+What one loop has brought into cache or registers is then there for the other one, and what both compute is computed
+once: for the forward and the reverse sweep of a loop with independent iterations, or for statements on whole arrays.
 
 Two loops may be fused if no iteration of either touches what another iteration of the other one changes. Within one
-iteration the order stays. What stands between the two moves in front of them, or behind; so do branches on one
+iteration the order is kept. Operations between the two move before them, or after them; so do branches on one
 condition, which are joined first if there are loops in them.
 """
 
@@ -27,20 +27,21 @@ from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.joining import joined_branches, joined_loops, with_following
 
 MAX_OPERATIONS = 600
-"""Innermost loops with longer bodies run out of registers, and gain nothing."""
+"""Innermost loops with longer bodies run out of registers, and are not faster."""
 
 MAX_IN_NEST = 2000
-"""Operations of a nest, all its loops together."""
+"""Operations of a nest, in all its loops together."""
 
 MOST_LOOPS = 64
-"""In a function with more, not counting what is rarely run, loops are not joined past others, and nests only if they
-become one throughout: else what is alike in many of them, as the layers of a network, would not be compiled once."""
+"""In a function with more loops, without those that rarely run, loops are not joined past others, and nests only if
+they become one throughout. Otherwise parts that are alike, such as the layers of a network, would not be compiled
+once."""
 
 
 @dataclass(frozen=True)
 class FuseLoops:
-    """Join neighbouring parallel loops, and branches around such. Nests that are ``alone`` are joined with nothing:
-    what they are together would be seen no more. ``in_steps``: only those in sequential loops are joined."""
+    """Fuse neighbouring parallel loops, and branches around such loops. Nests that are ``alone`` are not fused, since
+    they would no longer be recognised. ``in_steps``: only loops inside sequential loops are fused."""
 
     name: ClassVar[str] = "fuse-loops"
     alone: Callable[[Op], bool] | None = None
@@ -58,15 +59,15 @@ class FuseLoops:
 
 
 Fusible = Callable[[Bodies, Op, Op], bool]
-"""Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
+"""Whether two parallel loops of one range may be fused, and gain by it; what is between them is not considered."""
 
 
 def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> None:
-    """Join neighbouring loops as far as ``wanted``, and branches around such.
+    """Fuse neighbouring loops as far as ``wanted``, and branches around such loops.
 
-    With ``past``, also those that have other loops between them. What keeps two branches apart is then done on both
-    sides of one, if loops in them, which are still far from each other, may be such as are wanted: ``past`` says so.
-    That is no more than loops without loops inside, since one side is seldom run, and slow.
+    With ``past``, also loops with other loops between them. What keeps two branches apart is then done on both sides of
+    one, if loops in them that are still apart may be fused in the end, as ``past`` decides. Only loops without inner
+    loops are duplicated in this way, since one side seldom runs, and is slow.
     """
     summaries = Summaries.asked(module)
     for func in module.funcs.values():
@@ -80,7 +81,7 @@ class _Fusion:
     def __init__(
         self, func: Func, module: Module, summaries: Summaries, wanted: Fusible, past: Fusible | None, throughout: bool
     ) -> None:
-        """``throughout``: only loops are joined all of whose inner loops may be, too."""
+        """``throughout``: loops are fused only if all of their inner loops may be fused, too."""
         self.func = func
         self.module = module
         self.summaries = summaries
@@ -90,7 +91,7 @@ class _Fusion:
         self._fresh()
 
     def _fresh(self) -> None:
-        """Look at the function as it is now."""
+        """Analyse the function as it is now."""
         self.memory = Memory.asked(self.func, self.summaries)
         self.analysis = Analysis(self.func, self.module, self.summaries, self.memory.alias)
         self.bodies = Bodies(self.analysis)
@@ -105,7 +106,7 @@ class _Fusion:
                 at += 1
                 continue
             like = _like(block.ops[at])
-            if self._with_next(block, at):  # which may give what comes before more to have in common with
+            if self._with_next(block, at):  # the result may have more in common with what comes before
                 before = range(at) if self.past else reversed(range(at))
                 at = next((n for n in before if like(block.ops[n])), at)
             else:
@@ -116,7 +117,7 @@ class _Fusion:
                     self._block(region)
 
     def _with_next(self, block: Block, at: int) -> bool:
-        """Join the operation at that place with the next one of its kind, if that can be."""
+        """Join the operation at that position with the next one of its kind, if possible."""
         first = block.ops[at]
         like = _like(first)
         if not like(first):
@@ -140,7 +141,7 @@ class _Fusion:
         joined = self.bodies.join(first, second, joined_loops) if loops else joined_branches(first, second)
         block.set_ops([*block.ops[:at], *before, joined, *after, *block.ops[found + 1 :]])
         if copied or not all(r.type.is_float for r in joined.results):
-            self._fresh()  # else memory is what it was, and integers are
+            self._fresh()  # else neither memory nor integers have changed
         return True
 
     def _match_branches(self, first: Op, second: Op) -> bool:
@@ -152,23 +153,24 @@ class _Fusion:
         return any(_run_alike(a, b) and past(self.bodies, a, b) for a, b in pairs)
 
     def _match_loops(self, first: Op, second: Op) -> bool:
-        """Whether the two have one range, are run alike, are simple alike, and may be fused."""
+        """Whether the two have one range, run in the same way, and may be fused."""
         if not _run_alike(first, second) or (self.throughout and not self.bodies.are_one_throughout(first, second)):
             return False
         return self.wanted(self.bodies, first, second)
 
     def _between(self, first: Op, second: Op, between: Sequence[Op]) -> tuple[list[Op], list[Op]] | None:
-        """What can go in front of ``first`` and what must stay, behind ``second``; None if it cannot be parted so."""
+        """The operations that can go before ``first``, and those that must stay, after ``second``; None if there is a
+        conflict."""
         before: list[Op] = []
         after: list[Op] = []
-        late, touching = set(first.results), [first]  # values that are there too late, and what may have an order
+        late, touching = set(first.results), [first]  # values computed too late, and what may have an order
         for op in between:
             silent = op.opdef in SILENT
             used = used_from_outside([op]) if op.regions else op.operands
             if late.isdisjoint(used) and (silent or not any(self._conflict(op, other) for other in touching)):
                 before.append(op)
             elif _uses(second, op) or op.opdef is ops.assert_ or (not silent and self._conflict(op, second)):
-                return None  # what the second reads may be there only if an assertion holds
+                return None  # what the second loop reads may exist only if an assertion holds
             else:
                 after.append(op)
                 late.update(op.results)
@@ -182,7 +184,7 @@ class _Fusion:
             return True
         if x.writes.isdisjoint(y.writes) and x.writes.isdisjoint(y.reads) and x.reads.isdisjoint(y.writes):
             return False
-        # Buffers that swap come from the same allocations, and are two at any moment.
+        # Buffers that swap come from the same allocations, but are different at any moment.
         one, other = self._touched(a), self._touched(b)
         if one is None or other is None:
             return True
@@ -190,8 +192,8 @@ class _Fusion:
         return not all(self.analysis.apart_now(m, n) for m, n in pairs)
 
     def _touched(self, op: Op) -> dict[Value, bool] | None:
-        """The arrays from around ``op`` that it, or what is in it, reads or changes, and whether it changes
-        them; None if it touches memory in another way."""
+        """The arrays defined outside ``op`` that it reads or changes, including nested operations, and whether it
+        changes them; None if it touches memory in another way."""
         found: dict[Value, bool] = {}
         for inner in (op, *(o for region in op.regions for o in region.walk())):
             if inner.opdef in ELEMENT:
@@ -207,7 +209,7 @@ class _Fusion:
         return found
 
     def _seen(self, effects: Effects) -> bool:
-        """Whether what is written can be seen if an error follows. Shadows are not: there is no gradient then."""
+        """Whether writes can be seen if an error follows. Shadows do not count: then there is no gradient."""
         return not all(self.memory.is_local(root) or self._is_shadow(root) for root in effects.writes)
 
     def _is_shadow(self, root: Value) -> bool:
@@ -215,12 +217,12 @@ class _Fusion:
 
 
 def fusible(bodies: Bodies, first: Op, second: Op) -> bool:
-    """Whether the two have memory in common, have loops inside alike, and may be fused (see ``Fusible``)."""
+    """Whether the two have memory in common and similar inner loops, and may be fused (see ``Fusible``)."""
     return bodies.of(first).shape == bodies.of(second).shape and may_be_fused(bodies, first, second)
 
 
 def may_be_fused(bodies: Bodies, first: Op, second: Op) -> bool:
-    """Whether the two have memory in common and may be fused, whatever is inside of them."""
+    """Whether the two have memory in common and may be fused, whatever they contain."""
     if _uses(second, first):
         return False
     one, other = bodies.of(first), bodies.of(second)
@@ -240,7 +242,7 @@ def _is_branch(op: Op) -> bool:
 
 
 def _like(op: Op) -> Callable[[Op], bool]:
-    """What says of another operation whether it is one that ``op`` might be joined with."""
+    """A predicate for operations with which ``op`` might be joined."""
     return _is_loop if _is_loop(op) else _is_branch
 
 

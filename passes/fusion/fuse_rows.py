@@ -1,13 +1,13 @@
 """The forward and the reverse sweep over rows of a sparse matrix become one loop, which reads each row once.
 
-Terms at subscripts that are loaded go to private copies (``privatisation``), chunk of iterations by chunk. The
-iterations of a chunk can do their part of the forward sweep, too: then what both sweeps read in the loops inside (the
-entries of the matrix, the columns they are in) is still in cache when the reverse sweep comes to it, and no tape goes
-through memory. What stands between the two, as the derivative of a function of each row, is joined with them; what the
-forward sweep sums up is not.
+Terms at loaded subscripts go to private copies (``privatisation``), one chunk of iterations after the other. The
+iterations of a chunk can do their part of the forward sweep, too: then what both sweeps read in inner loops (the
+entries of the matrix, and their columns) is still in cache when the reverse sweep needs it, and no tape goes through
+memory. Code between the two, such as the derivative of a function of each row, is joined with them; the sums of the
+forward sweep are not.
 
-Afterwards ``distribute_terms`` and ``distribute_functions`` cut the loop, for a strip of iterations each, into what
-is SIMD and what is not.
+Afterwards ``distribute_terms`` and ``distribute_functions`` cut the loop, for a strip of iterations each, into parts
+that are SIMD and parts that are not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adc.passes.fusion.fuse_loops import fuse, may_be_fused
 
 @dataclass(frozen=True)
 class FuseRows:
-    """Join loops that scatter in loops inside with those before them."""
+    """Fuse loops that scatter in inner loops with those before them."""
 
     name: ClassVar[str] = "fuse-rows"
 
@@ -38,8 +38,8 @@ class FuseRows:
 
 
 def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:
-    """Whether the two may be one loop, and one before them, or ``first`` itself, is the forward sweep of ``second``.
-    That is joined last: what stands between is joined with the reverse sweep first."""
+    """Whether the two may be fused, and ``first`` or a loop before it is the forward sweep of ``second``. The forward
+    sweep is joined last: code in between is joined with the reverse sweep first."""
     if first.results or second.results or has_accumulate(first) or first.parent is None:
         return False
     before = first.parent.ops[: first.parent.ops.index(first) + 1]
@@ -48,14 +48,14 @@ def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:
 
 
 def _are_sweeps(bodies: Bodies, first: Op, second: Op) -> bool:
-    """Whether ``second`` scatters, and loops in it read what those in ``first`` read, of the same rows."""
+    """Whether ``second`` scatters, and its inner loops read what those in ``first`` read, from the same rows."""
     if first.results or has_accumulate(first) or not _scatters(second):
         return False
     return not _read_inside(first).isdisjoint(_read_inside(second))
 
 
 def _scatters(loop: Op) -> bool:
-    """Whether all terms of ``loop`` are added in loops inside, at subscripts that are loaded."""
+    """Whether all terms of ``loop`` are added in inner loops, at subscripts that are loaded."""
     terms = [op for op in loop.regions[0].walk() if op.opdef is ops.accumulate]
     return bool(terms) and all(
         op.parent is not loop.regions[0] and any(_is_loaded(v, loop) for v in op.operands[2:]) for op in terms

@@ -1,10 +1,10 @@
-"""The forward and the reverse sweep of a stencil become one loop, where that computes once what both of them need.
+"""The forward and the reverse sweep of a stencil are fused, if that computes once what both need.
 
-Fusing loops after it is settled how terms are added would be too late: what adds them then runs over elements, or over
-blocks of iterations, and no longer over the range of the forward sweep. So a loop that adds terms at constant offsets
-is joined with one before it, over the same range, if blocks of the joined loop (``blocks``) cost less than the two
-loops by themselves; and one that adds to the same row in all iterations always. (``np.sum(np.sin(u[1:] * u[:-1]))`` and
-its gradient take one sine and cosine of each point.)
+Fusing loops after it is decided how terms are added would be too late: the loops that add terms then run over elements,
+or over blocks of iterations, and no longer over the range of the forward sweep. So a loop that adds terms at constant
+offsets is fused with one before it, over the same range, if blocks of the joined loop (``blocks``) cost less than the
+two loops by themselves; a loop that adds to the same row in all iterations is always fused.
+(``np.sum(np.sin(u[1:] * u[:-1]))`` and its gradient take one sine and cosine of each point.)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adc.passes.stencil_adjoints.strategy_costs import Costs
 
 @dataclass(frozen=True)
 class FuseSweeps:
-    """Join loops with neighbours that scatter."""
+    """Fuse loops that scatter with neighbouring loops."""
 
     name: ClassVar[str] = "fuse-sweeps"
 
@@ -41,7 +41,7 @@ def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:
         return False
     around = first.parent.parent_op if first.parent is not None else None
     if around is not None and around.opdef is ops.parallel:
-        return True  # they are the inner loops of what was joined
+        return True  # the inner loops of what was joined
     fission = Fission(analysis, second)
     groups = conflicting(analysis, second)
     blocks = blocks_for(fission, groups) if groups else None
@@ -53,6 +53,6 @@ def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:
 
 
 def _is_to_row(accumulate: Op, loop: Op) -> bool:
-    """Whether all iterations of ``loop`` add to the same elements: those that inner loops count."""
+    """Whether all iterations of ``loop`` add to the same elements, which inner loops count through."""
     counters = {op.regions[0].args[0] for op in loop.regions[0].walk() if op.opdef in COUNTED}
     return all(v in counters or not inside(v, loop) for v in accumulate.operands[2:])

@@ -1,4 +1,4 @@
-"""Loop interchange and array contraction: loops over steps around statements on whole arrays, element by element.
+"""Loop interchange and array contraction: loops over steps around statements on whole arrays run element by element.
 
     for c in range(k):                              parallel p:
         s = np.zeros(n)                                 for c in range(k):
@@ -7,13 +7,13 @@
         least = np.minimum(least, s)                            s += (x[p, j] - y[c, j]) ** 2
                                                             least[p] = min(least[p], s)
 
-Each statement goes through all elements before the next one begins, so that arrays between them go through memory in
-each step; and a reverse sweep keeps them. If no element depends on another one, the loop over elements may be the
+Each statement goes through all elements before the next one begins, so the arrays between them go through memory in
+each step, and a reverse sweep keeps them. If no element depends on another one, the loop over elements may be the
 outermost: what was an array is a number, and ``vectorise-outer`` lets many elements go through the steps side by side.
 
-It is done where a step has several loops over elements: of one alone, the array goes through memory once. What is
-written is an array of one dimension, which all loops in the nest subscript by the element alone; what is read beside
-that is changed by nothing in the nest.
+This is done if a step has several loops over elements: with only one, the array goes through memory once. What is
+written must be arrays of one dimension, which all loops in the nest subscript by the element alone; other arrays that
+are read must not be changed in the nest.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 5.2.
 """
@@ -40,14 +40,14 @@ from adc.passes.rewrite import put_instead
 _EXTREMES = {ops.minimumf, ops.maximumf, ops.minnumf, ops.maxnumf}
 _IN_NESTS = STRUCTURED | TERMINATORS | {ops.load, ops.store}
 
-FEWEST = 2  # loops over elements in a step, fills of arrays among them
+FEWEST = 2  # loops over elements in a step, including fills of arrays
 
 
 @dataclass(frozen=True)
 class InterchangeLoops:
-    """Let loops over elements be outside of loops over steps, where no element depends on another one. ``extremes``:
-    also where the least or greatest of arrays is taken, which is for code that is not differentiated any more: equal
-    elements share the derivative, so that both are kept, for each element and step."""
+    """Move loops over elements outside loops over steps, if no element depends on another one. ``extremes``: also if
+    minima or maxima of arrays are taken. That is for code that is not differentiated any more: equal elements share the
+    derivative, so that both are kept, for each element and step."""
 
     extremes: bool = False
     name: ClassVar[str] = "interchange-loops"
@@ -73,7 +73,7 @@ def _block(block: Block, func: Func, module: Module, extremes: bool) -> None:
 
 @dataclass(eq=False)
 class _Steps:
-    """A loop over steps, the ``nests`` and ``fills`` in it that go over elements, and arrays."""
+    """A loop over steps, the ``nests`` and ``fills`` in it that go over elements, and their arrays."""
 
     loop: Op
     nests: list[Op] = field(default_factory=list)
@@ -86,7 +86,7 @@ class _Steps:
     # Whether it can be done ------------------------------------------------------------------------------------------
 
     def can_be_interchanged(self, alias: Aliasing) -> bool:
-        """Whether all in the loop goes over the same elements, or says the same for all of them, and it pays."""
+        """Whether everything in the loop goes over the same elements, or is the same for all of them, and it pays."""
         if not self._known(self.loop.regions[0]) or len(self.nests) + len(self.fills) < FEWEST:
             return False
         return self._by_element() and self._are_apart(alias)
@@ -129,7 +129,7 @@ class _Steps:
         return not self.nests or self._is_extent(upper)
 
     def _is_extent(self, known: Value) -> bool:
-        """Whether an integer, or the extent of an array, is how many elements the first nest goes over."""
+        """Whether an integer, or the extent of an array, is the number of elements that the first nest goes over."""
         extents = self.extents
         extent = extents.shape(known)[0] if isinstance(known.type, MemRefType) else extents.extent(known)
         return extents.equal_at((extent,), (extents.extent(self.nests[0].operands[1]),), self.loop)
@@ -163,7 +163,7 @@ class _Steps:
         return nest is not None and user.operands[operand + 1] is nest.regions[0].args[0]
 
     def _are_apart(self, alias: Aliasing) -> bool:
-        """Whether what is written is known by no other name in the nest."""
+        """Whether arrays that are written have no other name in the nest."""
         others = [*self.read, *self.written]
         return not any(a is not b and alias.may_overlap(a, b) for a in self.written for b in others)
 
@@ -191,7 +191,7 @@ class _Steps:
         loop.drop()
 
     def _copy(self, op: Op, mapping: Mapping, element: Value, zero: Value) -> None:
-        """Append what an operation does for one element."""
+        """Append the effect of an operation for one element."""
         if op in self.nests:
             mapping[op.regions[0].args[0]] = element
             for inner in op.regions[0].ops[:-1]:
@@ -236,7 +236,7 @@ def _gives_memory(op: Op) -> bool:
 
 
 def _number_like(memref: Value) -> Value:
-    """Append an array of one element like those of ``memref``."""
+    """Append an array with a single element of the type of those of ``memref``."""
     assert isinstance(memref.type, MemRefType)
     made = ops.alloc(type=MemRefType((1,), memref.type.element))
     made.hint = memref.hint

@@ -1,11 +1,11 @@
-"""Branches between versions of loops become one branch, where their fast versions can then be fused.
+"""Branches between versions of loops become one branch, if their fast versions can then be fused.
 
-``d = a * b; e = d + c`` is a loop for operands of one shape and another that stretches extents of one, twice. In the
-one branch that takes their place all operands are of one shape, so that the loops have one range, and the forward sweep
-and the reverse sweep of both become one loop. What was there before is what the other side does.
+``d = a * b; e = d + c`` has, twice, a loop for operands of one shape and another one that broadcasts. In the single
+branch that replaces them all operands have one shape, so the loops have one range, and the forward and the reverse
+sweep of both become one loop. The other side does what was there before.
 
-What stands between the branches is done on both sides; arithmetic on extents goes in front of them. An assertion that
-extents are equal becomes part of the condition. Sequential loops and calls end what is joined.
+Operations between the branches are done on both sides; arithmetic on extents goes before them. Assertions that extents
+are equal become part of the condition. Nothing is joined across sequential loops and calls.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _SIMPLE = frozenset({ops.alloc, ops.assert_, ops.fill, ops.copy, ops.load, ops.s
 
 @dataclass(frozen=True)
 class JoinVersions:
-    """Join branches between versions, if a loop in one can be fused with one in another, or beside them. What is then
-    there twice has at most ``most`` operations."""
+    """Join branches between versions, if a loop in one can be fused with one in another, or beside them. At most
+    ``most`` operations are duplicated for that."""
 
     most: int = 400
     name: ClassVar[str] = "join-versions"
@@ -72,7 +72,7 @@ class _Joining:
         return is_choice(op) or op.opdef is ops.parallel or op.opdef in _SIMPLE or self.speculation.safe(op)
 
     def _stretch(self, block: Block, stretch: list[Op]) -> None:
-        """Join what can be joined of operations that follow each other."""
+        """Join what can be joined among consecutive operations."""
         early = self._early(stretch)
         at = next((n for n, op in enumerate(stretch) if is_choice(op) and _is_late(op, stretch, early)), None)
         if at is not None:
@@ -95,7 +95,7 @@ class _Joining:
             self._join(block, run, [op for op in stretch if op in early], choices, list(dict.fromkeys(conditions)))
 
     def _early(self, stretch: list[Op]) -> set[Op]:
-        """What can stand in front of all the others."""
+        """The operations that can go before all the others."""
         early: set[Op] = set()
         inside = set(stretch)
         for op in stretch:
@@ -113,7 +113,8 @@ class _Joining:
     def _join(
         self, block: Block, run: list[Op], early: list[Op], choices: list[Op], conditions: list[Value]
     ) -> None:
-        """``conditions`` of ``choices``, and of assertions, which the side where they hold is without."""
+        """Join a run of operations. ``conditions``: those of ``choices``, and of assertions, which the fast side
+        omits."""
         at, end = block.ops.index(run[0]), block.ops.index(run[-1]) + 1
         before, after = [op for op in block.ops[:at] if op not in early], block.ops[end:]
         inside = set(run)
@@ -139,7 +140,7 @@ class _Joining:
             build(ops.yield_, passed)
         with insert_at(made, run[0].loc):
             condition = functools.reduce(ops.andi, conditions)
-            # Not cold: where one condition does not hold, loops that have nothing to do with it are to be fast.
+            # Not cold: if one condition does not hold, loops that do not depend on it should still be fast.
             joined = build(ops.if_, [condition], {ops.LIKELY: True}, [v.type for v in passed], [fast, slow])
         results = dict(zip(passed, joined.results, strict=True))
         for user, position, value in used:
@@ -155,7 +156,7 @@ def _loops_of(op: Op) -> list[Op]:
 
 
 def _follows(condition: Value, known: set[Value]) -> bool:
-    """Whether one of what is ``known`` to hold is enough for ``condition``."""
+    """Whether ``condition`` follows from one of those ``known`` to hold."""
     if condition in known:
         return True
     op = condition.op
@@ -163,7 +164,7 @@ def _follows(condition: Value, known: set[Value]) -> bool:
 
 
 def _asserts_equality(op: Op, stretch: list[Op], early: set[Op]) -> bool:
-    """Whether ``op`` asserts that two extents are equal, which can be asked in front of the stretch."""
+    """Whether ``op`` asserts that two extents are equal, and can be tested before the stretch."""
     if op.opdef is not ops.assert_ or not any(c.attrs["predicate"] == "eq" for c in comparisons(op.operands[0])):
         return False
     return op.operands[0].op not in stretch or op.operands[0].op in early

@@ -43,7 +43,7 @@ def joined_branches(first: Op, second: Op) -> Op:
 
 
 def with_following(branch: Op, following: Sequence[Op]) -> Op:
-    """A branch that does what ``branch`` does, and on both sides what follows it."""
+    """A branch that does what ``branch`` does and, on both sides, what follows it."""
     inside = set(following)
     values = [r for op in following for r in op.results]
     passed = [v for v in values if any(inside.isdisjoint(with_enclosing(user)) for user, _ in v.uses)]
@@ -79,7 +79,7 @@ def _types(first: Op, second: Op) -> list[Type]:
 
 
 def _instead(first: Op, second: Op, ends: list[Op], new: Op) -> Op:
-    """``new`` takes the place of two operations, whose regions it has."""
+    """Replace two operations by ``new``, which has their regions."""
     old = [*first.results, *second.results]
     for result, made in zip(old, new.results, strict=True):
         made.hint = result.hint

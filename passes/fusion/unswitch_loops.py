@@ -1,8 +1,8 @@
-"""Time loops that choose between versions of the same loops in every step choose once, in front.
+"""Time loops that choose between versions of the same loops in every step choose once, before the loop.
 
-What two arrays of one shape do in a step is then one stretch of code, whose loops are fused, whose temporary arrays are
-found and which is differentiated and given a schedule as if the sizes had been known. The loop as it was is what
-the other side does.
+What two arrays of one shape do in a step is then one sequence of code: its loops are fused, its temporary arrays are
+found, and it is differentiated and given a schedule as if the sizes had been known. The other side has the loop as it
+was.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adc.passes.rewrite import put_instead
 
 @dataclass(frozen=True)
 class UnswitchLoops:
-    """Put branches on what a sequential loop does not change around it. The loop has at most ``most`` operations."""
+    """Move branches on loop-invariant conditions out of sequential loops that have at most ``most`` operations."""
 
     most: int = 800
     name: ClassVar[str] = "unswitch-loops"
@@ -47,7 +47,7 @@ class UnswitchLoops:
 
 
 def _choices(loop: Op) -> list[tuple[int, int]]:
-    """Branches between versions that are decided before the loop: region and place in it."""
+    """Branches between versions that are decided before the loop: their region and position."""
     assert loop.parent is not None
     return [
         (r, k)
@@ -58,7 +58,8 @@ def _choices(loop: Op) -> list[tuple[int, int]]:
 
 
 def _chooses(op: Op) -> bool:
-    """Whether ``op`` chooses between versions of loops, parallel ones or such as were unswitched themselves."""
+    """Whether ``op`` chooses between versions of loops, either parallel ones or loops that were unswitched
+    themselves."""
     return is_choice(op) or (ops.LIKELY in op.attrs and any(inner.opdef is ops.for_ for inner in op.regions[0].ops))
 
 
@@ -86,7 +87,7 @@ def _unswitch(loop: Op, choices: Sequence[tuple[int, int]]) -> None:
 
 
 def _take_first(choice: Op) -> None:
-    """Put what is in the first region of a branch in its place."""
+    """Replace a branch by the contents of its first region."""
     region = choice.regions[0]
     end = region.terminator
     for result, value in zip(choice.results, end.operands, strict=True):

@@ -1,4 +1,4 @@
-"""Which elements of arrays a nest of loops reads and writes, by forms of the counters of its loops."""
+"""The elements of arrays that a nest of loops reads and writes, as forms of the counters of its loops."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from adc.passes.ranks.layouts import Layouts, subscripts, underneath
 ONE = Form.number(1)
 
 MOST_CHOICES, MOST_ALTERNATIVES = 6, 32
-"""How many choices are looked through, and how many elements a load may be of."""
+"""How many choices are followed, and how many elements a load may be of."""
 
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """An element of an array that is no view; ``at`` is None where its subscripts are not known.
+    """An element of an array that is not a view; ``at`` is None if its subscripts are not known.
 
-    ``like``: the access as it is in the loops, where this is that of another iteration than is being asked for."""
+    ``like``: the access as it is in the loops, if this one is that of another iteration."""
 
     op: Op
     array: Value
@@ -40,8 +40,8 @@ def access(forms: Forms, op: Op) -> Access:
 
 
 def goes_to_stores(op: Op, accepts: Callable[[Op], bool], block: Block | None = None) -> bool:
-    """Whether what an operation gives goes, through what only computes, in ``block`` if there is one, to nothing but
-    stores of which all are accepted."""
+    """Whether the result of an operation goes only to stores that are all accepted, through operations that only
+    compute; in ``block``, if it is given."""
     todo, seen = [op], {op}
     while todo:
         for user, _ in todo.pop().result.uses:
@@ -61,7 +61,7 @@ def goes_to_stores(op: Op, accepts: Callable[[Op], bool], block: Block | None = 
 
 
 Apart = tuple[Form, Form]
-"""The first is the second, or more."""
+"""The first form is not less than the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Accesses:
         self.loops = [inner for inner in [op, *own] if inner.opdef in COUNTED]
 
     def moved(self, form: Form) -> Moved | Form | None:
-        """How a subscript moves; itself if it does not; None if that is not known."""
+        """How a subscript moves: the form itself if it does not move; None if that is not known."""
         within = [s for s in form.symbols() if inside(s.value, self.op)]
         if not within:
             return form
@@ -105,12 +105,12 @@ class Accesses:
         return not any(inside(s.value, self.op) for s in form.symbols())
 
     def range(self, loop: Op) -> tuple[Form, Form] | None:
-        """Between which numbers the counter of a loop is, if that is known in front of the nest."""
+        """The numbers between which the counter of a loop lies, if they are known before the nest."""
         low, high = (self.forms.of(v) for v in loop.operands[:2])
         return (low, high) if self.is_visible(low) and self.is_visible(high) else None
 
     def deciding(self, op: Op) -> list[Value]:
-        """What decides whether an operation of the nest is done."""
+        """The values that decide whether an operation of the nest runs."""
         found: list[Value] = []
         for around in enclosing(op.parent):
             found += around.operands[:3] if around.opdef in COUNTED else around.operands
@@ -121,8 +121,8 @@ class Accesses:
         return found
 
     def alternatives(self, load: Access) -> tuple[list[Access], list[list[Apart]]]:
-        """A load at each of the elements one of which it reads, where subscripts are clamped, or wrap around; and what
-        has to hold for that: of each list, one."""
+        """A load at each of the elements of which it reads one, if subscripts are clamped or wrap around; and the
+        conditions for that: of each list, one must hold."""
         if load.at is None:
             return [load], []
         conditions: list[list[Apart]] = []
@@ -132,11 +132,11 @@ class Accesses:
         return [Access(load.op, load.array, at, load.like) for at in product(*forms)], conditions
 
     def as_done(self, load: Access) -> list[Access]:
-        """A load with the subscripts that it has in the loops; each that it may have."""
+        """A load with the subscripts that it has in the loops; one for each that it may have."""
         return [load] if load.like is None else self.alternatives(load.like)[0]
 
     def choices(self, form: Form, conditions: list[list[Apart]], depth: int) -> list[Form]:
-        """Forms one of which is equal to a subscript; itself, if it is one or nothing is known."""
+        """Forms of which one equals the subscript; only the subscript itself, if nothing more is known."""
         for symbol in form.symbols():
             if depth == 0 or symbol.dim is not None or not inside(symbol.value, self.op):
                 continue
@@ -147,7 +147,7 @@ class Accesses:
         return [form]
 
     def _choices(self, value: Value, conditions: list[list[Apart]], depth: int) -> list[Form] | None:
-        """The values one of which an integer has that an operation chooses."""
+        """The values of which an integer is one, if an operation chooses it."""
         op = value.op
         if op is None:
             return None
@@ -172,8 +172,8 @@ class Accesses:
         return None
 
     def _once_around(self, form: Form, n: Form, conditions: list[list[Apart]]) -> bool:
-        """Whether it can be said in front of the nest that a number is between ``-2 * n`` and ``2 * n``; ``conditions``
-        get what has to hold for that."""
+        """Whether it can be said before the nest that a number is between ``-2 * n`` and ``2 * n``; what must hold for
+        that is added to ``conditions``."""
         moved = self.moved(form)
         if moved is None:
             return False

@@ -1,8 +1,8 @@
-"""What a nest of loops stores depends on: which elements of arrays, by forms of the counters as they are at the store.
+"""What the stores of a nest of loops depend on: which elements of arrays, as forms of the counters at the store.
 
-A value may come from another iteration than that of the store: by a number that a loop carries from one iteration to
-the next, or by memory of the nest's own, a buffer of a row, say, which is written in one loop and read in another. So
-with each value goes what the counters were when it was computed.
+A value may come from another iteration than that of the store: through a number that a loop carries from one iteration
+to the next, or through memory of the nest's own, such as a buffer for a row that is written in one loop and read in
+another. So each value comes with what the counters were when it was computed.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from adc.passes.analysis.kinds import COUNTED
 from adc.passes.ranks.accesses import MOST_ALTERNATIVES, MOST_CHOICES, Access, Accesses, Apart, Moved, goes_to_stores
 
 MOST_VISITS = 6
-"""From so many iterations a value may come, before it may be any."""
+"""The number of iterations from which a value may come before it counts as coming from any."""
 
 Then = Mapping[Op, Form]
-"""What the counters of loops were, where that is not what they are at the store. Loops without a counter are in it,
-too, where the iteration is another one."""
+"""The former values of loop counters that differ from those at the store. Loops without a counter are in it, too, if
+the iteration differs."""
 
 
 class Dependences:
-    """The loads of a nest behind what is stored in the loops ``kept``. ``around`` gets what has to hold for that."""
+    """The loads that stores in the loops ``kept`` depend on. ``around`` gets the conditions for that."""
 
     def __init__(self, nest: Accesses, kept: Iterable[Op], around: list[list[Apart]]) -> None:
         self.nest = nest
@@ -41,7 +41,7 @@ class Dependences:
     def of(self, values: Iterable[Value]) -> list[Access]:
         if not self.nest.loads:
             return []
-        # A number of which nothing is known, as what is loaded in another iteration.
+        # A number of which nothing is known, like one that is loaded in another iteration.
         self._any = Form.symbol(self.nest.forms.symbol(self.nest.loads[0].op.result, None, self.nest.op))
         self._come(values, {})
         while self._todo:
@@ -65,7 +65,7 @@ class Dependences:
             self._visit_argument(value, then)
             return
         self._come(op.operands, then)
-        # What a loop gives is of its last iteration, and what is stored may be of any.
+        # The result of a loop is from its last iteration, and the store may be in any.
         inner = {**then, op: self._any} if op in self._kept else then
         for region in op.regions:
             ends: Sequence[Value] = region.terminator.operands
@@ -86,11 +86,11 @@ class Dependences:
             step = constant_of(loop.operands[2])
             before = then.get(loop, Form.symbol(self.nest.forms.symbol(body.args[0])))
             before = before - step if isinstance(step, int) else self._any
-            around = loop in self._kept or loop in then  # the counter of another loop is any of its numbers
+            around = loop in self._kept or loop in then  # else the counter is any of its numbers
             self._come([body.terminator.operands[value.index - 1]], {**then, loop: before} if around else then)
             return
         counted = loop.opdef in COUNTED
-        self._come(loop.operands[:3] if counted else loop.operands, outside)  # not what it carries at first
+        self._come(loop.operands[:3] if counted else loop.operands, outside)  # not its initial values
         if not counted:
             ends = [v for region in loop.regions for v in region.terminator.operands]
             self._come(ends, {**then, loop: self._any})
@@ -110,8 +110,8 @@ class Dependences:
                         self._come([*store.op.operands, *self.nest.deciding(store.op)], stored)
 
     def _is_of_update(self, load: Access) -> bool:
-        """Whether what is loaded goes only into the same element: from where an element has its value has been asked
-        before what that was is looked at."""
+        """Whether a loaded value goes only into the same element. Where an element gets its value from has been asked
+        before its old value is looked at."""
         loops = self._loops_around(load.op.parent)
 
         def same(user: Op) -> bool:
@@ -135,7 +135,7 @@ class Dependences:
                 yield self._when(store, load, counters, then)
 
     def _elements(self, load: Access, then: Then) -> Iterator[tuple[Form, ...] | None]:
-        """Which elements a load was of; each that it may have been of."""
+        """The elements that a load may have been of."""
         if load.at is None:
             yield None
             return
@@ -149,7 +149,7 @@ class Dependences:
             yield from product(*forms)
 
     def _back(self, form: Form, then: Then) -> Form:
-        """What a number was."""
+        """What a number was in the iteration ``then``."""
         found = rest = form
         for symbol in list(form.symbols()):
             was = then.get(symbol.loop) if symbol.loop is not None and symbol.later is None else None
@@ -162,7 +162,7 @@ class Dependences:
         return found
 
     def _when(self, store: Access, load: Access, counters: Then, then: Then) -> Then:
-        """What the counters around a store were, of which its subscripts say what these ``counters`` were."""
+        """What the counters around a store were; ``counters`` are those that follow from its subscripts."""
         known = set(self._loops_around(load.array.block))
         found: dict[Op, Form] = {}
         before = self._is_before(store, load)
@@ -181,20 +181,22 @@ class Dependences:
         return found
 
     def _is_earlier(self, loop: Op, was: Form, then: Then) -> bool:
-        """Whether an iteration is known to be none of those that follow."""
+        """Whether an iteration is known not to come after the present one."""
         now = then.get(loop, Form.symbol(self.nest.forms.symbol(loop.regions[0].args[0])))
         step, before = constant_of(loop.operands[2]), was - now
         return isinstance(step, int) and step > 0 and before.is_constant and before.constant <= 0
 
     def _stores_the_same(self, store: Access, loop: Op) -> bool:
-        """Whether a store is to the same elements in each iteration of a loop: so none has what an earlier one left."""
+        """Whether a store is to the same elements in each iteration of a loop, so that none keeps what an earlier one
+        left."""
         inner = [each for each in self._loops_around(store.op.parent) if loop in enclosing(each.parent)]
         forms = [*(store.at or ()), *(self.nest.forms.of(v) for each in inner for v in each.operands[:3])]
         symbols = [symbol for form in forms for symbol in form.symbols()]
         return store.at is not None and all(not inside(s.value, loop) or s.loop in inner for s in symbols)
 
     def _counters(self, place: Sequence[Form], at: Sequence[Form]) -> Then | None:
-        """What counters were when an element was stored, as far as the subscripts say so; None for other elements."""
+        """What the counters were when an element was stored, as far as subscripts tell; None if it is another
+        element."""
         found: dict[Op, Form] = {}
         for form, stored in zip(at, place, strict=True):
             moved = self.nest.moved(stored)
@@ -212,7 +214,7 @@ class Dependences:
         return loop is self.nest.op or self.nest.op in enclosing(loop.parent)
 
     def _is_before(self, store: Access, load: Access) -> bool:
-        """Whether a store is done in each iteration of the loops around both, before the load."""
+        """Whether a store runs in each iteration of the loops around both, before the load."""
         around = set(enclosing(load.op.parent))
         apart = [op for op in enclosing(store.op.parent) if op not in around]
         return self.nest.order[store.op] < self.nest.order[load.op] and all(op.opdef in COUNTED for op in apart)

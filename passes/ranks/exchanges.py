@@ -1,4 +1,4 @@
-"""The calls by which compiled code shares out arrays: ``adc.ir.partitions`` answers them."""
+"""The calls that distribute arrays in compiled code; ``adc.ir.partitions`` answers them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPEC = MemRefType((None,), i64)
 
 
 def built(form: Form) -> Value:
-    """Append what computes a form."""
+    """Append the computation of a form."""
     total: Value | None = None
     for monomial, factor in form.terms.items():
         if not monomial:
@@ -39,34 +39,34 @@ def built(form: Form) -> Value:
 
 
 def end_of_block(module: Module, name: str, axis: int, extent: Value) -> Value:
-    """Append a call that gives the first element of this rank's block, or the end of it (``name`` is first or last)."""
+    """Append a call for the first element of this rank's block, or for its end (``name`` is first or last)."""
     given = ops.index_cast(extent, type=i64)
     found = _called(module, name, [const(axis, i64), given])
     return ops.index_cast(found, type=index)
 
 
 def distinct(module: Module, a: Value, b: Value) -> Value:
-    """Append a call that says whether two arrays have no memory in common."""
+    """Append a call that tells whether two arrays have no memory in common."""
     return ops.cmpi(_called(module, "distinct", [a, b]), const(1, i64), predicate="eq")
 
 
 def wrote(module: Module, array: Value) -> None:
-    """Append: what was fetched of an array is not valid any longer."""
+    """Append a call that says that what was fetched of an array is no longer valid."""
     _checked(module, "wrote", [array])
 
 
 def changed(module: Module, array: Value) -> None:
-    """Append: an argument may have been written to."""
+    """Append a call that says that an argument may have been written to."""
     _checked(module, "changed", [array])
 
 
 def returned(module: Module, array: Value, axes: Sequence[int]) -> None:
-    """Append: an array is a result, and shared out."""
+    """Append a call that says that an array is a result, and shared out."""
     _checked(module, "returned", [array, _numbers(axes)])
 
 
 def fetch(module: Module, array: Value, axes: Sequence[int], boxes: Sequence[Box]) -> None:
-    """Append: get what of an array this rank is going to read."""
+    """Append a call that fetches what this rank is going to read of an array."""
     numbers: list[Form | int] = [*axes, len(boxes)]
     for box in boxes:
         numbers.append(len(box.guards))
@@ -87,7 +87,7 @@ def _numbers(given: Sequence[Form | int]) -> Value:
 
 
 def _checked(module: Module, name: str, given: Sequence[Value]) -> None:
-    """Append a call of what may raise an exception."""
+    """Append a call that may raise an exception."""
     number = _called(module, name, given, written=(0,))
     fine = ops.cmpi(number, const(0, i64), predicate="eq")
     build(ops.assert_, [fine, number], {"error": "Exception", "message": KEPT})
@@ -108,4 +108,4 @@ def _called(module: Module, name: str, given: Sequence[Value], written: tuple[in
 
 
 _CALLS = "adc.shares"
-"""Of a function: which of these calls it is."""
+"""Attribute of a function: which of these calls it is."""

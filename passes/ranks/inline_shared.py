@@ -1,7 +1,7 @@
-"""Procedure integration of what takes arrays that are shared out among ranks: functions, before they are
-differentiated, and the steps that a schedule runs again, after that.
+"""Inlining functions that take arrays that are shared out among ranks: functions, before they are differentiated, and
+the steps that a schedule runs again, after that.
 
-Which of its own elements a callee computes, and which of others it reads, is known from the extents of its caller's
+Which of its own elements a callee computes, and which of others' it reads, follows from the extents of its caller's
 arrays, and differs from call to call.
 """
 
@@ -26,8 +26,8 @@ from adc.passes.rewrite import keep_carried, put_instead, replace_op
 
 @dataclass(frozen=True)
 class InlineShared:
-    """Put callees in the place of calls that get arrays that are shared out. ``grid``: how many axes that is along;
-    ``differentiated``: whether no derivative is taken any more, so that functions with rules may go, too."""
+    """Inline callees that get arrays that are shared out. ``grid``: along how many axes they are; ``differentiated``:
+    whether no more derivatives are taken, so that functions with rules may be inlined too."""
 
     grid: int
     differentiated: bool = True
@@ -45,7 +45,7 @@ class InlineShared:
         return module
 
     def _once(self, module: Module, func: Func) -> set[str]:
-        """The functions of which calls were replaced."""
+        """Inline once. Returns the functions whose calls were replaced."""
         stays = set(recursive(module))
         if not self.differentiated:
             stays |= {f.name for f in module.funcs.values() if attached(f) is not None or REMATERIALISED in f.attrs}
@@ -61,8 +61,7 @@ class InlineShared:
 
 
 def _takes(call: Op, layouts: Layouts) -> bool:
-    """Whether a call has to do with arrays that are shared out; not if it gets records of which it is not seen what is
-    in them."""
+    """Whether a call involves arrays that are shared out; not if it gets records whose contents are not known."""
     records = [v for v in call.operands if isinstance(v.type, RecordType)]
     if not all(record.op is not None and record.op.opdef is ops.pack for record in records):
         return False
@@ -72,7 +71,8 @@ def _takes(call: Op, layouts: Layouts) -> bool:
 
 
 def _join_records(func: Func) -> None:
-    """What is taken out of records that are made here is known, also where a branch made them."""
+    """Replace values unpacked from records that are made here by the values packed, also if branches make the
+    records."""
     while branches := [op for op in func.walk() if op.opdef is ops.if_ and _made_inside(op)]:
         for op in branches:
             _carry_parts(op)
@@ -85,7 +85,7 @@ def _join_records(func: Func) -> None:
 
 
 def _made_inside(branch: Op) -> dict[int, list[Op]]:
-    """The results that are records which one branch makes, or both alike: for each branch, what makes it."""
+    """The results that are records made by one branch, or by both in the same way: for each, what makes it."""
     found = {}
     for k, result in enumerate(branch.results):
         made = [region.terminator.operands[k].op for region in branch.regions]
@@ -97,7 +97,7 @@ def _made_inside(branch: Op) -> dict[int, list[Op]]:
 
 
 def _carry_parts(branch: Op) -> None:
-    """Let a branch give the parts of records, which are put together behind it."""
+    """Let a branch return the parts of records, which are packed after it."""
     records = _made_inside(branch)
     packs = []
     for k, made in records.items():

@@ -1,4 +1,4 @@
-"""Which axes of which arrays are shared out among ranks, and along which axis of their grid."""
+"""Which axes of which arrays are shared out among ranks, and along which axis of the grid of ranks."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory
 
 NEAR = 8
-"""How many elements an array may be shorter or longer than the grid, where code allocates it."""
+"""By how many elements an allocated array may be shorter or longer than the grid."""
 
 AXES = "adc.axes"
-"""Of a parameter: the axis of the grid for each of its own, or ``NONE``."""
+"""Attribute of a parameter: for each of its axes the axis of the grid, or ``NONE``."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Which arrays have the extents of the grid, of the parameters: the name of each, and for each of its axes that of
-    the grid (or ``NONE``) and how much longer than the grid it is there. ``cut``: the axes along which there are
-    several ranks. ``grid``: how many axes the grid has."""
+    """Which parameters are arrays with the extents of the grid: the name of each, and for each of its axes that of the
+    grid (or ``NONE``) and by how much it is longer than the grid there. ``cut``: the axes along which there are several
+    ranks. ``grid``: the number of axes of the grid."""
 
     parameters: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
     cut: tuple[int, ...]
@@ -34,15 +34,15 @@ class Shared:
 
 
 Axis = tuple[int, Form]
-"""The axis of the grid, and the extent, in terms of that of one argument."""
+"""The axis of the grid, and the extent in terms of that of one argument."""
 
 
 class Layouts:
-    """The layouts of the arrays of one function, by their extents: an array is cut as the arguments are that have its
+    """The layouts of the arrays of one function, by their extents: an array is cut like the arguments that have its
     extents, or nearly."""
 
     def __init__(self, func: Func, forms: Forms, memory: Memory, cut: Collection[int]) -> None:
-        """``cut``: the axes of the grid that count."""
+        """``cut``: the axes of the grid that are considered."""
         self.forms = forms
         self._cut = cut
         self._func = func
@@ -50,10 +50,10 @@ class Layouts:
         self._args = set(func.args)
         self._known: dict[Value, tuple[Axis, ...]] = {}
         self._given: dict[Value, tuple[Axis, ...]] = {}
-        self._asked: set[Value] = set()  # of which the axes are being found
-        self._assumed = False  # whether that what they are is like what was found before
+        self._asked: set[Value] = set()  # arrays whose axes are being found
+        self._assumed = False  # whether their axes are taken to be like those found before
         self._base: dict[int, Form] = {}  # the extents of the grid
-        self._like: list[tuple[int, Form, int]] = []  # what has been seen of them, and how much more that is
+        self._like: list[tuple[int, Form, int]] = []  # extents that equal them, and how much longer they are
         for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
             if AXES not in attrs:
                 continue
@@ -69,11 +69,11 @@ class Layouts:
             self._given[arg] = tuple(found)
 
     def share(self, array: Value, axis: int) -> None:
-        """Let an array that was made by a pass be cut along its only axis."""
+        """Let an array that a pass has made be cut along its only axis."""
         self._given[array] = ((axis, self.forms.extent(array, 0)),)
 
     def of(self, array: Value) -> tuple[int, ...]:
-        """The axes of an array that is no view."""
+        """The axes of an array that is not a view."""
         return tuple(axis for axis, _ in self._axes(array))
 
     def extent(self, array: Value, d: int) -> Form:
@@ -87,7 +87,7 @@ class Layouts:
         return isinstance(value.type, MemRefType) and self.is_shared(underneath(value)[0])
 
     def may_share(self, value: Value) -> bool:
-        """Whether a value may be such an array; where it may be what a call returns, that is not asked."""
+        """Whether a value may be such an array; for what a call may return, this is not asked."""
         if not isinstance(value.type, MemRefType):
             return False
         roots = self._memory.roots(underneath(value)[0])
@@ -114,7 +114,7 @@ class Layouts:
 
     @cached_property
     def _views_carried(self) -> frozenset[Value]:
-        """What is underneath views that are carried through loops and branches, where they are no views."""
+        """The memory under views that loops and branches carry, which are not known to be views there."""
         found: frozenset[Value] = frozenset()
         for op in self._func.walk():
             if op.opdef in VIEWS_OF and not is_same(op) and any(_is_carried(*use) for use in op.result.uses):
@@ -147,7 +147,7 @@ class Layouts:
         return found
 
     def _of_roots(self, array: Value, roots: frozenset[Value]) -> tuple[Axis, ...]:
-        """The axes of an array that is one of several; those whose extents are its own are like the others."""
+        """The axes of an array that is one of several. Axes whose extents are its own are like those of the others."""
         found = []
         for root in roots:
             try:
@@ -171,7 +171,7 @@ class Layouts:
             return self._given[array]
         assert isinstance(array.type, MemRefType)
         holds = isinstance(array.type, MemRefType) and isinstance(array.type.element, MemRefType)
-        if array in self._args or holds:  # every rank has what holds arrays
+        if array in self._args or holds:  # every rank has all of an array of arrays
             return tuple((NONE, self.forms.extent(array, d)) for d in range(array.type.rank))
         if array.op is not None and array.op.opdef is ops.call and not self._takes_shared(array.op):
             return tuple((NONE, self.forms.extent(array, d)) for d in range(array.type.rank))
@@ -195,7 +195,7 @@ class Layouts:
         return tuple(found)
 
     def _as_of_others(self, extent: Form) -> Form:
-        """An extent in those of arguments, where it is made of extents of arrays that time loops carry."""
+        """An extent in terms of those of arguments, if it is made of extents of arrays that time loops carry."""
         for symbol in extent.symbols():
             if symbol.dim is None or symbol.value in self._given or symbol.value in self._args:
                 continue
@@ -208,8 +208,8 @@ class Layouts:
         return extent
 
     def clipped(self, array: Value) -> list[tuple[Form, Form]]:
-        """Of an array that is allocated, extents, and what they are held to be, where they may be something else in
-        arrays that are very short."""
+        """For an allocated array, pairs of extents and what they are taken to be, if these may differ for very short
+        arrays."""
         found = []
         for d, (axis, extent) in enumerate(self._axes(array)):
             given = self.forms.extent(array, d)
@@ -218,7 +218,7 @@ class Layouts:
         return found
 
     def _is_not_less(self, extent: Form, of: Form) -> bool:
-        """Whether an extent is a number, or 0 if that is less."""
+        """Whether an extent is a number, or 0 if the number is negative."""
         symbols = list(extent.symbols())
         op = symbols[0].value.op if len(symbols) == 1 and symbols[0].dim is None else None
         if op is None or op.opdef is not ops.maxsi or extent != Form.symbol(symbols[0]):
@@ -227,8 +227,8 @@ class Layouts:
         return any(_is_not_positive(constant_of(b)) and self.forms.of(a) == of for a, b in pairs)
 
     def _unclipped(self, extent: Form) -> Form:
-        """An extent as it is in arrays that are not very short: without what keeps it from being less than 0, or
-        more than another one that it is always less than."""
+        """An extent as it is for arrays that are not very short: without limits that keep it from being negative, or
+        greater than another extent that it is always less than."""
         for symbol in extent.symbols():
             op = symbol.value.op
             if symbol.dim is not None or op is None or op.opdef not in (ops.maxsi, ops.minsi):
@@ -247,8 +247,8 @@ class Layouts:
         return any(isinstance(v.type, MemRefType) and self.is_shared(underneath(v)[0]) for v in call.operands)
 
     def _fraction_of(self, extent: Form) -> int | None:
-        """The axis of the grid of which an extent is about a half, say, or a half of that: a coarser grid is shared out
-        in proportion."""
+        """The axis of the grid of which an extent is about a fraction, such as a half, or a half of that: a coarser
+        grid is shared out in proportion."""
         if len(extent.symbols()) != 1:
             return None
         (symbol,) = extent.symbols()
@@ -265,7 +265,8 @@ class Layouts:
         return self._fraction_of(of)
 
     def _nearest(self, extent: Form, above: int) -> tuple[int, int] | None:
-        """The axis of the grid whose extent is nearest, of those behind ``above``, and how much longer this is."""
+        """The axis of the grid whose extent is nearest, among those after ``above``, and by how much this one is
+        longer."""
         found = []
         for axis, given, more in self._like:
             rest = self._unclipped(extent) - given
@@ -275,7 +276,7 @@ class Layouts:
 
 
 class _Asked(Exception):
-    """The axes of an array depend on what they are themselves."""
+    """Raised if the axes of an array depend on themselves."""
 
 
 def _is_not_positive(value: object) -> bool:
@@ -283,7 +284,7 @@ def _is_not_positive(value: object) -> bool:
 
 
 def mark_shadows(func: Func) -> bool:
-    """Say of the shadows of parameters that they are shared out as these are. Whether any is."""
+    """Mark shadows of parameters as shared out like the parameters. Returns whether any is."""
     for attrs in func.arg_attrs:
         of = attrs.get("adc.shadow")
         if isinstance(of, int) and AXES in func.arg_attrs[of]:
@@ -292,7 +293,7 @@ def mark_shadows(func: Func) -> bool:
 
 
 def _is_carried(user: Op, position: int) -> bool:
-    """Whether an operand is not only used: it goes into a loop, or out of a region, or into memory."""
+    """Whether an operand is not only used but goes into a loop, out of a region, or into memory."""
     if user.opdef is ops.store:
         return position == 0
     ends = user.parent is not None and user.parent.ops and user.parent.ops[-1] is user
@@ -300,7 +301,7 @@ def _is_carried(user: Op, position: int) -> bool:
 
 
 def with_inner(op: Op) -> Iterator[Op]:
-    """An operation and all that are inside of it."""
+    """An operation and all operations inside it."""
     yield op
     for region in op.regions:
         yield from region.walk()
@@ -327,12 +328,12 @@ VIEWS_OF = (ops.subview, ops.transpose, ops.cast, ops.reshape, ops.reinterpret_c
 
 
 def is_same(view: Op) -> bool:
-    """Whether a view has the elements of what it is of, under the same subscripts."""
+    """Whether a view has the elements of its base under the same subscripts."""
     return view.opdef is ops.cast or (view.opdef is ops.reshape and all(g == (1, 1) for g in view.attrs["groups"]))
 
 
 def subscripts(forms: Forms, views: Sequence[Op], given: Sequence[Value]) -> list[Form] | None:
-    """Of the array underneath ``views``, for those of the last one; None if there are none."""
+    """The subscripts of the array underneath ``views``, for those of the last view; None if there are none."""
     found = [forms.of(v) for v in given]
     for view in views:
         if view.opdef is ops.subview:

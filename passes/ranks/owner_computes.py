@@ -1,10 +1,10 @@
-"""Owner computes: loops over arrays that are shared out run for this rank's elements, after what they read of those of
-other ranks was fetched.
+"""Owner computes: loops over arrays that are shared out run for this rank's elements, after the elements of other ranks
+that they read have been fetched.
 
-It runs on final code: what was one process's program, or its gradient, with the terms of adjoints gathered by now. So
-the adjoint of a stencil is a stencil like any other, each element is computed by the operations of one process in its
-order, and no message is transposed. Sums are cut in the terms of their outermost loop, which are then added up by all
-ranks as one process adds them.
+The pass runs on final code: what was the program of one process, or its gradient, in which the terms of adjoints are
+already gathered. So the adjoint of a stencil is a stencil like any other, each element is computed by the operations of
+one process in its order, and no message is transposed. Sums are cut by the terms of their outermost loop, which all
+ranks then add up as one process adds them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from adc.passes.ranks.terms import split_sums, write_loops
 @dataclass(frozen=True)
 class OwnerComputes:
     """Run loops for the elements of one rank. ``cut``: the axes of the grid along which there are several ranks, or
-    None, if no array is shared out; ``grid``: how many axes it has."""
+    None if no array is shared out; ``grid``: the number of axes of the grid."""
 
     cut: Sequence[int] | None = None
     grid: int = 1
@@ -54,7 +54,7 @@ class OwnerComputes:
 
 @dataclass
 class _Step:
-    """What is done around an operation: fetched before, cut, said to be written after."""
+    """What is done around an operation: fetches before it, cuts, and notes of what was written after it."""
 
     fetches: dict[Value, list[Box]] = field(default_factory=dict)
     cuts: list[tuple[Op, list[Cut]]] = field(default_factory=list)
@@ -85,7 +85,7 @@ class _Function:
 
     def run(self) -> None:
         written = arguments_written(self.func, self.layouts)
-        # How sums are cut does not depend on the number of ranks along any axis, so bits do not.
+        # How sums are cut does not depend on the number of ranks along any axis, so the bits of results do not either.
         self._terms = store_terms(self.func.body, self.layouts)
         self.layouts = self._layouts(range(self.grid))
         self._terms += split_sums(self.func.body, self.layouts)
@@ -118,7 +118,7 @@ class _Function:
                 raise kinds.NOT_DISTRIBUTED("this sends messages itself", op.loc, help="write it for one process")
 
     def _split(self, block: Block) -> bool:
-        """Split nests that read what they compute themselves. Whether there were any."""
+        """Split nests that read what they compute themselves. Returns whether there were any."""
         changed = False
         for op in list(block.ops):
             if op.opdef is ops.parallel:
@@ -142,8 +142,8 @@ class _Function:
     # What is read -----------------------------------------------------------------------------------------------------
 
     def _plan(self, block: Block, *, certain: bool) -> None:
-        """``certain``: whether the block is run in any case. What else cannot be done is an error when it is reached:
-        it may be a version of a loop that no arguments need."""
+        """``certain``: whether the block runs in any case. In other blocks, what cannot be done is an error only when
+        it is reached: it may be a version of a loop that no arguments need."""
         for op in block.ops:
             try:
                 if op.opdef is ops.alloc:
@@ -164,7 +164,7 @@ class _Function:
                 self._steps[op] = _Step(refused=error)
 
     def _plan_alloc(self, op: Op) -> None:
-        """See that an array has the extents that it is taken to have, or no elements."""
+        """Make sure that an array has the extents that it is taken to have, or no elements."""
         step = _Step()
         for given, held in self.layouts.clipped(op.result):
             step.small += [[(given, held), (Form.ZERO, given)], [(held, given), (Form.ZERO, given)]]
@@ -176,7 +176,7 @@ class _Function:
             self._plan(region, certain=certain and op.opdef is not ops.if_)
 
     def _is_nest(self, op: Op) -> bool:
-        """Whether a loop runs over elements of arrays that are shared out, and hands none of them on."""
+        """Whether a loop runs over elements of arrays that are shared out, and hands none of these arrays on."""
         if op.opdef not in COUNTED:
             return False
         nest = Nest(op, self.layouts)
@@ -185,14 +185,14 @@ class _Function:
         return any(moves(nest, op, each) for each in (*nest.loads, *nest.stores))
 
     def _may_be_steps(self, op: Op) -> bool:
-        """Whether a loop stores elements that are shared out and that its counter does not move: then it may as well be
-        one over steps, with a series of numbers that happens to have about the grid's extent."""
+        """Whether a loop stores shared-out elements that its counter does not move: then it may be a loop over steps,
+        with a series of numbers that happens to have about the grid's extent."""
         nest = Nest(op, self.layouts)
         shared = [s for s in nest.stores if self.layouts.is_shared(s.array)]
         return op.opdef is ops.for_ and (not shared or any(not moves(nest, op, s) for s in shared))
 
     def _is_handed_on(self, each: Access, op: Op) -> bool:
-        """Whether an array that is shared out has another name inside of an operation."""
+        """Whether an array that is shared out has another name inside an operation."""
         if not inside(each.array, op):
             return False
         outside = any(not inside(root, op) for root in self.layouts.roots(each.array))
@@ -236,7 +236,7 @@ class _Function:
             for other in nest.stores:
                 if not self.layouts.may_be_one(other.array, load.array):
                     continue
-                if other.array is not load.array:  # of which is known only then whether they are one
+                if other.array is not load.array:  # it is only known at run time whether they are one
                     step.distinct.setdefault((load.array, other.array), load.op)
                     continue
                 for each in nest.as_done(load):
@@ -257,7 +257,7 @@ class _Function:
     def _alternatives(
         self, step: _Step, nest: Nest, pairs: Sequence[tuple[Access | None, Access]]
     ) -> Iterator[tuple[Access | None, Access]]:
-        """Of stores and loads, those of arrays that are shared out, with each element that a load may be of."""
+        """The pairs of stores and loads of arrays that are shared out, with each element that a load may be of."""
         for store, load in pairs:
             if inside(load.array, nest.op):
                 self._refuse_kept(load)
@@ -270,8 +270,8 @@ class _Function:
                 yield store, each
 
     def _refuse_kept(self, load: Access) -> None:
-        """Raise if what is loaded is not memory that the loop allocates, but was kept by another loop: of a buffer
-        along an axis that is shared out, that has what the rank needed there, and no more."""
+        """Raise if what is loaded is not memory that the loop allocates but was kept by another loop: a buffer along an
+        axis that is shared out holds only what the rank needed there."""
         if load.array.op is not None and load.array.op.opdef is not ops.alloc and self.layouts.may_share(load.array):
             raise kinds.NOT_DISTRIBUTED(
                 "the reverse sweep needs this buffer again, of which each rank has a part",
@@ -280,7 +280,7 @@ class _Function:
             )
 
     def _is_own(self, op: Op) -> bool:
-        """Whether what is loaded goes to nothing but the same element."""
+        """Whether a loaded value only goes to the same element."""
         here = Nest(op, self.layouts).loads[0]
 
         def same(user: Op) -> bool:
@@ -308,7 +308,7 @@ class _Function:
                 block.set_ops([*block.ops[:at], *after.ops, *block.ops[at:]])
 
     def _before(self, op: Op, make: Callable[[], None]) -> None:
-        """Build something in front of an operation."""
+        """Build something before an operation."""
         block = op.parent
         assert block is not None
         new = block.in_place_of()
@@ -345,7 +345,7 @@ class _Function:
                 self._before(loop, partial(_narrow, loop, low, high))
 
     def _end(self, op: Op, name: str, cut: Cut) -> Value:
-        """The first counter, or the one behind the last, of which an element of this rank is stored."""
+        """The first counter for which an element of this rank is stored, or the one after the last."""
         axis, extent, factor, rest, more = cut
         if factor < 0:
             if name == "first":
@@ -358,7 +358,7 @@ class _Function:
         return end if factor == 1 else ops.ceildivsi(end, const_index(factor))
 
     def _block(self, op: Op, name: str, axis: int, extent: Form) -> Value:
-        """Where this rank's block begins or ends, found once at the start of the function if that is possible."""
+        """The beginning or end of this rank's block, computed once at the start of the function if possible."""
         known = self._ends.get((name, axis, extent))
         if known is not None:
             return known
@@ -391,9 +391,9 @@ _FOREIGN |= {ops.reshape, ops.accumulate, ops.release, ops.unpack}
 
 
 def _mark(func: Func) -> bool:
-    """Say of the shadows of parameters, too, how they are shared out. Whether any is."""
+    """Mark shadows of parameters, too, as shared out. Returns whether any is."""
     found = mark_shadows(func)
     for attrs in func.arg_attrs:
-        if AXES in attrs:  # what is fetched is written to it
+        if AXES in attrs:  # fetched elements are written to it
             attrs.pop("adc.readonly", None)
     return found

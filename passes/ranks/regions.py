@@ -1,9 +1,9 @@
-"""What code that each rank runs for its own elements reads of those of others.
+"""The elements of other ranks that code reads which each rank runs for its own elements.
 
-Of a store into an array that is shared out, a rank needs the elements that are its own to be right; what it computes
-beyond does not matter, as nobody reads it before it is fetched from its owner. So for each store, and each load that
-its value depends on, the region is what the rank's own elements take: the subscripts of the load, for the iterations
-whose subscript of the store is in the rank's block.
+For a store into an array that is shared out, a rank needs its own elements to be right. Other elements that it computes
+do not matter, as nobody reads them before they are fetched from their owner. So for each store, and each load that its
+value depends on, the region is what the rank's own elements need: the subscripts of the load, for the iterations in
+which the subscript of the store is in the rank's block.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from adc.passes.ranks.dependences import Dependences
 from adc.passes.ranks.layouts import Layouts
 
 FEW = 8
-"""How many iterations every rank may do."""
+"""How many iterations may be run by every rank."""
 
 
 class Along(NamedTuple):
-    """What is read along one axis of an array: elements ``by * i + start``, and ``more`` behind, for the ``i`` from
-    ``low`` to before ``high`` of which one of ``factor * i + rest``, and ``wide`` behind, is in a rank's block."""
+    """What is read along one axis of an array: elements from ``by * i + start`` on, and ``more`` after that, for the
+    ``i`` from ``low`` to before ``high`` for which one of ``factor * i + rest``, and ``wide`` after that, is in the
+    block."""
 
     axis: int
     extent: Form
@@ -46,7 +47,8 @@ class Along(NamedTuple):
 Guard = tuple[int, Form, Form, Form]
 
 Cut = tuple[int, Form, int, Form, Form]
-"""An axis, an extent, factor and rest of a subscript, and how much more it may be, one of which is in the block."""
+"""An axis, an extent, factor and rest of a subscript, and by how much the subscript may be greater; it is in the
+block."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,10 @@ class Nest(Accesses):
         self.stores = [self._settled(each) for each in self.stores]
         self.loads = [self._settled(each) for each in self.loads]
         self.by_op = {load.op: load for load in self.loads}
-        self.around: list[list[Apart]] = []  # what has to hold for what is found: of each list, one
+        self.around: list[list[Apart]] = []  # conditions for what is found: of each list, one must hold
 
     def _settled(self, each: Access) -> Access:
-        """An access whose subscripts do not count from the end, where that is known of them."""
+        """An access whose subscripts do not count from the end, where that is known."""
         if each.at is None:
             return each
         at = []
@@ -91,7 +93,7 @@ class Nest(Accesses):
     # What depends on what ---------------------------------------------------------------------------------------------
 
     def behind_store(self, store: Access) -> list[Access]:
-        """The loads that what a store does depends on."""
+        """The loads that a store depends on."""
         behind = Dependences(self, enclosing(store.op.parent), self.around)
         return behind.of([*store.op.operands, *self.deciding(store.op)])
 
@@ -103,12 +105,12 @@ class Nest(Accesses):
     # Regions ----------------------------------------------------------------------------------------------------------
 
     def _is_short(self, low: Form, high: Form) -> bool:
-        """Whether a range has a few numbers at most, in all cases."""
+        """Whether a range has only a few numbers in all cases."""
         pairs = product(self._bounds(low, -1), self._bounds(high, 1))
         return any((b - a).is_constant and (b - a).constant <= FEW for a, b in pairs)
 
     def _bounds(self, form: Form, sign: int, depth: int = MOST_CHOICES) -> list[Form]:
-        """Forms that one is not more than (``sign`` 1), or not less (-1)."""
+        """Forms that are not less than ``form`` (``sign`` 1), or not greater (-1)."""
         found = [form]
         for symbol in form.symbols():
             op, factor = symbol.value.op, form.coefficient(symbol)
@@ -120,7 +122,7 @@ class Nest(Accesses):
         return found
 
     def box(self, store: Access | None, load: Access) -> Box | None:
-        """What ranks read by a load for what is stored, or for all (None); None if all of it is their own."""
+        """What ranks read by a load for a store, or for everything (None); None if all of it is their own."""
         wanted = self.layouts.of(load.array)
         along, local = [], True
         for d, axis in enumerate(wanted):
@@ -130,7 +132,7 @@ class Nest(Accesses):
         return None if local else Box(self._guards(store), tuple(along))
 
     def takes_all(self, load: Access, box: Box) -> bool:
-        """Whether a rank reads more of an axis than what belongs to its block, and a few elements."""
+        """Whether a rank reads more along an axis than its own block and a few elements."""
         pairs = zip(self.layouts.of(load.array), box.axes, strict=True)
         return any(
             axis != NONE and along.axis == NONE and along.by and not self._is_short(along.low, along.high)
@@ -147,7 +149,7 @@ class Nest(Accesses):
         return tuple(found)
 
     def _along(self, store: Access | None, load: Access, d: int) -> tuple[Along, bool]:
-        """What is read along one axis, and whether it is the rank's own if that axis is shared out."""
+        """What is read along one axis, and whether that is the rank's own, if the axis is shared out."""
         extent = self.layouts.extent(load.array, d)
         if load.at is None:
             return whole_axis(extent), False
@@ -175,7 +177,7 @@ class Nest(Accesses):
         return whole_axis(extent), own
 
     def _together(self, axis: int, extent: Form, stored: Form, form: Form) -> Along | None:
-        """What is read if one counter moves that and what is stored."""
+        """What is read if one counter moves both subscripts, that of the load and that of the store."""
         by = self.spread(stored)
         if by is None:
             return None
@@ -187,8 +189,8 @@ class Nest(Accesses):
         return Along(axis, extent, moved.factor, moved.rest, wide, low, high, to.factor, to.rest, more)
 
     def spread(self, form: Form, loop: Op | None = None) -> tuple[Moved, Form] | None:
-        """How a subscript is moved by the counter of one loop, this one if it is given, and from there, at most how far
-        by those of others, of which it is known in front of the nest between which numbers they are."""
+        """How the counter of one loop, of ``loop`` if it is given, moves a subscript, and how far at most the counters
+        of others move it from there; their ranges must be known before the nest."""
         within = [s for s in form.symbols() if inside(s.value, self.op)]
         best = None
         for main in within:
@@ -201,12 +203,13 @@ class Nest(Accesses):
         return best
 
     def _least(self, form: Form) -> tuple[Form, Form] | None:
-        """The least that a number is, and how much more it is at most, if that is known in front of the nest."""
+        """The least value of a number, and by how much it may be greater, if that is known before the nest."""
         low, high = self._end(form, -1, MOST_CHOICES), self._end(form, 1, MOST_CHOICES)
         return None if low is None or high is None else (low, high - low)
 
     def _end(self, form: Form, sign: int, depth: int) -> Form | None:
-        """What a number is not more than (``sign`` 1), or not less (-1), if that is known in front of the nest."""
+        """A form that a number is not greater than (``sign`` 1), or not less than (-1), if one is known before the
+        nest."""
         symbol = next((s for s in form.symbols() if inside(s.value, self.op)), None)
         if symbol is None:
             return form
@@ -219,7 +222,7 @@ class Nest(Accesses):
         return None
 
     def _ends_of(self, symbol: Symbol, sign: int, depth: int) -> list[Form]:
-        """Forms that a counter, or a number that is chosen, is not more than (``sign`` positive), or not less."""
+        """Forms that a counter, or a chosen number, is not greater than (``sign`` positive), or not less than."""
         loop, op = symbol.loop, symbol.value.op
         if loop is not None:
             return [self.forms.of(loop.operands[0]) if sign < 0 else self.forms.of(loop.operands[1]) - 1]
@@ -234,10 +237,10 @@ class Nest(Accesses):
         return [a if (a - b).constant * sign > 0 else b]
 
     def apart(self, load: Access, store: Access) -> list[Apart] | None:
-        """What shows that a load and a store of an array never meet: one of these has to hold, of forms that are known
-        in front of the nest. None if nothing does."""
+        """What shows that a load and a store of an array never meet: one of these conditions, on forms known before the
+        nest, has to hold. None if nothing shows it."""
         if self.order[load.op] < self.order[store.op] and self._meet_in_one_iteration(load, store):
-            return []  # what is loaded was there before
+            return []  # the loaded value was there before
         found = []
         for a, b in zip(load.at or (), store.at or (), strict=False):
             one, other = self._span(a), self._span(b)
@@ -257,7 +260,7 @@ class Nest(Accesses):
         return isinstance(one, Moved) and isinstance(other, Moved) and one.loop is other.loop
 
     def _meet_in_one_iteration(self, a: Access, b: Access) -> bool:
-        """Whether iterations of the loops around both may be run in any order, or have elements of their own."""
+        """Whether iterations of the loops around both may run in any order, or have elements of their own."""
         around = set(enclosing(b.op.parent))
         both = [loop for loop in enclosing(a.op.parent) if loop in around and self._holds(loop)]
         same = [self.moved(x) for x, y in zip(a.at or (), b.at or (), strict=False) if x == y]
@@ -268,7 +271,7 @@ class Nest(Accesses):
         return op is self.op or self.op in enclosing(op.parent)
 
     def _span(self, form: Form) -> Apart | None:
-        """Between which numbers a subscript is."""
+        """The numbers between which a subscript lies."""
         moved = self.moved(form)
         if isinstance(moved, Form):
             return form, form + 1
@@ -280,7 +283,7 @@ class Nest(Accesses):
     # Cuts -------------------------------------------------------------------------------------------------------------
 
     def cuts(self, loop: Op) -> list[Cut] | None:
-        """By which blocks the range of a loop may be cut; None if all iterations have to be done."""
+        """The blocks by which the range of a loop may be cut; None if all iterations have to run."""
         if loop.results or loop.opdef not in COUNTED or constant_of(loop.operands[2]) != 1:
             return None
         found: dict[Cut, None] = {}

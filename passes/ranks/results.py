@@ -1,4 +1,4 @@
-"""What is to be said at the end of a function: how results are shared out, and which arguments were written to."""
+"""What is reported at the end of a function: how results are shared out, and which arguments were written to."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from adc.passes.ranks.regions import Box, whole_axis
 
 
 class Results:
-    """Arrays that a function returns. ``views`` is what all ranks get all of, as it is a view of an array that is
-    shared out, so that its own extents do not say how."""
+    """Arrays that a function returns. ``views`` are those that all ranks get all of: views of arrays that are shared
+    out, whose own extents do not say how."""
 
     def __init__(self, func: Func, layouts: Layouts) -> None:
         self.views: dict[Value, list[Box]] = {}
@@ -27,13 +27,13 @@ class Results:
                 self.views[array] = [Box((), tuple(whole_axis(extent) for extent in extents))]
 
     def say(self, module: Module) -> None:
-        """Append calls that tell how they are shared out."""
+        """Append calls that say how they are shared out."""
         for array, axes in self._fields.items():
             returned(module, array, axes)
 
 
 def arguments_written(func: Func, layouts: Layouts) -> list[Value]:
-    """The arguments that are shared out and written to, their shadows aside."""
+    """The arguments that are shared out and written to, except shadows."""
     written = layouts.written(func.body)
     marked = zip(func.args, func.arg_attrs, strict=True)
     return [arg for arg, attrs in marked if AXES in attrs and "adc.shadow" not in attrs and arg in written]

@@ -1,7 +1,7 @@
-"""Arguments that are shared out have the extents of the grid: so those of one are those of the others.
+"""Arguments that are shared out have the extents of the grid, so the extents of one are those of the others.
 
-Nothing has to be tested then where they meet, and there are no versions of loops for arrays that do not fit. It is
-known when the function is called (``adc.mpi.distributed``), and marks the parameters, so that later passes know them.
+Then nothing has to be tested where they meet, and there are no versions of loops for arrays that do not fit. This is
+known when the function is called (``adc.mpi.distributed``). The parameters are marked so that later passes know it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from adc.passes.ranks.layouts import AXES, Shared
 
 
 def unite_extents(module: Module, shared: Shared) -> Module:
-    """Give each of the shared arguments extents that are made of those of the first one."""
+    """Express the extents of the shared arguments by those of the first one."""
     for func in module.funcs.values():
         if func.attrs.get("adc.entry"):
             _unite(func, shared)

@@ -1,7 +1,7 @@
 """Sums that sequential loops carry, over elements that are shared out: each rank stores the terms of its own elements,
-and all ranks add all of them up, in the order of the loop, so that its bits are kept.
+and all ranks add up all terms in the order of the loop, so that the bits are kept.
 
-``terms`` does so for sums of parallel loops.
+``terms`` does this for sums of parallel loops.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adc.passes.rewrite import keep_carried, replace_op, to_sequential
 
 
 def store_terms(block: Block, layouts: Layouts) -> list[Value]:
-    """Let loops that carry sums store the terms, which are summed by loops of their own. The arrays of terms."""
+    """Let loops that carry sums store the terms, which loops of their own add up. Returns the arrays of terms."""
     terms: list[Value] = []
     new = block.in_place_of()
     for op in block.ops:
@@ -43,7 +43,7 @@ def store_terms(block: Block, layouts: Layouts) -> list[Value]:
 
 
 def _nest(op: Op, layouts: Layouts) -> Nest | None:
-    """A loop that has to do with arrays that are shared out."""
+    """A loop that involves arrays that are shared out, as a nest."""
     if op.opdef not in (ops.for_, ops.parallel):
         return None
     try:
@@ -62,12 +62,13 @@ def moves(nest: Nest, loop: Op, each: Access) -> bool:
 
 
 def _is_shared_out(nest: Nest) -> bool:
-    """Whether ranks do their own iterations of a loop, or it hands on what it computes of elements of others."""
+    """Whether each rank runs its own iterations of a loop, or the loop carries on what it computes from shared
+    elements."""
     return any(moves(nest, nest.op, each) for each in (nest.loads if nest.op.results else nest.stores))
 
 
 def _sums_inside(op: Op, nest: Nest) -> bool:
-    """Whether all ranks do all iterations of a loop, and each sums elements that are shared out."""
+    """Whether all ranks run all iterations of a loop, and each iteration sums elements that are shared out."""
     if any(nest.layouts.is_shared(store.array) for store in nest.stores):
         return False
     inner = [loop for loop in nest.loops if loop is not op and loop.results]
@@ -75,8 +76,8 @@ def _sums_inside(op: Op, nest: Nest) -> bool:
 
 
 def _is_sum(op: Op, nest: Nest) -> bool:
-    """Whether a loop only adds something to each number that it carries, which is computed from elements of arrays that
-    are shared out, along their axis."""
+    """Whether a loop only adds something to each number that it carries, and the terms are computed from elements of
+    arrays that are shared out, along their axis."""
     (body,) = op.regions
     if nest.writes or constant_of(op.operands[2]) != 1 or not any(moves(nest, op, load) for load in nest.loads):
         return False
@@ -84,7 +85,7 @@ def _is_sum(op: Op, nest: Nest) -> bool:
 
 
 def _added(body: Block, k: int) -> Value | None:
-    """What a loop adds to a number that it carries, if that is all that is done with it."""
+    """What a loop adds to a carried number, if the number is not used otherwise."""
     before, after = body.args[1 + k], body.terminator.operands[k].op
     if after is None or after.opdef is not ops.addf or after.parent is not body:
         return None

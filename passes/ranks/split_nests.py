@@ -1,7 +1,7 @@
-"""Loop fission where ranks have to fetch in between: a parallel loop around several loops, of which one reads what
-another one has computed, becomes a loop around each.
+"""Loop fission where ranks have to fetch in between: a parallel loop around several loops, one of which reads what
+another one has computed, becomes one loop around each.
 
-Iterations of a parallel loop are independent, so the parts of all of them may be run one after the other.
+Iterations of a parallel loop are independent, so all iterations of a part may run before the next part.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adc.passes.rewrite import put_instead
 
 
 def split_nest(op: Op) -> bool:
-    """Put loops in the place of a parallel loop, and of those in it; whether there are more than one."""
+    """Replace a parallel loop, and those in it, by several loops. Returns whether there is more than one."""
     (body,) = op.regions
     if op.opdef is not ops.parallel or op.results:
         return False
@@ -47,8 +47,8 @@ def split_nest(op: Op) -> bool:
 
 
 def _parts(body: Sequence[Op]) -> list[set[int]]:
-    """Which operations stay together, by their numbers: those of which one uses what another one gives, and all
-    between. What only computes is in all parts that need it."""
+    """Which operations stay together, by their numbers: those that use results of each other, and all in between.
+    Operations that only compute are in all parts that need them."""
     behind: dict[Value, set[int]] = {}
     spans: list[tuple[int, int]] = []
     for k, op in enumerate(body):

@@ -1,4 +1,4 @@
-"""What is written in another way before loops are cut for ranks: whole arrays as loops, sums as terms and their sum."""
+"""Rewriting code before loops are cut for ranks: operations on whole arrays as loops, sums as terms and their sum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adc.passes.rewrite import replace_op
 
 
 def write_loops(block: Block, layouts: Layouts) -> None:
-    """Write loops for what fills and copies arrays that are shared out."""
+    """Write loops in place of fills and copies of arrays that are shared out."""
     new = block.in_place_of()
     for op in block.ops:
         if op.opdef not in (ops.copy, ops.fill) or not _is_known_shared(op, layouts):
@@ -35,7 +35,7 @@ def write_loops(block: Block, layouts: Layouts) -> None:
 
 
 def split_sums(block: Block, layouts: Layouts) -> list[Value]:
-    """Let loops that sum store the terms, which are summed by loops of their own. The arrays of terms."""
+    """Let loops that sum store the terms, which loops of their own add up. Returns the arrays of terms."""
     terms: list[Value] = []
     new = block.in_place_of()
     for op in block.ops:
@@ -52,7 +52,7 @@ def split_sums(block: Block, layouts: Layouts) -> list[Value]:
 
 
 def _split_sum(op: Op, layouts: Layouts, made: list[Value]) -> bool:
-    """Append the two loops; whether that was done."""
+    """Append the two loops. Returns whether that was done."""
     try:
         if not layouts.touches(op):
             return False
@@ -73,7 +73,7 @@ def _split_sum(op: Op, layouts: Layouts, made: list[Value]) -> bool:
     apart = bool(meeting) and not late
     fused = any(v.op is not None and fusible(v.op, v) for v in reduced.operands)
     if fused or constant_of(step) != 1:
-        # As a term's last operation is rounded together with the sum, all ranks do both.
+        # Since a term's last operation is rounded together with the sum, all ranks do both.
         if nest.stores and not late:
             _sum_apart(op)
         return bool(nest.stores) and not late
@@ -105,14 +105,14 @@ def _split_sum(op: Op, layouts: Layouts, made: list[Value]) -> bool:
 
 
 def _without_sums(op: Op) -> None:
-    """Append a copy of a loop that sums nothing."""
+    """Append a copy of a loop, without its sums."""
     rest = clone_block(op.regions[0], {})
     _end(rest)
     build(ops.parallel, op.operands[:3], dict(op.attrs), [], [rest])
 
 
 def _sum_apart(op: Op) -> None:
-    """Append a loop that sums and does nothing else, and one that does the rest."""
+    """Append a loop that only sums, and one that does the rest."""
     sums = clone_block(op.regions[0], {})
     _drop_stores(sums)
     types = [r.type for r in op.results]
@@ -150,7 +150,7 @@ def _end(block: Block) -> None:
 
 
 def _drop_stores(block: Block) -> None:
-    """Of what a loop body stores, keep what it stores in memory of its own."""
+    """Remove the stores of a loop body, except those to memory of its own."""
     own = {result for op in block.walk() for result in op.results}
     own |= {arg for op in block.walk() for region in op.regions for arg in region.args}
     erase_if(block, lambda op: op.opdef in ELEMENT_WRITES and underneath(op.operands[1])[0] not in own)

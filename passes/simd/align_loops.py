@@ -1,13 +1,14 @@
-"""Innermost loops over rows of arrays start their SIMD part at the start of a cache line.
+"""Innermost loops over rows of arrays start their SIMD part at the beginning of a cache line.
 
-A vector as wide as a cache line that does not start at one is in two of them, and takes twice as long to load or store.
-Loops of stencils leave out the rim, so all their accesses are off by as much; LLVM does not mind. Here the first few
-iterations, up to where most of the accesses are aligned, become a loop of their own (Eichenberger, Wu and O'Brien,
-Vectorization for SIMD architectures with alignment constraints, PLDI 2004).
+A vector as wide as a cache line that does not start at one lies in two of them, and takes twice as long to load or
+store. Loops of stencils leave out the rim, so all their accesses are off by the same amount; LLVM does not take care of
+this. Here the first few iterations, up to where most of the accesses are aligned, become a loop of their own
+(Eichenberger, Wu and O'Brien, Vectorization for SIMD architectures with alignment constraints, PLDI 2004).
 
-How many that is follows from bounds and extents alone, as if arrays started at a cache line, which adc's own do. So
-where an array is in memory does not matter to what is computed. It is the same for all rows, and found in front of the
-nest: none, if rows are no whole number of lines long, because then each of them is off by something else.
+The number of these iterations follows from bounds and extents alone, as if arrays started at a cache line, which adc's
+own do. So results do not depend on where an array is in memory. The number is the same for all rows, and computed
+before the nest: zero if the length of rows is not a whole number of lines, since then each row is off by another
+amount.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from adc.passes.analysis.machine import machine
 from adc.passes.rewrite import put_before
 
 LEAST = 256
-"""Iterations; with fewer, what comes first takes as long as is gained."""
+"""Iterations; if there are fewer, the peeled ones take as long as is gained."""
 
 _ACCESSES = frozenset({ops.load, ops.store})
-WORTH = 5  # loads, and stores, which count twice, that become aligned
+WORTH = 5  # accesses that become aligned; stores count twice
 
 
 @dataclass(frozen=True)
 class AlignLoops:
-    """Take the first iterations off innermost parallel loops that are not on threads."""
+    """Peel the first iterations off innermost parallel loops that are not on threads."""
 
     name: ClassVar[str] = "align-loops"
 
@@ -69,14 +70,14 @@ def _fits(loop: Op) -> bool:
 
 
 def is_quick(op: Op) -> bool:
-    """Whether it is no function of the mathematics library, which gives other bits for a vector; and the first
-    iterations would compute it one at a time."""
+    """Whether an operation is no function of the mathematics library. Such functions give other bits for a vector, and
+    the peeled iterations would compute them one at a time."""
     return not op.opdef.called
 
 
 @dataclass(frozen=True)
 class _Access:
-    """Of the element ``shift`` after the loop's counter in a row of an array."""
+    """An access to the element ``shift`` after the loop's counter in a row of an array."""
 
     op: Op
     memref: Value
@@ -98,7 +99,7 @@ class _Access:
 
 
 def _accesses(loop: Op) -> Iterator[_Access]:
-    """Those that go along rows of arrays without gaps."""
+    """The accesses that go along rows of arrays without gaps."""
     for op in loop.regions[0].ops:
         if op.opdef not in ELEMENT:
             continue
@@ -113,7 +114,7 @@ def _accesses(loop: Op) -> Iterator[_Access]:
 
 
 def _shift(subscript: Value, counter: Value) -> int | None:
-    """What is added to the counter."""
+    """The constant that is added to the counter."""
     if subscript is counter:
         return 0
     op = subscript.op
@@ -124,7 +125,7 @@ def _shift(subscript: Value, counter: Value) -> int | None:
 
 
 def _peel(loop: Op) -> None:
-    """Put a loop of the first iterations in front of ``loop``, if that aligns enough of what it does."""
+    """Put a loop of the first iterations before ``loop``, if that aligns enough of its accesses."""
     groups: dict[tuple[int, int], list[_Access]] = {}
     weights: Counter[tuple[int, int]] = Counter()
     for access in _accesses(loop):
@@ -164,7 +165,7 @@ def _residue(lower: Value, lanes: int) -> int | None:
 
 
 def _start(access: _Access, lower: Value, upper: Value) -> Value:
-    """Where the loop is to start: at ``lower``, or at the first iteration after it that is aligned."""
+    """Where the loop should start: at ``lower``, or at the first aligned iteration after it."""
     less = const_index(access.lanes - 1)
     over = ops.andi(ops.addi(lower, const_index(access.shift)), less)
     missing = ops.andi(ops.subi(const_index(access.lanes), over), less)

@@ -1,7 +1,7 @@
-"""Array expansion: an array that each iteration of a parallel loop makes for itself, for iterations side by side.
+"""Array expansion: for iterations side by side, of arrays that each iteration of a parallel loop makes for itself.
 
-The array gets one more dimension, the innermost, along which the lanes are. Those that do are of few elements: else
-the arrays of all lanes would leave the cache, which that of one iteration after the other stays in.
+The array gets one more dimension, the innermost, along which the lanes are. This is done only for arrays of few
+elements: otherwise the arrays of all lanes would leave the cache, in which the array of one iteration at a time stays.
 
 Reference: Feautrier, Array expansion, Proceedings of the International Conference on Supercomputing 1988.
 """
@@ -21,11 +21,11 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.kinds import ELEMENT, accessed, is_elementwise
 
 MOST_ELEMENTS = 512
-"""Of an array that there is for each lane."""
+"""The most elements of an array that exists for each lane."""
 
 
 def is_expandable(alloc: Op, loop: Op) -> bool:
-    """Whether an array that each iteration of ``loop`` makes is all its own, and small."""
+    """Whether an array that each iteration of ``loop`` makes is used by it alone, and small."""
     t = alloc.result.type
     assert isinstance(t, MemRefType)
     if t.strides is not None or isinstance(t.element, MemRefType) or not t.rank:
@@ -38,7 +38,7 @@ def is_expandable(alloc: Op, loop: Op) -> bool:
 
 
 def known_size(alloc: Op) -> int | None:
-    """How many elements it has, if that is known."""
+    """The number of elements of an allocation, if it is known."""
     t = alloc.result.type
     assert isinstance(t, MemRefType)
     extents = [n for n in t.shape if n is not None] + [constant_of(v) for v in alloc.operands]
@@ -55,7 +55,7 @@ def expanded(alloc: Op, uniform: Mapping, width: int) -> Value:
 
 
 def accesses_of(arrays: Container[Value] | Sequence[Value], op: Op) -> Iterator[Op]:
-    """Where ``op``, or what is in it, accesses elements of ``arrays``."""
+    """The accesses to elements of ``arrays`` in ``op``, including nested ones."""
     for inner in (op, *(o for region in op.regions for o in region.walk())):
         if inner.opdef in ELEMENT and accessed(inner)[0] in arrays:
             yield inner

@@ -1,10 +1,10 @@
 """Loops over all elements of arrays become one: ``for each i: for each j: b[i, j] = f(a[i, j])``.
 
-Rows of a few elements are too short to be SIMD. Where each access that depends on a counter is to element ``[i, j]`` of
-an array whose rows follow each other in memory, and have as many elements as the inner loop has iterations, the nest is
-one loop over as many elements as there are in all rows. So it is with any number of loops, wherever in the nest they
-are: what depends on neither counter, an inner loop say, is not looked at. Sums over the nest are sums over the loop.
-Loops that run in order become one that does the same in the same order.
+Rows of a few elements are too short for SIMD. If each access that depends on a counter is to element ``[i, j]`` of an
+array whose rows follow each other in memory, and have as many elements as the inner loop has iterations, the nest is
+one loop over the elements of all rows. The same holds for any number of loops, wherever in the nest they are: what
+depends on neither counter, such as an inner loop, is not looked at. Sums over the nest are sums over the loop. Loops
+that run in order become one that does the same in the same order.
 
 Reference: Polychronopoulos, Loop Coalescing: A Compiler Transformation for Parallel Machines, ICPP 1987.
 """
@@ -32,7 +32,7 @@ _KNOWN = frozenset({"threads", REVERSE, ONE_BY_ONE, UNORDERED})
 
 @dataclass(frozen=True)
 class CoalesceLoops:
-    """Make one loop of those whose bodies access only what their counters, together, go through in order."""
+    """Merge nested loops into one if their bodies access only what their counters together go through in order."""
 
     name: ClassVar[str] = "coalesce-loops"
 
@@ -49,7 +49,7 @@ class CoalesceLoops:
 
 
 def _nests(body: Block) -> Iterator[list[Op]]:
-    """Loops of one kind of nothing but another one each, as far as that goes."""
+    """Nests of loops of one kind, each of which contains nothing but the next, as far as that goes."""
     seen: set[Op] = set()
     for op in walk_warm(body):
         if op in seen or not is_plain(op):
@@ -63,7 +63,7 @@ def _nests(body: Block) -> Iterator[list[Op]]:
 
 
 def is_plain(loop: Op) -> bool:
-    """Whether a loop has steps of one, shares nothing but sums between iterations and is not of a certain use."""
+    """Whether a loop has steps of one, shares only sums between iterations, and is not marked for a special use."""
     if loop.opdef is ops.for_ and loop.results and UNORDERED not in loop.attrs:
         return False
     return loop.opdef in COUNTED and set(loop.attrs) <= _KNOWN and constant_of(loop.operands[2]) == 1
@@ -76,7 +76,7 @@ def _alone_in(outer: Op) -> Op | None:
 
 
 def alone_in(outer: Op) -> Op | None:
-    """The only loop in ``outer``, whose number of iterations is not known, and whose sums are those of ``outer``."""
+    """The only loop in ``outer``, if its trip count is not constant and its sums are those of ``outer``."""
     inner = outer.regions[0].ops[0]
     if not is_plain(inner) or constant_of(inner.operands[0]) != 0 or constant_of(inner.operands[1]) is not None:
         return None
@@ -91,7 +91,7 @@ def alone_in(outer: Op) -> Op | None:
 
 @dataclass(frozen=True)
 class _Sums:
-    """What a loop combines, and by how many operations of its own."""
+    """The values that a loop combines, and the number of its own operations for that."""
 
     kinds: tuple[str, ...]
     values: tuple[Value, ...]
@@ -99,7 +99,7 @@ class _Sums:
 
 
 def _sums(loop: Op) -> _Sums | None:
-    """None if it carries something else."""
+    """The sums of a loop; None if it carries something else."""
     end = loop.regions[0].terminator
     if loop.opdef is ops.parallel:
         return _Sums(end.attrs["kinds"], end.operands)
@@ -116,7 +116,7 @@ def _sums(loop: Op) -> _Sums | None:
 
 
 def dimensions(counter: Value) -> dict[Op, int] | None:
-    """The accesses that have a counter as one subscript, and along which dimension; None if it is used otherwise."""
+    """The accesses that have a counter as one subscript, and its dimension; None if the counter is used otherwise."""
     found: dict[Op, int] = {}
     for user, position in counter.uses:
         array = ELEMENT.get(user.opdef)
@@ -130,10 +130,10 @@ def dimensions(counter: Value) -> dict[Op, int] | None:
 class _Nest:
     loops: Sequence[Op]
     extents: Extents
-    along: dict[Op, dict[int, int]] = field(default_factory=dict)  # of an access: loops, and dimensions they go along
+    along: dict[Op, dict[int, int]] = field(default_factory=dict)  # by access: loops, and the dimensions they go along
 
     def runs(self) -> Iterator[_Run]:
-        """Loops next to each other that all accesses go through as one."""
+        """Adjacent loops that all accesses go through as one."""
         plain = [dimensions(loop.regions[0].args[0]) for loop in self.loops]
         for depth, found in enumerate(plain):
             for access, dimension in (found or {}).items():
@@ -147,7 +147,8 @@ class _Nest:
                 start = depth
 
     def _goes_on(self, depth: int) -> bool:
-        """Whether each access goes along rows with the loop at ``depth`` and from row to row with the one around."""
+        """Whether each access goes along rows with the loop at ``depth``, and from row to row with the one around
+        it."""
         loop = self.loops[depth]
         width = self.extents.all_equal_at(loop.operands[1], self.loops[0])
         for access, along in self.along.items():
@@ -166,13 +167,14 @@ class _Nest:
 
 @dataclass(frozen=True)
 class _Run:
-    """``accesses``: those that go along the ``loops``, and the dimension at which they begin to."""
+    """``accesses``: those that go along the ``loops``, and the dimension at which they begin to do so."""
 
     loops: Sequence[Op]
     accesses: dict[Op, int]
 
     def after(self, other: _Run, renewed: dict[Op, Op]) -> _Run:
-        """The same when ``other``, which is around it, is one loop: its accesses are new, and have fewer dimensions."""
+        """The same after ``other``, which is around it, has become one loop: its accesses are new, with fewer
+        dimensions."""
         if renewed.keys().isdisjoint(self.accesses):
             return self
         accesses = {}
@@ -183,8 +185,8 @@ class _Run:
 
 
 def _coalesce(run: _Run) -> dict[Op, Op]:
-    """Put one loop in the place of all: over the elements of the only row that the arrays are seen to have. What has
-    taken the place of which access is returned."""
+    """Replace all loops by one over the elements of the single row that the arrays are viewed as. Returns which access
+    has replaced which."""
     outer, inner, depth = run.loops[0], run.loops[-1], len(run.loops)
     rows: dict[tuple[Value, int], Value] = {}
     with insert_at(Block(), outer.loc) as made:
@@ -218,7 +220,7 @@ def _coalesce(run: _Run) -> dict[Op, Op]:
 
 
 def as_row(memref: Value, first: int, depth: int) -> Value:
-    """The same elements with ``depth`` dimensions from ``first`` on as one."""
+    """The same elements, with ``depth`` dimensions from ``first`` on merged into one."""
     t = memref.type
     assert isinstance(t, MemRefType)
     extents = [ops.dim(memref, dim=d) for d in range(t.rank)]
@@ -231,8 +233,8 @@ def as_row(memref: Value, first: int, depth: int) -> Value:
 
 
 def access_row(access: Op, row: Value, first: int, depth: int, at: Value) -> Op:
-    """Replace an access to an array by one, the result, to the ``row`` that holds its dimensions from ``first`` on as
-    one."""
+    """Replace an access to an array by one to the ``row`` in which its dimensions from ``first`` on are one, and return
+    it."""
     array = ELEMENT[access.opdef]
     subscripts = list(access.operands[array + 1 :])
     subscripts[first : first + depth] = [at]

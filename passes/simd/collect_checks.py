@@ -1,11 +1,11 @@
-"""Checks in loops over elements are collected, so that the loops are SIMD, and what failed is looked for afterwards.
+"""Checks in loops over elements are collected, so that the loops are SIMD, and failures are looked for afterwards.
 
-A loop that may end the run in each iteration is no SIMD loop: that of a conversion of floats to integers, for instance.
-Where nothing outside can see what the loop stores if the run ends, it can just as well go on: it reduces the checks to
-whether all held, and if not, is run again as it was written, and raises what it always did.
+A loop that may end the run in each iteration is not a SIMD loop: that of a conversion of floats to integers, for
+instance. If nothing outside can see what the loop stores when the run ends, the loop may as well go on: it reduces the
+checks to whether all held. If not, it is run again as it was written, and raises the error that it always raised.
 
-That holds for parallel loops without loops in them that read nothing they write, and store to memory of the function's
-own. Elements are at places that do not depend on what is checked.
+This is done for parallel loops without inner loops that read nothing they write and store to memory of the function's
+own. The elements they access must not depend on what is checked.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from adc.passes.rewrite import put_instead
 
 @dataclass(frozen=True)
 class CollectChecks:
-    """Let loops go on where a check failed, and raise after them."""
+    """Let loops go on after a failed check, and raise the error after the loop."""
 
     name: ClassVar[str] = "collect-checks"
 
     def run(self, module: Module) -> Module:
         if any(_stores_arrays(op) for func in module.funcs.values() for op in func.walk()):
-            return module  # others may see what is stored, by way of containers
+            return module  # others may see what is stored, through containers
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
             loops = [op for op in walk_warm(func.body) if op.opdef is ops.parallel and _checks(op)]
@@ -55,7 +55,7 @@ def _checks(loop: Op) -> bool:
 
 def _may_go_on(loop: Op, memory: Memory, speculation: Speculation) -> bool:
     (body,) = loop.regions
-    plain = set(body.args)  # what depends on the counter alone
+    plain = set(body.args)  # values that depend only on the counter
 
     def is_plain(value: Value) -> bool:
         return value in plain or value.op is None or value.op.parent is not body
@@ -113,14 +113,14 @@ def _transform(loop: Op) -> None:
 
 
 def _unchecked(body: Block, mapping: Mapping) -> Value:
-    """Append what a body does without its checks. Returns whether they hold."""
+    """Append a body without its checks. Returns whether they hold."""
     holds: Value | None = None
     for op in body.ops[:-1]:
         if op.opdef is ops.assert_:
             condition = mapping.get(op.operands[0], op.operands[0])
             holds = condition if holds is None else ops.andi(holds, condition)
             continue
-        if op.opdef is ops.fptosi and holds is not None:  # there is no result for what does not fit
+        if op.opdef is ops.fptosi and holds is not None:  # numbers that do not fit have no result
             x = mapping.get(op.operands[0], op.operands[0])
             mapping[op.result] = ops.fptosi(ops.select(holds, x, const(0.0, x.type)), type=op.result.type)
         else:

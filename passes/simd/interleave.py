@@ -1,9 +1,9 @@
 """Local arrays laid out for iterations that run side by side.
 
-What each iteration of a parallel loop keeps for itself, a row of a tape or of a temporary array, is contiguous for one
-iteration; lanes that take their steps together then load and store far apart. Where an array is used by such loops
-alone, its layout becomes that of blocks of iterations, within which an element of all lanes is together: ``a[p, i]`` is
-kept at ``[p // 48, i, p % 48]``. (An array of structures of arrays.)
+What each iteration of a parallel loop keeps for itself, such as a row of a tape or of a temporary array, is contiguous
+for one iteration; lanes that take their steps together then load and store far apart. If only such loops use an array,
+it is laid out in blocks of iterations, within which an element of all lanes is contiguous: ``a[p, i]`` is kept at
+``[p // 48, i, p % 48]``. (An array of structures of arrays.)
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _function(func: Func, width: int) -> None:
 
 @dataclass(eq=False)
 class _Group:
-    """Allocations, and the results of branches that may be any of them, with all that uses them."""
+    """Allocations, the results of branches that may be any of them, and all operations that use them."""
 
     forms: Forms
     width: int
@@ -68,7 +68,7 @@ class _Group:
         return bool(self.blocks)
 
     def collect(self, alloc: Op) -> bool:
-        """Whether everything that uses the memory can be changed."""
+        """Whether all users of the memory can be changed."""
         t = alloc.result.type
         assert isinstance(t, MemRefType)
         if t.rank < 2 or t.strides is not None or isinstance(t.element, MemRefType):
@@ -101,7 +101,7 @@ class _Group:
         return True
 
     def _access(self, op: Op) -> bool:
-        """Whether it is in a loop by lanes, or one that does what is left over from such a loop, or matters little."""
+        """Whether an access is in a loop by lanes, or in a loop over the rest of such a loop, or matters little."""
         self.accesses.append(op)
         around = next((o for o in enclosing(op.parent) if o.attrs.get(BY_LANES) or o.attrs.get(ONE_BY_ONE)), None)
         if around is None:
@@ -141,7 +141,7 @@ class _Group:
             value.set_type(new)
 
     def _move(self, op: Op) -> None:
-        """Let an access follow the layout."""
+        """Adapt an access to the layout."""
         at = ELEMENT[op.opdef] + 1
         number = op.operands[at]
         made = Block()

@@ -1,10 +1,10 @@
-"""Idiom recognition: nests of loops that copy with their subscripts exchanged become copies of a transposed view.
+"""Idiom recognition: nests of loops that copy with exchanged subscripts become copies of a transposed view.
 
-In a parallel nest of a load and a store, the element that is stored is next to the one of the next iteration of one
-loop, and the element that is loaded next to that of another loop. Whichever loop is the inner one, one of the two
-accesses goes from row to row, an element of each vector at a time. The copy is done in tiles that are transposed in
-registers (``adc.backend.support.transposes``), in a quarter of the time. Loops beside the two stay around it; where
-there are none, parts of the rows are on threads. Nests with a few iterations, if that is known, stay loops.
+In a parallel nest of a load and a store, the stored elements are neighbours along one loop, and the loaded elements
+along another. Whichever loop is the inner one, one of the two accesses strides from row to row, and touches one element
+in each vector. The copy is done in tiles that are transposed in registers (``adc.backend.support.transposes``), in a
+quarter of the time. Further loops stay around it; if there are none, parts of the rows run on threads. Nests that are
+known to have only a few iterations stay loops.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from adc.passes.building import parallel_loop, strip, window
 from adc.passes.rewrite import put_instead
 
 FEW = 8  # iterations of a loop that is not worth a tile
-ROWS = 64  # of the target that a thread copies at a time
+ROWS = 64  # rows of the target that a thread copies at a time
 WORDS = (4, 8)  # bytes of elements
 _SUMS = frozenset({ops.addi, ops.subi})
 _BESIDE = _SUMS | TERMINATORS
@@ -35,7 +35,7 @@ _BESIDE = _SUMS | TERMINATORS
 
 @dataclass(frozen=True)
 class MatchTransposes:
-    """Copy what nests copy with exchanged subscripts as transposed views."""
+    """Turn nests that copy with exchanged subscripts into copies of transposed views."""
 
     name: ClassVar[str] = "match-transposes"
 
@@ -53,8 +53,8 @@ class MatchTransposes:
 
 @dataclass(frozen=True, eq=False)
 class _Transpose:
-    """``rows`` is the loop over rows of the target, whose elements follow each other in what is loaded; ``columns`` the
-    loop over its columns; ``others`` are around them."""
+    """``rows``: the loop over rows of the target, along which loaded elements are contiguous; ``columns``: the loop
+    over its columns; ``loops``: all loops of the nest."""
 
     loops: list[Op]
     rows: Op
@@ -65,7 +65,7 @@ class _Transpose:
 
 def _match(nest: Op) -> _Transpose | None:
     if nest.parent is not None and nest.parent.parent_op is not None and _inner(nest.parent.parent_op) is nest:
-        return None  # the whole of it may be one
+        return None  # the whole nest may be one
     loops = [nest]
     while (inner := _inner(loops[-1])) is not None:
         loops.append(inner)
@@ -88,14 +88,14 @@ def _match(nest: Op) -> _Transpose | None:
     if rows is None or columns is None or rows is columns:
         return None
     if any(not {rows, columns} <= {_mover(v, loops, nest) for v in accessed(access)[1:]} for access in accesses):
-        return None  # what is loaded is repeated along one of them
+        return None  # the loaded elements are repeated along one of them
     if any((n := _iterations(loop)) is not None and n < FEW for loop in (rows, columns)):
         return None
     return _Transpose(loops, rows, columns, load, store)
 
 
 def _inner(loop: Op) -> Op | None:
-    """The loop that is all that a parallel loop has in it, but for subscripts."""
+    """The loop that is the only operation in a parallel loop, except for subscripts."""
     if loop.opdef is not ops.parallel:
         return None
     found = [op for op in loop.regions[0].ops if op.opdef not in _BESIDE]
@@ -108,8 +108,8 @@ def _iterations(loop: Op) -> int | None:
 
 
 def _fastest(memref: Value, at: Sequence[Value], loops: list[Op], nest: Op) -> Op | None:
-    """The loop along which elements follow each other in memory, if each subscript moves with one loop, or with none,
-    and no two with the same."""
+    """The loop along which elements are contiguous in memory, if each subscript moves with one loop or none, and no two
+    with the same."""
     t = memref.type
     assert isinstance(t, MemRefType)
     moved = [_mover(v, loops, nest) for v in at]
@@ -121,7 +121,7 @@ def _fastest(memref: Value, at: Sequence[Value], loops: list[Op], nest: Op) -> O
 
 
 def _mover(subscript: Value, loops: list[Op], nest: Op) -> Op | str | None:
-    """The loop whose counter plus something fixed ``subscript`` is; "" if it is fixed; None if it is neither."""
+    """The loop whose counter plus a constant ``subscript`` is; "" if it is fixed; None if neither."""
     if not inside(subscript, nest):
         return ""
     for loop in loops:
@@ -178,7 +178,7 @@ def _on_threads(one: _Transpose, starts: dict[Op, Value], counts: dict[Op, Value
 
 
 def _copy(one: _Transpose, starts: dict[Op, Value], counts: dict[Op, Value], mapping: Mapping) -> None:
-    """Append the copy of what both loops go through, from where they start."""
+    """Append the copy of the part that both loops go through, from their starts."""
     inner = dict(mapping)
     for loop, start in starts.items():
         inner[loop.regions[0].args[0]] = start
@@ -189,7 +189,7 @@ def _copy(one: _Transpose, starts: dict[Op, Value], counts: dict[Op, Value], map
 
 
 def _window(access: Op, one: _Transpose, counts: dict[Op, Value], mapping: Mapping) -> Value:
-    """The part of an array that an access goes through, as a matrix of rows of the target."""
+    """The part of an array that an access goes through, as a matrix whose rows are those of the target."""
     memref, *at = accessed(access)
     moved = [_mover(v, one.loops, one.loops[0]) for v in at]
     sizes = [counts[m] if isinstance(m, Op) and m in counts else const_index(1) for m in moved]

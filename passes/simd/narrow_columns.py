@@ -1,9 +1,9 @@
 """Sums over the rows of a narrow array: a loop over columns around the one over rows, with the sums in registers.
 
-``for i: for each j: t[j] += a[i, j]`` goes through memory in order, and the sums are SIMD. But where rows have few
-elements, that is all loads and stores of the same few sums, each of which waits for the one before. If there are no
-more than ``vectorise-outer`` takes side by side in one register (``few``), the loops change places: ``for each j: s =
-t[j]; for i: s += a[i, j]; t[j] = s``. Each sum adds the same in the same order. Wider rows stay as they are.
+``for i: for each j: t[j] += a[i, j]`` goes through memory in order, and the sums are SIMD. But if rows have few
+elements, the same few sums are loaded and stored all the time, and each waits for the one before. If there are no more
+columns than ``vectorise-outer`` takes side by side in one register (``few``), the loops change places: ``for each j: s
+= t[j]; for i: s += a[i, j]; t[j] = s``. Each sum adds the same terms in the same order. Wider rows stay as they are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from adc.passes.rewrite import put_instead
 
 @dataclass(frozen=True)
 class NarrowColumns:
-    """Exchange a loop in order and the parallel one in it where the latter has ``few`` iterations in the run."""
+    """Exchange a sequential loop and the parallel one in it if the latter has ``few`` iterations at run time."""
 
     few: int | None = None  # the machine's
     name: ClassVar[str] = "narrow-columns"
@@ -46,8 +46,8 @@ class NarrowColumns:
 
 
 def _pair(rows: Op) -> tuple[Op, Op] | None:
-    """A loop that carries nothing, in which there is a parallel one, whose limits stay the same, and what is loaded and
-    computed for that."""
+    """A loop that carries nothing and contains one parallel loop with fixed limits, apart from loads and computations
+    for it; and that loop."""
     if rows.opdef is not ops.for_ or rows.results:
         return None
     loops = [op for op in rows.regions[0].ops if op.regions]
@@ -65,7 +65,7 @@ def _pair(rows: Op) -> tuple[Op, Op] | None:
 
 @dataclass(eq=False)
 class _Nest:
-    """``sums``: the elements that are stored to, by array: its subscripts, the same in all rows."""
+    """``sums``: for each array that is stored to, the subscripts, which are the same in all rows."""
 
     rows: Op
     columns: Op
@@ -80,7 +80,7 @@ class _Nest:
         return self.columns.regions[0].ops[:-1]
 
     def may_change(self, memory: Memory) -> bool:
-        """Whether each column has sums of its own, and what is added is side by side in memory, and not changed."""
+        """Whether each column has sums of its own, and the terms are contiguous in memory and do not change."""
         stores = [op for op in self._body if op.opdef is ops.store]
         self.sums = {op.operands[1]: op.operands[2:] for op in stores}
         if not self.sums or not all(self._is_of_column(memref, at) for memref, at in self.sums.items()):
@@ -90,7 +90,7 @@ class _Nest:
         return all(self._fits(op, memory) for op in (*self._ahead, *self._body))
 
     def _is_of_column(self, memref: Value, at: Sequence[Value]) -> bool:
-        """Whether an element is one of its column in all rows."""
+        """Whether an element belongs to its column in all rows."""
         counter = self.columns.regions[0].args[0]
         if inside(memref, self.rows) or any(v is not counter and inside(v, self.rows) for v in at):
             return False
@@ -119,7 +119,7 @@ class _Nest:
         return same or (not inside(memref, self.columns) and self._is_side_by_side(memref, at))
 
     def exchange(self, few: int) -> None:
-        """Put the other order beside the nest, for few columns; and for some rows, if the sums are to exist."""
+        """Add the exchanged nest as a version for few columns, and for at least one row, so that the sums exist."""
         with insert_at(Block(), self.rows.loc) as made:
             some = ops.cmpi(*self.rows.operands[:2], predicate="slt")
             narrow = ops.cmpi(trip_count(*self.columns.operands[:3]), const_index(few), predicate="sle")
@@ -155,7 +155,7 @@ class _Nest:
         build(ops.parallel, self.columns.operands, {NARROW: few}, [], [columns], self.columns.loc)
 
     def _row(self, mapping: Mapping, now: dict[Value, Value]) -> list[Value]:
-        """Append what one row does to the sums of a column, which are ``now``; what they are then."""
+        """Append what one row does to the sums of a column, which are ``now``; return the new sums."""
         for op in (*self._ahead, *self._body):
             if op.opdef is ops.store:
                 now[op.operands[1]] = mapping.get(op.operands[0], op.operands[0])

@@ -1,9 +1,9 @@
-"""Sums over short rows: the rows are to lie side by side in SIMD registers, and not what is summed.
+"""Sums over short rows: the rows should lie side by side in SIMD registers, not the elements that are summed.
 
-``for each i: s = sum over j of a[i, j] ** 2`` is SIMD over j as it stands: right for long rows, but those of two to ten
-elements, points with their coordinates say, fill no register. Where all sums in a parallel loop are over few elements
-in the run, they are done in order, one element after the other, which is what ``vectorise-outer`` makes SIMD across
-the iterations around. Longer rows stay as they are. So do loops each of whose iterations makes a large array.
+``for each i: s = sum over j of a[i, j] ** 2`` is SIMD over j as it stands: right for long rows, but rows of two to ten
+elements, such as points with their coordinates, fill no register. If all sums in a parallel loop are over few elements
+at run time, they are done in order, one element after the other, and ``vectorise-outer`` makes that SIMD across the
+iterations around. Longer rows stay as they are. So do loops each of whose iterations makes a large array.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from adc.passes.simd.side_by_side import choose, outermost
 
 @dataclass(frozen=True)
 class NarrowRows:
-    """Give parallel loops whose sums are over ``few`` elements or less in the run, and whose own arrays are small, a
-    version with sums in order, where that can have its iterations side by side."""
+    """Give parallel loops a version with sums in order, whose iterations can be side by side, for sums over ``few``
+    elements or less at run time and small arrays of each iteration's own."""
 
     few: int | None = None  # three registers of the machine's
     name: ClassVar[str] = "narrow-rows"
@@ -50,18 +50,18 @@ class NarrowRows:
 
 
 def _reductions(loop: Op) -> list[Op]:
-    """The parallel loops in ``loop`` that reduce."""
+    """The parallel loops inside ``loop`` that reduce."""
     return [op for region in loop.regions for op in region.walk() if op.opdef is ops.parallel and op.results]
 
 
 def _arrays(loop: Op) -> list[Op]:
-    """What makes arrays in ``loop`` whose extents are known in front of it, but not now."""
+    """The allocations in ``loop`` whose extents are known before it, but are not constants."""
     made = [op for region in loop.regions for op in region.walk() if op.opdef is ops.alloc]
     return [op for op in made if known_size(op) is None and not any(inside(v, loop) for v in op.operands)]
 
 
 def _may_be_short(loop: Op, few: int) -> bool:
-    """Whether there are reductions, all over ranges known in front of ``loop`` that may be short; or arrays."""
+    """Whether there are reductions, all over ranges known before ``loop`` that may be short; or arrays."""
     found = _reductions(loop)
     if not (found or _arrays(loop)) or constant_of(loop.operands[2]) is None:
         return False
@@ -71,7 +71,7 @@ def _may_be_short(loop: Op, few: int) -> bool:
 
 
 class _Version:
-    """``made``: what stands in the place of ``loop``; ``short``: the loop in it that does its sums in order."""
+    """``made``: the operations that replace ``loop``; ``short``: the loop among them that does its sums in order."""
 
     def __init__(self, loop: Op, few: int) -> None:
         self.loop = loop
@@ -108,7 +108,7 @@ class _Version:
 
 
 def _counts(loop: Op, few: int) -> Iterator[tuple[Value, int]]:
-    """Append how many elements sums and arrays have; what that may be at most."""
+    """Append the numbers of elements of sums and arrays; each with the greatest that it may be."""
     for n in dict.fromkeys(trip_count(*op.operands[:3]) for op in _reductions(loop)):
         if constant_of(n) is None:
             yield n, few
@@ -120,7 +120,7 @@ def _counts(loop: Op, few: int) -> Iterator[tuple[Value, int]]:
 
 
 def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries) -> None:
-    """Keep the versions whose iterations can be side by side, and otherwise the loop."""
+    """Keep the versions whose iterations can run side by side; undo the others."""
     for version in versions:
         put_instead(version.loop, version.made)
     memory, forms = Memory.asked(func, summaries), Forms()
@@ -135,7 +135,7 @@ def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries)
 
 
 def _in_order(loop: Op) -> tuple[Op, list[Op]]:
-    """A copy of ``loop`` whose reductions are done in order, and these; it is appended."""
+    """Append a copy of ``loop`` whose reductions are done in order, and return it and these."""
     copy = clone_op(loop, {})
     if _arrays(loop):
         for op in (copy, *copy.regions[0].walk()):

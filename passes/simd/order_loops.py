@@ -1,4 +1,4 @@
-"""Parallel loops go through memory in order: of two, one in the other, the inner one is that along which elements are
+"""Parallel loops go through memory in order: of two nested loops, the inner one is that along which elements are
 neighbours, or nearer to each other.
 
 ``for j: for i: a[i, j] = x[i] * c[j]`` goes down the columns of ``a``, with a cache line for each element; the other
@@ -6,8 +6,9 @@ way round it is SIMD. Adjoints have such nests (that of ``v @ a`` by ``a``), and
 parallel loops may run in any order, so the two may change places: what the outer loop loads for the inner one is then
 loaded for each element. Nests of more loops are sorted in this way.
 
-A loop that finds the extreme of a column, or its product, and is in one over columns, takes its steps in order: then
-``vectorise-outer`` finds those of many columns side by side. (An extreme has no order; products are NumPy's so.)
+A loop inside one over columns that finds the extreme of a column, or its product, takes its steps in order: then
+``vectorise-outer`` finds those of many columns side by side. (An extreme does not depend on the order; NumPy's products
+are in this order.)
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 9.3.
 """
@@ -33,15 +34,15 @@ from adc.passes.analysis.kinds import ELEMENT, PURE
 from adc.passes.rewrite import put_instead, to_sequential
 
 STRIDED = 8
-"""What an element costs whose neighbours in the loop are apart in memory, where one beside them costs 1."""
+"""The cost of an element whose neighbours along the loop are apart in memory; one that is beside them costs 1."""
 
 FEW = 16
-"""Inner loops of fewer iterations, if these are known, are unrolled, and the outer one becomes SIMD."""
+"""Inner loops that are known to have fewer iterations are unrolled, and the outer one becomes SIMD."""
 
 
 @dataclass(frozen=True)
 class OrderLoops:
-    """Exchange two parallel loops where that makes neighbours of elements that were apart."""
+    """Exchange two nested parallel loops where elements that were apart become neighbours."""
 
     name: ClassVar[str] = "order-loops"
 
@@ -57,7 +58,7 @@ class OrderLoops:
 
 
 def _exchange_some(func: Func, summaries: Summaries) -> bool:
-    """Exchange pairs of loops that have none in common; whether there were any."""
+    """Exchange disjoint pairs of loops. Returns whether there were any."""
     forms = Forms()
     pairs = [pair for op in walk_warm(func.body) if (pair := _pair(op)) is not None and _pays(*pair, forms)]
     if not pairs:
@@ -72,8 +73,8 @@ def _exchange_some(func: Func, summaries: Summaries) -> bool:
 
 
 def _is_along_column(inner: Op, forms: Forms) -> bool:
-    """Whether a loop is all for an extreme or a product along which neighbours are apart, in a loop along which they
-    are side by side."""
+    """Whether a loop only computes an extreme or a product along which neighbours are apart, inside a loop along which
+    they are side by side."""
     if inner.opdef is not ops.parallel or not inner.results or any(op.regions for op in inner.regions[0].ops):
         return False
     outer = next(enclosing(inner.parent), None)
@@ -90,7 +91,7 @@ _IN_ORDER = frozenset({"min", "max", "mul"})
 
 
 def _pair(outer: Op) -> tuple[Op, Op] | None:
-    """A loop in which there is only one other, and what is loaded and computed for that."""
+    """A loop that contains only one other loop, apart from loads and computations for that; and the inner loop."""
     inner = _only_loop(outer)
     if inner is None or not all(loop.opdef is ops.parallel and set(loop.attrs) <= _KNOWN for loop in (outer, inner)):
         return None
@@ -104,8 +105,8 @@ def _pair(outer: Op) -> tuple[Op, Op] | None:
 
 
 def _only_loop(outer: Op) -> Op | None:
-    """The operation with regions that is all there is in a loop but for what is in front of it; None if there is none,
-    or if one of the two has results."""
+    """The only operation with regions in a loop, if it is at the end; None if there is none, or if one of the two has
+    results."""
     found = [op for op in outer.regions[0].ops if op.regions] if outer.opdef is ops.parallel else []
     if outer.results or len(found) != 1 or found[0].results or found[0] is not outer.regions[0].ops[-2]:
         return None
@@ -143,8 +144,8 @@ def _pays(outer: Op, inner: Op, forms: Forms) -> bool:
 
 
 def _leading(body: Sequence[Op], counter: Value, forms: Forms) -> int:
-    """The positions of the subscripts that a counter moves, first of all of each access, added up: the higher, the
-    nearer to each other are the elements."""
+    """The sum, over all accesses, of the position of the first subscript that a counter moves: the higher, the nearer
+    to each other are the elements."""
     total = 0
     for op in body:
         if op.opdef in ELEMENT:
@@ -158,7 +159,7 @@ def _subscripts(op: Op) -> Sequence[Value]:
 
 
 def _cost(body: Sequence[Op], counter: Value, forms: Forms) -> int:
-    """Of what ``body`` accesses in a loop with that counter."""
+    """The cost of the accesses of ``body`` in a loop with that counter."""
     total = 0
     for op in body:
         if op.opdef not in ELEMENT:

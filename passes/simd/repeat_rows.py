@@ -1,11 +1,11 @@
-"""A row of few elements that all rows of an array are combined with is repeated, so that the nest goes through many.
+"""A short row that all rows of an array are combined with is repeated, so that the nest goes through more elements.
 
 In ``for each i: for each j: b[i, j] = f(a[i, j], c[j])`` the inner loop fills no SIMD register if rows are short, and
 ``coalesce-loops`` cannot join the two: all rows are combined with the same ``c``. So ``c`` is written into a buffer
-several times, one behind the other, and the nest goes through as many rows at a time: ``for each period p: for each k:
-b[p + k] = f(a[p + k], several_c[k])``. Where the reverse sweep adds to elements of a row, ``d[j] += a[i, j]``, it adds
-to a buffer of as many rows, which are added to ``d`` at the end. Rows that are long enough, or few, are accessed as
-they are, by the same nest.
+several times in succession, and the nest goes through as many rows at a time: ``for each period p: for each k: b[p + k]
+= f(a[p + k], several_c[k])``. If the reverse sweep adds to elements of a row, ``d[j] += a[i, j]``, it adds to a buffer
+of as many rows, which are added to ``d`` at the end. If rows are long enough, or few, the same nest accesses them as
+they are.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from adc.passes.simd.coalesce_loops import access_row, alone_in, as_row, dimensi
 _DONE = PURE | TERMINATORS | {ops.if_}
 
 WORTH = 2
-"""Periods that there are at least, or rows are not repeated: buffers are filled for each run of a nest."""
+"""The least number of periods for which rows are repeated: buffers are filled for each run of a nest."""
 
 
 @dataclass(frozen=True)
 class RepeatRows:
-    """Have nests that combine all rows of arrays with the same row go through ``least`` elements at a time or more, if
+    """Let nests that combine all rows of arrays with the same row go through at least ``least`` elements at a time, if
     a row has less than ``long``."""
 
     least: int = 64
@@ -57,7 +57,7 @@ class RepeatRows:
 
 
 def _row_of(outer: Op) -> Op | None:
-    """The loop over the elements of a row, in one over rows."""
+    """The loop over the elements of a row, inside a loop over rows."""
     inner = alone_in(outer) if is_plain(outer) else None
     if inner is None or inner.opdef is not ops.parallel or any(inside(v, outer) for v in inner.operands):
         return None
@@ -66,8 +66,9 @@ def _row_of(outer: Op) -> Op | None:
 
 @dataclass(eq=False)
 class _Nest:
-    """``along``: accesses to an element of each row, and the dimension the rows are counted by; ``same``: those to the
-    same row by all, and the dimension of its elements; ``sums``: those of them that are added to."""
+    """``along``: accesses to elements of each row, with the dimension that counts the rows; ``same``: accesses to the
+    row that is the same for all, with the dimension of its elements; ``sums``: the arrays among the latter that are
+    added to."""
 
     outer: Op
     inner: Op
@@ -78,7 +79,7 @@ class _Nest:
 
     @property
     def counter(self) -> Value:
-        """Of the elements of a row."""
+        """The counter of the elements of a row."""
         return self.inner.regions[0].args[0]
 
     @property
@@ -86,7 +87,7 @@ class _Nest:
         return self.outer.opdef is ops.parallel or UNORDERED in self.outer.attrs
 
     def has_rows(self, memory: Memory) -> bool:
-        """Whether there are such rows, and nothing but elements of them and of rows that follow each other."""
+        """Whether there are such rows, and only elements of them and of consecutive rows are accessed."""
         rows, elements = dimensions(self.outer.regions[0].args[0]), dimensions(self.counter)
         if rows is None or elements is None or not rows.keys() <= elements.keys():
             return False
@@ -103,7 +104,8 @@ class _Nest:
             if row is None:
                 if (element != t.rank - 1) if t.strides is None else t.strides[element] != 1:
                     return False
-                # What some iterations may access all can: the row has as many elements as there are iterations.
+                # Elements that some iterations may access all can access: the row has as many elements as there are
+                # iterations.
                 always = access.parent is self.inner.regions[0]
                 if not always or any(v is not self.counter and inside(v, self.outer) for v in at):
                     return False
@@ -115,7 +117,8 @@ class _Nest:
         return bool(self.along and self.same) and self._may_copy(memory) and self._is_independent(memory)
 
     def _is_independent(self, memory: Memory) -> bool:
-        """Whether rows may be gone through in any order, the sums aside: no element of one is accessed by another."""
+        """Whether rows may be processed in any order, apart from sums: no row accesses elements that another one
+        changes."""
         if self.is_unordered:
             return True
         for store, row in self.along.items():
@@ -127,7 +130,7 @@ class _Nest:
         return True
 
     def _may_copy(self, memory: Memory) -> bool:
-        """Whether the rows that are read stay as they are, and the others are added to in any order."""
+        """Whether the rows that are read do not change, and the others are added to in any order."""
         by_array: dict[Value, list[Op]] = {}
         for access in self.same:
             by_array.setdefault(accessed(access)[0], []).append(access)
@@ -142,7 +145,8 @@ class _Nest:
         return True
 
     def _only_adds(self, accesses: list[Op], memory: Memory) -> bool:
-        """Whether all are to one row of an array that nothing else in the nest accesses, and add to its elements."""
+        """Whether all accesses are to one row of an array that nothing else in the nest accesses, and add to its
+        elements."""
         block, own = self.inner.regions[0], set(accesses)
         order = [op for op in block.ops if op in own]
         if len({tuple(accessed(op)[1:]) for op in accesses}) != 1 or len(order) % 2:
@@ -155,7 +159,7 @@ class _Nest:
 
 
 def _adds(load: Op, store: Op) -> bool:
-    """Whether ``store`` stores what ``load`` loads and terms that may be added in any order."""
+    """Whether ``store`` stores the sum of what ``load`` loads and of terms that may be added in any order."""
     if load.opdef is not ops.load or store.opdef is not ops.store:
         return False
     value = load.result
@@ -170,7 +174,7 @@ def _adds(load: Op, store: Op) -> bool:
 
 
 def _repeat(nest: _Nest, least: int, long: int) -> None:
-    """Put the nest over periods, each of several rows, in the place of that over rows."""
+    """Replace the nest over rows by a nest over periods, each of several rows."""
     outer, inner = nest.outer, nest.inner
     width = inner.operands[1]
     with insert_at(Block(), outer.loc) as made:
@@ -213,8 +217,8 @@ def _repeat(nest: _Nest, least: int, long: int) -> None:
 
 
 def _cut(count: Value, width: Value, least: int, long: int) -> Sequence[Value]:
-    """Append how many rows a period has, of ``count``, how many periods there are, and how often rows are repeated: not
-    at all if a period is one row, which is itself used then. Divisions take as long as a nest over few elements."""
+    """Append the number of rows in a period, out of ``count``, the number of periods, and how often rows are repeated:
+    zero if a period is one row, which is used itself then. Divisions take as long as a nest over few elements."""
 
     def several() -> Sequence[Value]:
         size = ops.ceildivsi(const_index(least), ops.maxsi(width, const_index(1)))
@@ -226,7 +230,8 @@ def _cut(count: Value, width: Value, least: int, long: int) -> Sequence[Value]:
 
 
 def _several(nest: _Nest, access: Op, times: Value, room: int) -> Value:
-    """Append a buffer with the row ``times`` times, or if it is added to with as many zeros. None is the row itself."""
+    """Append a buffer with the row ``times`` times, or with as many zeros if it is added to; for zero, the row
+    itself."""
     memref, *at = accessed(access)
     t = memref.type
     assert isinstance(t, MemRefType)
@@ -252,7 +257,7 @@ def _several(nest: _Nest, access: Op, times: Value, room: int) -> Value:
 
 
 def _add_up(nest: _Nest, memref: Value, at: Sequence[Value], buffer: Value, times: Value) -> None:
-    """Append the addition of the rows of a buffer to the one row."""
+    """Append the code that adds the rows of a buffer to the single row."""
     counter, zero = nest.counter, const_index(0)
     width = nest.inner.operands[1]
 

@@ -1,4 +1,4 @@
-"""A block of the iterations of a parallel loop, side by side: scalar expansion, and that of arrays."""
+"""A block of the iterations of a parallel loop, side by side: scalar expansion, and array expansion."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from adc.passes.simd.side_by_side import Lanes, Packing
 @dataclass(eq=False)
 class _Strip:
     """Operations that each lane runs by itself, one lane after the other if ``in_turn``; then the values that inner
-    loops carry on, by their arguments; values whose sum over the lanes is wanted; and what adds such sums."""
+    loops carry on, with their arguments; values whose sums over the lanes are wanted; and accumulations of such
+    sums."""
 
     in_turn: bool = False
     ops: list[Op] = field(default_factory=list)
@@ -40,7 +41,7 @@ class _Strip:
 
 @dataclass(frozen=True, eq=False)
 class _Addition:
-    """An accumulation of the sum of ``term`` over the lanes, times ``factors``, the sign changed if ``negative``."""
+    """An accumulation of the sum of ``term`` over the lanes, times ``factors``, negated if ``negative``."""
 
     op: Op
     term: Value
@@ -60,8 +61,8 @@ _Step = Op | _Strip | _Together  # an operation: for all lanes at once
 
 
 class Expansion:
-    """A block of the iterations of a parallel loop: ``width`` lanes, ``count`` of them in use if that is not all. Of
-    blocks that ``trips`` iterations do not fill, the lanes that are not in use go along, without access to memory."""
+    """A block of the iterations of a parallel loop: ``width`` lanes, of which ``count`` are in use, if that is not all.
+    If ``trips`` iterations do not fill the blocks, lanes that are not in use run along without accessing memory."""
 
     def __init__(self, lanes: Lanes, width: int, by: int, count: Value | None = None, trips: Value | None = None):
         self.lanes = lanes
@@ -72,7 +73,7 @@ class Expansion:
         self.by = by  # the step of the loop
         self.body = lanes.loop.regions[0]
         self.home: dict[Value, _Strip] = {}
-        self.place: dict[Value, Value] = {}  # of the result of an inner loop: the argument whose buffer it is in
+        self.place: dict[Value, Value] = {}  # for the result of an inner loop: the argument whose buffer it is in
         self.buffers: dict[Value, Value] = {}
         self.sums: dict[Value, Value] = {}  # over the lanes
         self.packed: dict[Op, Value] = {}  # the memory that a packed load takes its elements from
@@ -80,7 +81,7 @@ class Expansion:
         self.steps = self._split(self.body)
 
     def block(self, number: Value) -> Sequence[Value]:
-        """Append the iterations of a block; what they reduce to."""
+        """Append the iterations of a block, and return what they reduce to."""
         end = self.body.terminator
         offset = ops.muli(number, const_index(self.width * self.by))
         self.first = ops.addi(self.lanes.loop.operands[0], offset)
@@ -96,7 +97,7 @@ class Expansion:
     # Loop distribution ------------------------------------------------------------------------------------------------
 
     def _split(self, block: Block) -> list[_Step]:
-        """What to do, in order. What is uniform goes before what lanes do, on which it does not depend."""
+        """The steps of a block, in order. Uniform operations go before those of lanes, on which they do not depend."""
         steps: list[_Step] = []
         strip = _Strip()
         for op in block.ops[:-1]:
@@ -130,7 +131,7 @@ class Expansion:
 
     def _add_sum(self, op: Op, strip: _Strip) -> None:
         """Ask for the sum that an accumulation adds. Factors that are the same for all lanes are applied to the sum,
-        which then may be had further out, where the rest of the term is made."""
+        which may then be computed further out, where the rest of the term is made."""
         term, factors, negative = op.operands[0], [], False
         while (made := term.op) is not None and self.lanes.is_of_lanes(term):
             if made.opdef is ops.negf:
@@ -149,7 +150,7 @@ class Expansion:
     # Scalar expansion -------------------------------------------------------------------------------------------------
 
     def _kept(self, steps: Sequence[_Step], reduced: Sequence[Value]) -> list[Value]:
-        """The values that get a buffer: they are made in one place and used in another."""
+        """The values that get a buffer, since they are computed in one strip and used in another."""
         kept: dict[Value, None] = {}
 
         def visit(steps: Sequence[_Step]) -> None:
@@ -168,7 +169,7 @@ class Expansion:
         return self.place.get(value, value)
 
     def _from_elsewhere(self, value: Value, strip: _Strip | None) -> bool:
-        """Whether a value is of lanes, and neither made in ``strip`` nor computed again."""
+        """Whether a value varies between lanes, and is neither made in ``strip`` nor recomputed."""
         if value not in self.lanes.varying or self.lanes.is_recomputed(value):
             return False
         return strip is None or self.home.get(value) is not strip
@@ -176,7 +177,7 @@ class Expansion:
     # Code -------------------------------------------------------------------------------------------------------------
 
     def _emit(self, steps: Sequence[_Step], uniform: Mapping) -> None:
-        """``uniform`` maps what is the same for all lanes."""
+        """Append steps; ``uniform`` maps the values that are the same for all lanes."""
         for step in steps:
             if isinstance(step, Op):
                 with at_loc(step.loc):
@@ -205,7 +206,7 @@ class Expansion:
         build(ops.for_, limits, None, [], [block], step.op.loc)
 
     def _pack(self, packing: Packing, uniform: Mapping) -> None:
-        """Copy what all iterations of a loop load."""
+        """Copy everything that all iterations of a loop load."""
         lower, upper = self._packed_range(packing, uniform)
         trips = ops.maxsi(ops.subi(upper, lower), const_index(0))
         buffer = ops.alloc(trips, type=MemRefType((None, self.width), packing.load.result.type))
@@ -228,7 +229,7 @@ class Expansion:
         self.packed[packing.load] = buffer
 
     def _packed_range(self, packing: Packing, uniform: Mapping) -> tuple[Value, Value]:
-        """From where to where there is something to copy."""
+        """The range of subscripts for which there is something to copy."""
         zero = const_index(0)
         if packing.lower is None or packing.upper is None:
             memref, *subscripts = (uniform.get(v, v) for v in packing.load.operands)
@@ -245,7 +246,7 @@ class Expansion:
         return lower, ops.select(ops.cmpi(start, end, predicate="slt"), upper, lower)
 
     def _nearest(self, packing: Packing, lane: _Lane) -> Value:
-        """The element to copy. It need not be one that the loop comes to, so the subscripts may be out of range."""
+        """The element to copy. The loop need not reach it, so the subscripts may be out of range, and are clamped."""
         memref, *subscripts = packing.load.operands
         known = lane.value(memref)
         at = []
@@ -281,7 +282,7 @@ class Expansion:
         build(ops.accumulate, [ops.negf(total) if addition.negative else total, *place])
 
     def _one(self, strip: _Strip, number: Value, uniform: Mapping) -> _Lane:
-        """Append what one lane does in a strip."""
+        """Append the operations of one lane in a strip."""
         lane = _Lane(self, number, uniform)
         for op in strip.ops:
             lane.run(op)
@@ -293,7 +294,7 @@ class Expansion:
     def _lanes(
         self, strip: _Strip, terms: Sequence[Value], kinds: Sequence[str], uniform: Mapping
     ) -> Sequence[Value]:
-        """Append a strip for all lanes; the reductions over them of ``terms``."""
+        """Append a strip for all lanes, and return the reductions of ``terms`` over them."""
         neutral = [const(ops.NEUTRAL[kind], v.type) for kind, v in zip(kinds, terms, strict=True)]
         block = Block([index], ["lane"])
         with insert_at(block):
@@ -312,7 +313,7 @@ class Expansion:
 
 
 class _Lane:
-    """The code of one lane in one strip; ``number`` says which."""
+    """The code of one lane, with the given ``number``, in one strip."""
 
     def __init__(self, expansion: Expansion, number: Value, uniform: Mapping) -> None:
         self.expansion = expansion
@@ -346,7 +347,7 @@ class _Lane:
             self._clone(op, self.known)
 
     def _clone(self, op: Op, known: Mapping) -> None:
-        """Append a copy; what it accesses of an array that there is for each lane is the lane's own."""
+        """Append a copy; accesses to an array that exists for each lane become accesses to the lane's own."""
         own = [known[alloc.result] for alloc in self.expansion.lanes.arrays if alloc.result in known]
         for access in accesses_of(own, clone_op(op, known)):
             access.add_operand(self.number)
@@ -373,7 +374,7 @@ class _Lane:
         self.known.update(zip(op.results, made.results, strict=True))
 
     def value(self, value: Value) -> Value:
-        """What stands for a value of the loop in this lane."""
+        """The value in this lane that corresponds to a value of the loop."""
         known = self.known.get(value)
         if known is None:
             known = self.known[value] = self._find(value)
@@ -395,5 +396,5 @@ class _Lane:
 
 
 def _is_safe(op: Op) -> bool:
-    """Whether ``op`` can be done with any operands, to no effect."""
+    """Whether ``op`` can be executed with any operands without effect."""
     return op.opdef in PURE and not op.regions and op.opdef not in DIVISIONS

@@ -1,18 +1,18 @@
-"""Which parallel loops are to have their iterations run side by side, in the lanes of SIMD registers.
+"""Which parallel loops should have their iterations run side by side, in the lanes of SIMD registers.
 
-An inner loop that sums in order, or carries a value otherwise, is not SIMD itself: each iteration waits for the one
-before. If it is inside a parallel loop, several iterations of that one can take its steps together. What is the same
-for all of them (*uniform*: the inner loop's counter, what is computed from it, what is loaded with such subscripts from
-memory that the loop does not change) stays as it is; everything else *varies*.
+An inner loop that sums in order, or carries another value, is not SIMD itself: each iteration waits for the one before.
+If it is inside a parallel loop, several iterations of that one can take its steps together. What is the same for all of
+them (*uniform*: the inner loop's counter, what is computed from it, and what is loaded with such subscripts from memory
+that the loop does not change) stays as it is; everything else *varies*.
 
-In the reverse sweep iterations may also add to what is theirs together (see ``privatisation``). An element that is the
-same for all of them gets the sum over the lanes; elements that differ get their terms one lane after the other.
+In the reverse sweep iterations may also add to shared elements (see ``privatisation``). An element that is the same for
+all of them gets the sum over the lanes; different elements get their terms one lane after the other.
 
-What lanes load from places far apart (a row of a matrix for each) again and again, in each iteration of a loop around
-the one whose counter is the other subscript, is *packed* first: copied to where it is side by side. If the other
-subscript is more than a counter, all that it may be is copied.
+If lanes load from places far apart (a row of a matrix for each) repeatedly, in each iteration of a loop around the one
+whose counter is the other subscript, the elements are *packed* first: copied so that they are side by side. If the
+other subscript is not just a counter, everything that it may reach is copied.
 
-Arrays that each iteration makes for itself there are for each lane. Loops over their elements are taken together.
+Arrays that each iteration makes for itself exist once for each lane. Loops over their elements are taken together.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from adc.passes.analysis.kinds import COUNTED, ELEMENT, ELEMENT_WRITES, LOOPS, P
 from adc.passes.simd.array_expansion import accesses_of, is_expandable
 
 GATHER = 4.0
-"""What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""
+"""The cost of loading from memory that lanes do not have side by side; loading side by side costs 1."""
 
 DEPTH = 8.0
-"""How often an inner loop is taken to run at most."""
+"""The greatest trip count that an inner loop is taken to have."""
 
 MOST = 1.5
-"""At greater average costs the iterations go one by one, whose sums the processor overlaps by itself."""
+"""With greater average costs, the iterations run one by one, and the processor overlaps their sums by itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Packing:
     """A load whose elements are copied before ``outer``: for all values of the subscript ``moving``.
 
-    Where that is the counter of a loop, these are from ``lower`` to before ``upper``, or to before the last ``upper``
-    if that is a counter itself; else they are all of the extent, and ``lower`` is None.
+    If that is the counter of a loop, its values are from ``lower`` to before ``upper``, or to before the last ``upper``
+    if that is a counter itself; else they are the whole extent, and ``lower`` is None.
     """
 
     load: Op
@@ -66,7 +66,7 @@ class Packing:
 class Lanes:
     """A parallel loop whose iterations can run side by side: what varies between them, the inner loops whose steps they
     take together, the loads that are packed, the accumulations that are summed, the operations that lanes do in turn,
-    the allocations of arrays that each lane has for itself. ``cost`` is that of an access in those loops, on average.
+    and the allocations of arrays that each lane has for itself. ``cost``: the average cost of an access in those loops.
     """
 
     loop: Op
@@ -86,7 +86,8 @@ class Lanes:
         return not op.regions and op.opdef not in ELEMENT_WRITES and self.varying.isdisjoint(op.results)
 
     def is_for_all(self, op: Op) -> bool:
-        """Whether it accesses the same element of an array that each lane has for itself, those not in use too."""
+        """Whether this accesses the same element of an array that each lane has for itself, including lanes not in
+        use."""
         at = ELEMENT.get(op.opdef)
         return at is not None and op.operands[at].op in self.arrays and self.varying.isdisjoint(op.operands[at + 1 :])
 
@@ -95,7 +96,7 @@ class Lanes:
         return value in self.varying and not self.is_recomputed(value)
 
     def is_recomputed(self, value: Value) -> bool:
-        """Whether a value that varies is had from the loop's counter by cheap operations on integers, and views."""
+        """Whether a varying value is computed from the loop's counter by cheap operations on integers, and views."""
         op = value.op
         if value is self.counter:
             return True
@@ -105,7 +106,7 @@ class Lanes:
 
 
 def choose(loop: Op, memory: Memory, forms: Forms) -> list[Lanes]:
-    """The best of a parallel loop and those in it: such that all its inner loops that carry values become SIMD, at the
+    """The best choice among a parallel loop and those in it: all its inner loops that carry values become SIMD, at the
     least cost of memory accesses."""
     inner = [found for region in loop.regions for op in outermost(region) for found in choose(op, memory, forms)]
     own = None if loop.attrs.get(CHUNKS) else _Analysis(loop, memory, forms).run()
@@ -130,7 +131,8 @@ def outermost(block: Block) -> Iterator[Op]:
 
 
 def _is_chain(op: Op) -> bool:
-    """Whether an innermost loop hands a value on from each iteration to the next, or adds to what is of all lanes."""
+    """Whether an innermost loop carries a value from iteration to iteration, or accumulates to memory all lanes
+    share."""
     if op.opdef not in COUNTED:
         return False
     carries = op.opdef is ops.for_ and len(op.regions[0].args) > 1
@@ -140,7 +142,7 @@ def _is_chain(op: Op) -> bool:
 
 
 class _Unfit(Exception):
-    """Iterations cannot run side by side."""
+    """Raised if iterations cannot run side by side."""
 
 
 class _Analysis:
@@ -150,7 +152,7 @@ class _Analysis:
         self.forms = forms
         self.lanes = Lanes(loop, {loop.regions[0].args[0]})
         self._total = self._weights = 0.0
-        self._around: list[Op] = []  # the loops taken together that we are in
+        self._around: list[Op] = []  # the current loops that are taken together
 
     def run(self) -> Lanes | None:
         end = self.loop.regions[0].terminator
@@ -194,7 +196,7 @@ class _Analysis:
                 self._weigh(op)
 
     def _steps_together(self, op: Op) -> bool:
-        """Whether the iterations take the steps of this loop together: there is something to gain, and they can."""
+        """Whether the iterations take the steps of this loop together: whether that is possible and there is a gain."""
         if op.opdef not in COUNTED or not self._all_uniform(op.operands[:3]):
             return False
         if op.opdef is ops.parallel and op.results:
@@ -220,7 +222,7 @@ class _Analysis:
         return op.opdef in PURE or op.opdef is ops.bound
 
     def _check(self, op: Op) -> None:
-        """Refuse what cannot be done for several iterations in turn, in the place of one."""
+        """Refuse operations that cannot be done for several iterations in turn instead of for one."""
         for inner in (op, *(o for region in op.regions for o in region.walk())):
             kind = inner.opdef
             known = kind in PURE or kind in TERMINATORS or kind in ELEMENT or kind in STRUCTURED
@@ -228,7 +230,7 @@ class _Analysis:
                 raise _Unfit
 
     def _sort(self, op: Op) -> None:
-        """Whether it adds the sum over the lanes, or whether lanes add in turn."""
+        """Decide whether an accumulation adds the sum over the lanes, or lanes add in turn."""
         added = [o for o in (op, *(o for r in op.regions for o in r.walk())) if o.opdef is ops.accumulate]
         if all(self._is_own(o.operands[1]) for o in added):
             return
@@ -238,7 +240,7 @@ class _Analysis:
             self.lanes.in_turn.add(op)
 
     def _weigh(self, op: Op) -> None:
-        """Count accesses by how often they run. In loops that lanes run by themselves none is SIMD."""
+        """Count accesses by how often they run. In loops that lanes run by themselves, no access is SIMD."""
         for inner in (op, *(o for region in op.regions for o in region.walk())):
             if inner.opdef not in ELEMENT:
                 continue
@@ -269,7 +271,7 @@ class _Analysis:
         return 1.0
 
     def _step(self, subscript: Value) -> int | None:
-        """How far apart a subscript is in neighbouring lanes; None if that is not known."""
+        """The distance of a subscript between neighbouring lanes; None if it is not known."""
         if subscript not in self.lanes.varying:
             return 0
         factor, rest = self.forms.of(subscript).split(self.forms.symbol(self.lanes.counter))
@@ -278,7 +280,8 @@ class _Analysis:
         return factor.constant * int(constant_of(self.loop.operands[2]) or 0)
 
     def _packing(self, load: Op) -> Packing | None:
-        """How to pack what a load takes, if it takes it again in each iteration of the outermost loop around it."""
+        """How to pack the elements of a load, if they are loaded again in each iteration of the outermost loop around
+        it."""
         if self.memory.may_write(self.loop, load.operands[0]):
             return None
         return self._along_counter(load) or self._along_extent(load)

@@ -1,9 +1,9 @@
-"""The sign of an extreme that is zero is found apart: the loop compares no signs.
+"""The sign of an extreme that is zero is found separately: the loop compares no signs.
 
-Of two zeros the positive one is the greater, and what is not a number is the extreme. On processors that know neither,
-each step of a maximum takes seven instructions, four of which are for zeros. That of all elements is zero only if no
-element is greater; then it is positive if the sign of any element is, which the greatest of their bits, as an integer,
-shows in one instruction. Likewise the minimum is negative zero if the sign of any element is negative.
+Of two zeros the positive one is greater, and a NaN is always the extreme. On processors that support neither, each step
+of a maximum takes seven instructions, four of them for zeros. The maximum of all elements is zero only if no element is
+greater; then it is positive if the sign of any element is. The maximum of their bits, as integers, shows that in one
+instruction. Likewise the minimum is negative zero if the sign of any element is negative.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adc.passes.rewrite import put_instead
 
 @dataclass(frozen=True)
 class SignsApart:
-    """Let innermost loops that find extremes of doubles find signs of zeros by themselves."""
+    """Let innermost loops that find extremes of doubles find the signs of zeros separately."""
 
     name: ClassVar[str] = "signs-apart"
 
@@ -35,7 +35,7 @@ class SignsApart:
 
 
 def _extremes(op: Op) -> list[int]:
-    """Which results of an innermost loop are extremes of doubles."""
+    """The positions of the results of an innermost loop that are extremes of doubles."""
     if op.opdef is not ops.parallel or SIGNS_APART in op.attrs or any(inner.regions for inner in op.regions[0].ops):
         return []
     kinds = op.regions[0].terminator.attrs["kinds"]

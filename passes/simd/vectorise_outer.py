@@ -1,10 +1,11 @@
 """Parallel loops around loops that carry values: blocks of their iterations run side by side.
 
 ``for p in prange(n): for i in range(d): s += x[p, i] * y[i]`` becomes, for 48 values of p at a time, ``for i: for each
-of the 48: s[lane] += x[p, i] * y[i]``, whose innermost loop LLVM makes SIMD. What each iteration of the parallel loop
-has for itself lives in small buffers, an element per lane. Iterations of a parallel loop may run in any order,
-interleaved too, and each of them does what it did, in the same order. Those that do not fill a block are blocks of 8,
-in which lanes without an iteration neither load nor store: registers are for a number of lanes that is known.
+of the 48: s[lane] += x[p, i] * y[i]``, whose innermost loop LLVM makes SIMD. The values that each iteration of the
+parallel loop has for itself are kept in small buffers, with an element for each lane. Iterations of a parallel loop may
+run in any order, also interleaved, and each of them does what it did, in the same order. Iterations that do not fill a
+block form blocks of 8, in which lanes without an iteration neither load nor store: registers need a fixed number of
+lanes.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, chapter 5
 (strip-mining, scalar expansion, loop distribution).
@@ -35,9 +36,9 @@ _Body = Callable[[Value], Sequence[Value]]
 
 @dataclass(frozen=True)
 class VectoriseOuter:
-    """Run ``lanes`` iterations of parallel loops side by side where that makes loops in them SIMD; if there are ``few``
-    or less that lie side by side in memory, columns of a narrow array, as many as these. By default it is the machine
-    that says how many."""
+    """Run ``lanes`` iterations of parallel loops side by side if that makes loops in them SIMD. If there are ``few`` or
+    less that lie side by side in memory, like the columns of a narrow array, run only as many. The default numbers are
+    those of the machine."""
 
     lanes: int | None = None
     few: int | None = None
@@ -62,7 +63,7 @@ class VectoriseOuter:
 
 
 def _transform_narrow(lanes: Lanes) -> None:
-    """Put one block in the place of the loop."""
+    """Replace the loop by one block."""
     loop = lanes.loop
     with insert_at(Block(), loop.loc) as made:
         width, trips = int(loop.attrs[NARROW]), trip_count(*loop.operands[:3])
@@ -72,10 +73,10 @@ def _transform_narrow(lanes: Lanes) -> None:
 
 
 def _transform(lanes: Lanes, width: int, few: int) -> None:
-    """Put the loop over blocks in the place of the loop.
+    """Replace the loop by a loop over blocks.
 
-    Iterations that do not fill a block are blocks of ``few``, the last of which is not full either. A loop that threads
-    share runs all of these as one of its blocks, so that no thread waits for it; others run them after the full ones.
+    Iterations that do not fill a block form blocks of ``few``, the last of which is not full either. A loop on threads
+    runs all of these as one of its blocks, so that no thread waits for it; other loops run them after the full ones.
     """
     loop = lanes.loop
     with insert_at(Block(), loop.loc) as made:
@@ -84,7 +85,7 @@ def _transform(lanes: Lanes, width: int, few: int) -> None:
         trips = trip_count(lower, upper, step)
         blocks = ops.floordivsi(trips, const_index(width))
         full = Expansion(lanes, width, by)
-        if lanes.packings:  # which are made for a whole block
+        if lanes.packings:  # they are made for a whole block
             rest = ops.subi(trips, ops.muli(blocks, const_index(width)))
             rests = _Blocks(blocks, ops.ceildivsi(trips, const_index(width)), Expansion(lanes, width, by, rest).block)
         else:
@@ -107,15 +108,15 @@ def _transform(lanes: Lanes, width: int, few: int) -> None:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Blocks ``first`` to ``last``, without it; ``body`` appends one, given its number, and returns its parts of the
-    reductions."""
+    """The blocks from ``first`` to before ``last``; ``body`` appends one, given its number, and returns its parts of
+    the reductions."""
 
     first: Value
     last: Value
     body: _Body
 
     def append(self, loop: Op, initial: Sequence[Value], attrs: dict[str, Attr]) -> Sequence[Value]:
-        """Append a loop over these blocks of the iterations of ``loop``; its results."""
+        """Append a loop over these blocks of the iterations of ``loop``, and return its results."""
         block = Block([index])
         with insert_at(block):
             build(ops.reduce, self.body(block.args[0]), {"kinds": loop.regions[0].terminator.attrs["kinds"]})
@@ -124,7 +125,7 @@ class _Blocks:
 
 
 def _either(loop: Op, blocks: Value, full: _Body, rests: _Blocks) -> _Body:
-    """What appends one of the full ``blocks``, or, as the next one, all the rest."""
+    """A function that appends one of the full ``blocks`` or, as one more block, all the rest."""
     kinds = loop.regions[0].terminator.attrs["kinds"]
 
     def rest() -> Sequence[Value]:
