@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from adc.passes.differentiation.adjoints import Adjoint
     from adc.passes.differentiation.algebras import Derivatives
     from adc.passes.differentiation.demand import CallPlan
+    from adc.passes.differentiation.several import Direction, Tangents
     from adc.passes.differentiation.tangents import Tangent
     from adc.passes.plans import ParallelPlan
 
@@ -259,6 +260,16 @@ class Staged:
         module = self.simplified(traced)
         with self.measure("differentiate"):
             return module, forward.jvp(module, traced.entry, wrt, final, algebra)
+
+    def tangents(self, traced: Traced, directions: Sequence[Direction]) -> tuple[Module, Tangents | None]:
+        """The same along several directions at once, where that can be had."""
+        from adc.passes.differentiation import several
+        from adc.passes.simplify.drop_rules import without_marks
+
+        without_marks(traced.module)
+        module = self.simplified(traced)
+        with self.measure("differentiate"):
+            return module, several.jvps(module, traced.entry, directions)
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before the passes that prepare it for lowering."""

@@ -7,7 +7,7 @@ does not change the caller's arrays: it works on copies of those that the functi
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from adc import aliasing, binding, containers
 from adc.alignment import Borrowed
-from adc.backend.calls.abi import Argument, ArrayParam, Out, Output, Param, ScalarParam, StaticOut, TupleOut
+from adc.backend.calls.abi import Out, TupleOut
 from adc.backend.calls.stub import set_miss
 from adc.boundary import leaving
 from adc.compiler import Staged, compile_functions
@@ -23,19 +23,18 @@ from adc.complexes import as_pairs, is_pairs
 from adc.containers import Lowered, lower
 from adc.directions import Direction, bound_tangents, directions, sequence_of
 from adc.dispatch import Dispatcher, writable
-from adc.frontend.abstract import Abstract, Array, Scalar, layout_of, numpy_dtype
+from adc.frontend.abstract import Abstract, Array, Scalar, numpy_dtype
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Op
-from adc.ir.types import MemRefType
 from adc.options import Derivative, Selection
 from adc.signature import replace_leaves
 from adc.specialise import Specialisation
 from adc.subject import Builtin, Subject
-from adc.tangent_calls import direct
+from adc.tangent_calls import direct, signature_of
 from adc.tangent_trees import Carried, TangentTrees
 
 NDArray = np.ndarray[Any, Any]
@@ -201,7 +200,7 @@ class JvpCode(Specialisation):
                 tangents.update(_shared(carried, given, names))
         for k in code.arguments:
             if k not in tangents:
-                tangents[k] = self._tangent(k, leaves[k], given.get(k), words)
+                tangents[k] = self.tangent(k, leaves[k], given.get(k), words=words)
         for k in mutated:
             if k not in copies and isinstance(leaves[k], np.ndarray):
                 copies[k] = _like(leaves[k], self._layout(k), leaves[k])
@@ -212,7 +211,7 @@ class JvpCode(Specialisation):
         assert isinstance(abstract, Array)
         return abstract.layout
 
-    def _tangent(self, k: int, value: Any, direction: Direction | None, words: bool) -> Any:
+    def tangent(self, k: int, value: Any, direction: Direction | None, *, words: bool) -> Any:
         """The tangent of a leaf for compiled code: in the layout of the argument, and a copy if it is changed."""
         abstract = self.traced.leaves[k].abstract
         if isinstance(abstract, Scalar):
@@ -270,41 +269,21 @@ class _Code:
         count = len(func.result_types) - len(self.results)
         self.value = pattern.value or not _follows(traced, self.results)
         if not self.value:
-            _keep_results(func, count)
+            keep_results(func, count)
             count = 0
         module = staged.prepared(module, [tangent.name])
         if spec.of_gradient:
             staged.keep_to_memory(module, tangent.name)
-        func = module.funcs[tangent.name]
-        own = len(traced.leaves)
-        guards = binding.guard_params(spec.abstracts, spec.traced)
-        leaves = binding.leaf_params(spec.names, traced, read_only=False)
-        params = [_param(func.args[own + n].type, len(spec.names) + n) for n in range(len(self.arguments))]
-        outputs: tuple[Output, ...] = (
-            binding.effects_output(traced) if self.value else StaticOut(None),
-            TupleOut(tuple(Out(count + n, pairs=k in pairs) for n, k in enumerate(self.results))),
-        )
-        shift = len(guards)
-        signature = binding.signature(
-            spec.names,
-            spec.abstracts,
-            module,
-            func.name,
-            [*guards, *leaves, *params],
-            TupleOut(outputs),
-            disjoint=binding.disjoint_pairs(spec.names, spec.abstracts, traced, shift),
-            extra_arguments=len(params),
-            threads=spec.subject.options.threads or 0,
-        )
-        reached = reachable(module, [func.name])
+        outs = TupleOut(tuple(Out(count + n, pairs=k in pairs) for n, k in enumerate(self.results)))
+        signature = signature_of(spec, traced, module, tangent.name, len(self.arguments), outs, value=self.value)
+        reached = reachable(module, [tangent.name])
         self.floats_decide = any(_decides(op) for name in reached for op in module.funcs[name].walk())
         signatures = [signature]
         if plain and given and given.keys() == set(self.arguments):
             tangents = {binding.leaf_path(spec.names, traced.leaves[k]): given[k].given for k in self.arguments}
             called = direct(signature, spec.abstracts, tangents, traced.result, self.results, with_value=pattern.value)
             signatures += [called] if called is not None else []
-        refuse = functools.partial(_refuse_arguments, spec.subject.name)
-        made = compile_functions(staged, module, signatures, refuse)
+        made = compile_functions(staged, module, signatures, refuse_arguments(spec.subject.name))
         self.kernel: Builtin = made[0]
         self.direct: Builtin | None = made[1] if len(made) > 1 else None
 
@@ -346,7 +325,7 @@ def _placeholder(tree: Result, results: Mapping[int, Any]) -> Any:
     return results[tree.position] if isinstance(tree, ResultLeaf) else tree.value
 
 
-def _keep_results(func: Func, first: int) -> None:
+def keep_results(func: Func, first: int) -> None:
     """Let a function return only its results from ``first`` on."""
     end = func.body.terminator
     func.body.set_ops(func.body.ops[:-1])
@@ -356,14 +335,12 @@ def _keep_results(func: Func, first: int) -> None:
     func.result_types = func.result_types[first:]
 
 
-def _param(t: Any, number: int) -> Param:
-    source = Argument((number,))
-    if isinstance(t, MemRefType):
-        return ArrayParam(source, t.element, t.rank, layout_of(t), False)
-    return ScalarParam(source, t, numpy_dtype(t) != np.float64)
+def refuse_arguments(name: str) -> Callable[..., Any]:
+    """What is called for arguments that compiled code was not made for."""
+    return functools.partial(_refuse, name)
 
 
-def _refuse_arguments(name: str, *args: Any) -> Any:
+def _refuse(name: str, *args: Any) -> Any:
     raise kinds.WRONG_ARGUMENTS(f"{name}: compiled code does not take these arguments")
 
 

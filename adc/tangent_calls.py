@@ -26,16 +26,47 @@ from adc.backend.calls.abi import (
     Unchanged,
     Unseen,
 )
-from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
-from adc.frontend.traced import Result, ResultLeaf, ResultStatic
+from adc.frontend.abstract import Abstract, Array, Scalar, Tuple, layout_of, numpy_dtype
+from adc.frontend.traced import Result, ResultLeaf, ResultStatic, Traced
+from adc.ir.core import Module
+from adc.ir.types import MemRefType
 from adc.selecting import is_float
 from adc.signature import structure
+from adc.specialise import Specialisation
 
 Path = tuple[int, ...]
 
 
 class _Unknown(Exception):
     """The tangent of a result cannot be made from the results of compiled code alone."""
+
+
+def signature_of(
+    spec: Specialisation, traced: Traced, module: Module, name: str, extra: int, tangents: Output, *, value: bool
+) -> Signature:
+    """How Python calls a function with tangents, which takes ``extra`` arguments after those of ``traced``."""
+    func, own = module.funcs[name], len(traced.leaves)
+    guards = binding.guard_params(spec.abstracts, spec.traced)
+    leaves = binding.leaf_params(spec.names, traced, read_only=False)
+    params = [_param(func.args[own + n].type, len(spec.names) + n) for n in range(extra)]
+    return binding.signature(
+        spec.names,
+        spec.abstracts,
+        module,
+        name,
+        [*guards, *leaves, *params],
+        TupleOut((binding.effects_output(traced) if value else StaticOut(None), tangents)),
+        disjoint=binding.disjoint_pairs(spec.names, spec.abstracts, traced, len(guards)),
+        extra_arguments=extra,
+        threads=spec.subject.options.threads or 0,
+    )
+
+
+def _param(t: Any, number: int) -> Param:
+    source = Argument((number,))
+    if isinstance(t, MemRefType):
+        return ArrayParam(source, t.element, t.rank, layout_of(t), False)
+    return ScalarParam(source, t, numpy_dtype(t) != np.float64)
 
 
 def direct(

@@ -31,6 +31,7 @@ from adc.sparse import colouring
 from adc.sparse.colouring import Colouring
 from adc.sparse.detection import Detection, detect, detection_of
 from adc.sparse.sparsity import Sparsity, given_sparsity
+from adc.sparse.together import Together, Units, compiled, has_rows, unit_directions
 from adc.specialise import Specialisation
 from adc.subject import Subject
 
@@ -93,6 +94,7 @@ class _Plan:
     seeds: NDArray  # for each column or row, its colour
     probe: NDArray  # the direction along which the matrix of a given pattern is checked
     detection: Detection | None  # how the pattern was detected, if it may change between calls
+    together: Together | None  # what runs all sweeps at once, that along ``probe`` as well if the pattern is given
 
     @property
     def reverse(self) -> bool:
@@ -125,6 +127,7 @@ class SparseJacobian(Jacobian):
         self._columns = self.wanted.ordered
         self._floats = Pattern(frozenset(self.wanted.wrt), value=False)
         self._words = replace(self._floats, words=True)
+        self._codes: dict[tuple[Units, ...], Together | None] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self._hashed: dict[int, tuple[NDArray, bytes]] = {}  # last contents of a leaf, and their hash
 
@@ -199,12 +202,30 @@ class SparseJacobian(Jacobian):
         probe = rng.uniform(0.5, 1.0, size) * rng.choice([-1.0, 1.0], size)
         if detection is not None and not self._forward.floats_decide(self._words):
             detection = None
-        return _Plan(found, outputs, found.colours, probe, detection)
+        return _Plan(found, outputs, found.colours, probe, detection, self._together(found, inputs))
+
+    def _may_go_together(self, values: tuple[Any, ...]) -> bool:
+        leaves = self.leaf_values(values)
+        return self.is_plain and not self._forward.of_gradient and has_rows(np.shape(leaves[k]) for k in self._columns)
+
+    def _together(self, found: Colouring, shapes: list[tuple[int, ...]]) -> Together | None:
+        if found.way == "reverse" or not self.is_plain or self._forward.of_gradient or not has_rows(shapes):
+            return None
+        units = unit_directions(found.colours, found.sweeps, self._columns, shapes)
+        if units is None:
+            return None
+        with self.subject.lock:
+            if units not in self._codes:
+                given = frozenset(self._columns) if self._given is not None else frozenset[int]()
+                self._codes[units] = compiled(self._forward, units, given)
+            return self._codes[units]
 
     def _outputs_of(self, values: tuple[Any, ...]) -> list[Output]:
         """The floats that the function returns for these arguments, computed by code that will be used anyway."""
         if self._given is not None and self._mode == "reverse":
             value, _ = self._pulled(values)
+        elif self._given is not None and self._may_go_together(values):
+            value = self.subject.owner(*values)
         else:
             pattern = self._words if self._given is None else self._floats
             value = self._forward.sweep(values, {}, pattern).value
@@ -252,19 +273,24 @@ class SparseJacobian(Jacobian):
     def _formed(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Any:
         """Compute the matrix. Raises if a given pattern does not agree with a sweep along a random direction."""
         found, dtype = plan.colouring, np.result_type(*(o.dtype for o in plan.outputs)) if plan.outputs else np.float64
-        sweep = self._sweeping(values, leaves, plan)
         lengths = found.shape[1] if plan.reverse else found.shape[0]
-        sums = np.empty((found.sweeps, lengths), dtype)
-        for colour in range(found.sweeps):
-            sweep((plan.seeds == colour).astype(np.float64), sums[colour])
+        sums, along = np.empty((found.sweeps, lengths), dtype), np.empty(lengths)
+        if plan.together is not None:
+            self._run_together(plan.together, values, leaves, plan, [*sums, along])
+        else:
+            sweep = self._sweeping(values, leaves, plan)
+            for colour in range(found.sweeps):
+                sweep((plan.seeds == colour).astype(np.float64), sums[colour])
+            if self._given is not None:
+                sweep(plan.probe, along)
         data = sums.ravel().take(found.places)
         columns, starts = found.pattern.indices
         made = scipy_sparse().csr_array((data, columns.copy(), starts.copy()), shape=found.shape)
         made.has_sorted_indices = made.has_canonical_format = True
         if self._given is not None:
-            along = np.empty(lengths)
-            sweep(plan.probe, along)
-            wrong = _disagreement(made.T if plan.reverse else made, plan.probe, along)
+            types = [dtype, *(np.asarray(leaves[k]).dtype for k in self._columns)]
+            precision = max(float(np.finfo(t).eps) for t in types)
+            wrong = _disagreement(made.T if plan.reverse else made, plan.probe, along, precision)
             if wrong is not None:
                 raise self._too_small(wrong, plan)
         return made
@@ -293,6 +319,19 @@ class SparseJacobian(Jacobian):
             _join([done.held.results.get(o.leaf.position) for o in plan.outputs], [o.shape for o in plan.outputs], out)
 
         return push
+
+    def _run_together(
+        self, code: Together, values: tuple[Any, ...], leaves: list[Any], plan: _Plan, out: list[NDArray]
+    ) -> None:
+        """Put what all sweeps give into arrays, and after them what the sweep along the probe gives."""
+        along = self._split(plan.probe, leaves) if self._given is not None else {}
+        probe = {k: self._forward.tangent(k, leaves[k], direction, words=False) for k, direction in along.items()}
+        found = code.run(self.canonical(values), probe)
+        shapes = {k: np.shape(part) for parts in found for k, part in parts.items()}
+        if [shapes[o.leaf.position] for o in plan.outputs] != [o.shape for o in plan.outputs]:
+            raise _OtherShapes
+        for parts, sums in zip(found, out, strict=False):
+            _join([parts.get(o.leaf.position) for o in plan.outputs], [o.shape for o in plan.outputs], sums)
 
     def _check_outputs(self, value: Any, outputs: Sequence[Output]) -> None:
         if [o.shape for o in outputs_of(self.traced.result, value)] != [o.shape for o in outputs]:
@@ -323,14 +362,13 @@ def _join(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], out: NDArray)
         at += _size(shape)
 
 
-def _disagreement(matrix: Any, direction: NDArray, along: NDArray) -> int | None:
-    """The row where a matrix times a direction differs most from ``along``, if by more than the square root of the
-    precision; else None."""
+def _disagreement(matrix: Any, direction: NDArray, along: NDArray, precision: float) -> int | None:
+    """The row where a matrix times a direction differs most from ``along``, by more than the square root of the
+    precision; None if there is none such."""
     with np.errstate(all="ignore"):
         wide = matrix.astype(np.float64, copy=False)
         product = wide @ direction
-        precision = float(np.finfo(matrix.dtype).eps)
-        if np.all(np.abs(product - along) <= np.sqrt(precision) * np.abs(product)):  # within the tolerance
+        if np.all(np.abs(product - along) <= np.sqrt(precision) * np.abs(product)):  # no more than what is allowed
             return None
         scale = abs(wide) @ abs(direction)
         allowed = np.sqrt(precision) * scale + 4 * precision * np.max(scale[np.isfinite(scale)], initial=0.0)

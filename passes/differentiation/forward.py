@@ -24,10 +24,12 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.messages import Messages
 from adc.passes.differentiation.activity import Interface, analyse
 from adc.passes.differentiation.algebras import Derivatives
+from adc.passes.differentiation.along import Along
 from adc.passes.differentiation.augment import check_rules
 from adc.passes.differentiation.forward_sweep import ForwardSweep
 from adc.passes.differentiation.held import may_have_tangent
 from adc.passes.differentiation.rule_tangents import ruled_interface
+from adc.passes.differentiation.strong_zeros import StrongTangents
 from adc.passes.differentiation.tangents import Tangent, Tangible
 
 Key = tuple[str, Interface, frozenset[int]]  # a function, how it is differentiated, and which tangents are one
@@ -96,7 +98,8 @@ class _Differentiator:
                 pulled = self.algebra.is_pulled(self.module, op)
                 calls[op] = Tangent(op.attrs["callee"], *self.places(by)) if pulled else self.of(by)
         made.callees = [callee for callee in calls.values() if callee in self.made.values()]
-        ForwardSweep(self.module, func, tangible, calls, self.algebra).function(given, results, ones)
+        lane = Along(self.module, func, tangible, calls, self.algebra, StrongTangents(func))
+        ForwardSweep(func, [lane]).function([given], [results], ones)
         return made
 
     def _has_tangents(self, op: Op, tangible: Tangible) -> bool:
