@@ -130,8 +130,9 @@ class Carry:
         return flags
 
     def attempt(self, trace: Callable[[], None]) -> bool:
-        """Trace the body, or a part of it. False: an assumption about a variable was wrong, so the body is traced
-        again. This happens to literals before the loop that must be NumPy's numbers, and to guesses.
+        """Trace the body, or a part of it. False: an assumption about a variable was wrong, so it is traced again.
+
+        This happens to literals before the loop that must be NumPy's numbers, and to guesses.
         """
         loops, parallel = list(self.frame.loops), list(self.frame.parallel)
         self.frame.loops.append(self)

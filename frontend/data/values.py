@@ -46,9 +46,10 @@ class LargeLiteral(Static):
 
 @dataclass(frozen=True, eq=False)
 class Scalar(AbstractValue):
-    """A run-time number of dtype ``dtype`` (f64 f32 i64 i32 i1); integers are computed with as ``index``. ``weak``: a
-    Python number, which takes the type of a NumPy number it is combined with. ``pin``, if given, makes the value
-    static: it returns the number and makes the compiled code depend on it.
+    """A run-time number of dtype ``dtype`` (f64 f32 i64 i32 i1); integers are computed with as ``index``.
+
+    ``weak``: a Python number, which takes the type of a NumPy number it is combined with. ``pin``, if given, makes the
+    value static: it returns the number and makes the compiled code depend on it.
     """
 
     value: Value

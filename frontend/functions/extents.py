@@ -36,8 +36,9 @@ class _Scope:
 
 
 def hoisted(module: Module, dim: Dim, block: Block) -> Dim | None:
-    """The extent ``dim`` at the insertion point, which is before the code in ``block``; None if it cannot be computed
-    there. It follows from extents of existing arrays, also through calls.
+    """The extent ``dim`` at the insertion point, before the code in ``block``; None if it cannot be computed there.
+
+    It follows from extents of existing arrays, also through calls.
     """
     return dim if isinstance(dim, int) else _number(dim, _Scope(module, block), _DEPTH)
 

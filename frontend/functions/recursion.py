@@ -55,8 +55,9 @@ class Assumption:
 
 
 def common(assumed: abstract.Abstract, found: abstract.Abstract) -> abstract.Abstract:
-    """The type of a function's outcome, given what was assumed about it. Raises ``Clash``. While calls are assumed to
-    leave an object unchanged, more objects may seem to be unchanged than are.
+    """The type of a function's outcome, given what was assumed about it. Raises ``Clash``.
+
+    While calls are assumed to leave an object unchanged, more objects may seem to be unchanged than are.
     """
     if assumed == abstract.Static(UNCHANGED.value):
         return found

@@ -82,6 +82,7 @@ def bind(
 
 def prepare(v: AbstractValue) -> AbstractValue:
     """An argument as it is passed: numbers as run-time values (bools stay known), closures with their captured values.
+
     Array expressions have been computed before.
     """
     if is_static_number(v) and not isinstance(v.value, bool | enum.Enum):  # type: ignore[attr-defined]

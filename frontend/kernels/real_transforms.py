@@ -1,6 +1,7 @@
-"""Discrete Fourier transforms of real numbers, and back, along the middle one of three axes, by transforms of half the
-length. An even number of real numbers is treated as complex numbers, pair by pair; the transform follows from that of
-the pairs (Cooley, Lewis and Welch, The fast Fourier transform algorithm, J. Sound Vib. 12, 1970).
+"""Discrete Fourier transforms of real numbers, and back, along the middle one of three axes: one of half the length.
+
+An even number of real numbers is treated as complex numbers, pair by pair; the transform follows from that of the pairs
+(Cooley, Lewis and Welch, The fast Fourier transform algorithm, J. Sound Vib. 12, 1970).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a frame holds: objects with identity, lists that grow, and values that come together."""
+"""The contents of a frame: objects with identity, lists that grow, and values merged from several paths."""

@@ -1,4 +1,4 @@
-"""The constants, functions and values that one of several may be, by what tells them apart."""
+"""The alternatives of a value that is one of several constants, functions or other values, by distinguishing keys."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def is_complex_type(a: abstract.Abstract) -> bool:
 
 
 Alternatives = dict[Hashable, abstract.Abstract]
-MOST_NESTED = 8  # functions in functions among alternatives, as a loop makes that wraps a function in each iteration
+MOST_NESTED = 8  # functions in functions among alternatives, as made by a loop that wraps a function in each iteration
 
 
 def alternatives(a: abstract.Abstract) -> Alternatives:
-    """The constants and functions that a value of type ``a`` may be, by what tells them apart; none if it is another
-    value. Numbers are none, they have types of their own, but for members of enums, and True and False beside other
+    """The constants and functions that a value of type ``a`` may be, by key; empty if it is another kind of value.
+    Numbers have types of their own and do not count, except members of enums, and True and False beside other
     constants."""
     if isinstance(a, abstract.Static):
         return {} if is_complex_type(a) or (is_number(a.value) and not is_bool(a) and not is_member(a)) else {a: a}
@@ -36,7 +36,7 @@ NONE_TYPE = abstract.Static(None)
 
 
 def beside_none(a: abstract.Abstract) -> Alternatives:
-    """A number, an array, or a tuple of these as an alternative, which it is to None only: ``best = None`` before a
+    """A number, an array, or a tuple of these as an alternative to None, and to nothing else: ``best = None`` before a
     loop that sets it."""
     a = widen(a)
     leaf = isinstance(a, abstract.Scalar | abstract.Array)
@@ -45,7 +45,7 @@ def beside_none(a: abstract.Abstract) -> Alternatives:
 
 
 def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:
-    """The constants and functions that a value may be, by what tells them apart."""
+    """The constants and functions that a value may be, by key."""
     return dict(zip(v.form.names, v.options, strict=True)) if isinstance(v, OneOf) else {key_of(describe(v)): v}
 
 
@@ -56,21 +56,21 @@ def is_function(a: abstract.Abstract) -> bool:
 
 
 def class_of(a: abstract.Abstract) -> type | None:
-    """The class of an object, which may be a frozen dataclass; None of other values."""
+    """The class of an object, which may be a frozen dataclass; None for other values."""
     if isinstance(a, Same) and isinstance(a.value, Ref) and a.value.kind == "object":
         return a.value.cls
     return a.form.cls if isinstance(a, abstract.Tuple) and a.form.kind == "record" and a.form != BOUND else None
 
 
 def of_one_class(a: abstract.Abstract, b: abstract.Abstract) -> bool:
-    """Whether objects are joined field by field: those of one class, and slices of which the same parts are None."""
+    """Whether two objects are joined field by field: those of one class, and slices with None in the same parts."""
     if is_slice(a) and is_slice(b):
         return key_of(a) == key_of(b)
     return class_of(a) is not None and class_of(a) is class_of(b)
 
 
 def can_move(a: abstract.Abstract) -> bool:
-    """Whether a value, once it is taken apart, can be built up anywhere: not one that is tied to its place."""
+    """Whether a value can be taken apart and rebuilt anywhere: not one that is tied to its place."""
     if isinstance(a, Same):
         return isinstance(a.value, Ref)
     if isinstance(a, Maybe):

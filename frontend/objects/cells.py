@@ -14,13 +14,13 @@ _FORM = Form("object", CellType, ("cell_contents",))
 
 
 def cell_of(frame: Frame, name: str) -> Ref | None:
-    """The cell that a variable lives in, if it does."""
+    """The cell that a variable lives in; None if it lives in none."""
     value = frame.env.get(name)
     return value if isinstance(value, Ref) and value.cls is CellType else None
 
 
 def assign(frame: Frame, name: str, value: AbstractValue) -> bool:
-    """Assign a variable that lives in a cell, or that is to; whether it does."""
+    """Assign a variable if it lives in a cell, or must live in one. Whether it does."""
     cell = cell_of(frame, name)
     if cell is not None:
         heap.assign(frame, cell, [value])
@@ -44,7 +44,7 @@ def bind(frame: Frame, target: ast.Name, value: AbstractValue) -> None:
 
 
 def enter(frame: Frame) -> None:
-    """Move those parameters of a function into cells that functions inside it assign."""
+    """Move the parameters that nested functions assign into cells."""
     for name in sorted(frame.liveness.shared):
         value = frame.env.get(name)
         if value is not None and cell_of(frame, name) is None:

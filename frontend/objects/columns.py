@@ -1,8 +1,8 @@
-"""The columns of a list of run-time length: a buffer for each number, or for each array, that an item is made of.
+"""The columns of a list of run-time length: a buffer for each number, or each array, in an item.
 
-Arrays in items are kept by value: the buffer of one has a dimension more, and all items have arrays of one shape. So an
-array that became part of an item must not change any more: ``objects.held`` sees to the array that was there
-before, and what is read from the list is protected.
+Arrays in items are kept by value: their buffer has one more dimension, and the arrays of all items have the same shape.
+So an array that became part of an item must not change any more: ``objects.held`` checks this for the original array,
+and arrays that are read from the list are protected.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
 
 Shape = tuple[Dim, ...] | None
-"""The extents of an array in an item, none of a number; None: there is no item as yet that they are known of."""
+"""The extents of an array in an item, empty for a number; None: there is no item yet that determines them."""
 
 Part = Value | Array
-"""What of an item goes into one column."""
+"""The part of an item that goes into one column."""
 
 ITEM = "it is in a list whose length depends on the run, which keeps a copy"
 ASSIGN = "assign a new array: xs[k] = xs[k] + y, or x.a = x.a + y for an attribute of an item"
@@ -46,7 +46,7 @@ UNEVEN = (
 
 
 def leaves(item: abstract.Abstract) -> list[abstract.Scalar | abstract.Array]:
-    """The numbers and arrays that an item is made of."""
+    """The types of the numbers and arrays in an item."""
     return [leaf for leaf in abstract.walk_abstract(item) if isinstance(leaf, abstract.Scalar | abstract.Array)]
 
 
@@ -55,14 +55,14 @@ def has_arrays(item: abstract.Abstract) -> bool:
 
 
 def handles(item: abstract.Abstract) -> list[abstract.Tuple]:
-    """The objects in pools that an item has in it, or is."""
+    """The objects in pools in an item, or the item itself if it is one."""
     if not isinstance(item, abstract.Tuple):
         return []
     return [item] if item.form.kind == "handle" else [found for part in item.items for found in handles(part)]
 
 
 def several_kinds() -> Exception:
-    """What keeps items with arrays from being one of several."""
+    """The refusal of alternatives among items that have arrays."""
     return refuse(
         current_loc(),
         "the items of a list whose length depends on the run cannot be None, or have other constants, beside arrays",
@@ -93,12 +93,12 @@ def shapes(found: Sequence[Part]) -> list[Shape]:
 
 
 def shapes_of(columns: Sequence[Array]) -> list[Shape]:
-    """Of the items that columns are for."""
+    """The shapes of the items in columns."""
     return [column.dims[1:] for column in columns]
 
 
 def usable(found: Sequence[Shape]) -> list[Shape]:
-    """Shapes as far as they are known at the insertion point."""
+    """Shapes as far as their extents are available at the insertion point."""
     return [None if shape is None else _usable(shape) for shape in found]
 
 
@@ -108,12 +108,12 @@ def _usable(shape: tuple[Dim, ...]) -> Shape:
 
 
 def are_known(columns: Sequence[Array]) -> bool:
-    """Whether there has been an item that says which shapes arrays in items have."""
+    """Whether there has been an item that determines the shapes of arrays in items."""
     return not any(isinstance(d, int) and d == 0 for column in columns for d in column.dims[1:])
 
 
 def allocated(frame: Frame, item: abstract.Abstract, room: Value | int, found: Sequence[Shape]) -> list[Array]:
-    """Buffers with room for so many items."""
+    """Buffers with room for ``room`` items."""
     made = []
     for leaf, shape in zip(leaves(item), found, strict=True):
         if isinstance(leaf, abstract.Scalar):
@@ -124,7 +124,7 @@ def allocated(frame: Frame, item: abstract.Abstract, room: Value | int, found: S
 
 
 def differ(columns: Sequence[Array], found: Sequence[Shape]) -> Value | None:
-    """Whether arrays have other shapes than the columns are for; None if it is known that they do not."""
+    """Whether arrays have other shapes than the columns; None if it is known that they do not."""
     result: Value | None = None
     for column, shape in zip(columns, found, strict=True):
         for a, b in zip(column.dims[1:], shape or (), strict=True):
@@ -135,14 +135,14 @@ def differ(columns: Sequence[Array], found: Sequence[Shape]) -> Value | None:
 
 
 def check_shapes(columns: Sequence[Array], found: Sequence[Shape]) -> None:
-    """A list has arrays of one shape."""
+    """Check that arrays have the shapes of the columns: those of all items in a list are equal."""
     other = differ(columns, found)
     if other is not None:
         trap_unless(logical_not(other), "ValueError", UNEVEN)
 
 
 def write(frame: Frame, columns: Sequence[Array], k: Value, found: Sequence[Part], *, moved: bool = False) -> None:
-    """Let item ``k`` be made of these parts. ``moved``: they are those of an item of the list itself."""
+    """Write item ``k`` from its parts. ``moved``: they come from an item of the list itself."""
     for column, part in zip(columns, found, strict=True):
         frame.written |= column.roots
         if isinstance(part, Array):
@@ -155,8 +155,8 @@ def write(frame: Frame, columns: Sequence[Array], k: Value, found: Sequence[Part
 def load(
     frame: Frame, columns: Sequence[Array], item: abstract.Abstract, k: Value, pools: Sequence[Ref] = ()
 ) -> AbstractValue:
-    """Item ``k``, which is there; the arrays in it are copies, which the list can change without. ``pools`` has those
-    of the handles in it."""
+    """Item ``k``, which must exist. Arrays in it are copies, which do not change with the list. ``pools`` are those of
+    the handles in it."""
     given, of = iter(columns), iter(pools)
 
     def protected(roots: Roots) -> Roots:
@@ -186,7 +186,7 @@ def load(
 
 
 def loaded_parts(columns: Sequence[Array], k: Value, into: Sequence[Array]) -> list[Part]:
-    """The parts of item ``k``, numbers as those that the columns ``into`` hold."""
+    """The parts of item ``k``, with numbers converted to the dtypes of the columns ``into``."""
 
     def part(column: Array, other: Array) -> Part:
         if column.rank > 1 or column.is_complex:
@@ -207,8 +207,7 @@ def window(column: Array, count: Value) -> Array:
 
 
 def nested(windows: Sequence[Array], item: abstract.Abstract) -> tuple[AbstractValue, int]:
-    """The windows in the place of what an item has in each column, and how many lists or tuples an item has around
-    each other."""
+    """The windows, nested like the lists and tuples in an item, and how deeply these are nested."""
     given = iter(windows)
 
     def make(a: abstract.Abstract) -> AbstractValue:

@@ -1,11 +1,11 @@
-"""Lists whose length is known at run time only.
+"""Lists whose length is known only at run time.
 
-What such a list holds is a ``Contents`` of a form that has a ``Row``: the length, then one buffer for each number that
-an item is made of. Loops carry these and branches merge them like the items of any object. The buffers are the list's
-own: nothing else refers to their memory, and what lies behind the length means nothing.
+The contents of such a list are a ``Contents`` whose form has a ``Row``: the length, then one buffer for each number in
+an item. Loops carry these and branches merge them like the items of any object. The buffers belong to the list: nothing
+else refers to their memory, and elements beyond the length have no meaning.
 
-A list becomes such a one where a loop or branch changes how many items it has. ``append`` makes a new buffer, of twice
-the size, when there is no room; where a loop appends in every iteration, room for all is made in front of it.
+A list becomes one where a loop or branch changes the number of its items. ``append`` makes a new buffer, of twice the
+size, when there is no room; if a loop appends in every iteration, room for all items is made before it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import AdcError
 
-FIRST_ROOM = 8  # items, of a list that begins to grow
+FIRST_ROOM = 8  # items, when a list begins to grow
 
 PREALLOCATE = "make an array with np.zeros() before the loop, and store into its elements"
 
@@ -48,7 +48,7 @@ def uneven(a: AbstractValue | None, b: AbstractValue | None) -> bool:
 
 
 def load(frame: Frame, held: Contents, k: Value) -> AbstractValue:
-    """Item ``k``, which is there."""
+    """Item ``k``, which must exist."""
     return columns.load(frame, rows.buffers(held), rows.row_of(held), k, rows.pools(held))
 
 
@@ -58,13 +58,13 @@ def write(frame: Frame, held: Contents, k: Value, item: AbstractValue) -> None:
 
 
 def move(frame: Frame, source: Contents, k: Value, target: Contents, to: Value) -> None:
-    """Let an item of ``target`` be item ``k`` of ``source``, which has the same type of items."""
+    """Set an item of ``target`` to item ``k`` of ``source``, which has the same type of items."""
     into = rows.buffers(target)
     columns.write(frame, into, to, columns.loaded_parts(rows.buffers(source), k, into), moved=True)
 
 
 def copy_all(frame: Frame, source: Contents, target: Contents, shift: Value | None = None) -> None:
-    """Copy all items of ``source`` into ``target``, from the place ``shift`` on."""
+    """Copy all items of ``source`` into ``target``, from position ``shift`` on."""
     nest([rows.length(source)], lambda i: move(frame, source, i[0], target, i[0] if shift is None else i[0] + shift))
 
 
@@ -90,9 +90,9 @@ def converted(
     like: Contents | None = None,
     around: Mapping[str, AbstractValue] | None = None,
 ) -> Contents:
-    """What a list holds, as a list of run-time length with items of a type that ``join`` gave. If it is empty, arrays
-    in items have the shapes of those in ``like``, as far as these are known here. ``around``: the variables, if not
-    those of the frame."""
+    """The contents of a list as those of a list of run-time length, with items of a type from ``join``. If it is empty,
+    arrays in items have the shapes of those in ``like``, as far as these are known here. ``around``: the variables, if
+    not those of the frame."""
     if rows.is_growing(held):
         if rows.row_of(held) == item:
             return held
@@ -121,7 +121,7 @@ def converted(
 
 
 def _pools_for(held: Contents, like: Contents | None) -> list[Ref]:
-    """The pools of the items of a list, which may have none as yet: of those that come to it."""
+    """The pools of the items of a list. If it has no items yet, those of ``like``, whose items will be added."""
     if held.items or like is None:
         return rows.pools_in(held.items[0]) if held.items else []
     return rows.pools(like) if rows.is_growing(like) else rows.pools_in(like.items[0]) if like.items else []
@@ -137,7 +137,7 @@ def _like(frame: Frame, like: Contents | None, item: abstract.Abstract) -> list[
 
 
 def copy(frame: Frame, held: Contents) -> Contents:
-    """The same items in memory of their own, with no room for more."""
+    """The same items in new memory, without room for more."""
     if not rows.is_growing(held):
         return held
     count = rows.length(held)
@@ -149,7 +149,7 @@ def copy(frame: Frame, held: Contents) -> Contents:
 def with_room(
     frame: Frame, held: Contents, more: Value, least: int = 0, shapes: Sequence[columns.Shape] | None = None
 ) -> Contents:
-    """What a list of run-time length holds, in buffers that have room for ``more`` items, whose arrays have these
+    """The contents of a list of run-time length in buffers with room for ``more`` items, whose arrays have these
     shapes."""
     old = rows.buffers(held)
     if not old:
@@ -163,7 +163,7 @@ def with_room(
         return result
     needed, have = count + more, ops.dim(old[0].memref, dim=0)
     full = ops.cmpi(needed, have, predicate="sgt")
-    if other is not None:  # the first item says what shapes there are
+    if other is not None:  # the first item determines the shapes
         empty = ops.cmpi(count, const_index(0), predicate="eq")
         trap_unless(ops.ori(logical_not(other), empty), "ValueError", columns.UNEVEN)
         full = ops.ori(full, other)
@@ -187,12 +187,12 @@ def with_room(
 
 
 def assign(frame: Frame, ref: Ref, held: Contents) -> None:
-    """Let a list hold something else."""
+    """Assign new contents to a list."""
     heap.assign(frame, ref, held.items, held.form)
 
 
 def widened(frame: Frame, held: Contents, item: AbstractValue) -> Contents:
-    """The list with items of a type that suits ``item`` as well."""
+    """The list with a type of items that also fits ``item``."""
     try:
         return converted(frame, held, join(rows.row_of(held), rows.item_type(frame, item)))
     except Clash as clash:
@@ -205,7 +205,7 @@ def widened(frame: Frame, held: Contents, item: AbstractValue) -> Contents:
 
 
 def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
-    """``ref.append(item)`` of any list."""
+    """``ref.append(item)`` for any list."""
     held = heap.contents(frame, ref)
     appends = _around(frame)
     place = appends.place(ref.key, held) if appends is not None else None
@@ -229,7 +229,7 @@ def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
 
 
 def let_grow(frame: Frame, ref: Ref, more: Sequence[AbstractValue] = ()) -> None:
-    """Let a list be one of run-time length, which can have ``more`` as its items."""
+    """Make a list one of run-time length, whose items can also be ``more``."""
     held = heap.contents(frame, ref)
     try:
         wanted = rows.type_of_items(frame, held)
@@ -249,7 +249,7 @@ def check_unshared(
     owner: Contents | None = None,
     around: Mapping[str, AbstractValue] | None = None,
 ) -> None:
-    """A list that becomes an item is copied: nothing but ``owner`` may refer to it."""
+    """Check that nothing but ``owner`` refers to a list that becomes an item, since it is copied."""
     for ref in heap.refs_of(item):
         frame.want_pool(ref)
     kept = rows.pools_in(item)
@@ -277,7 +277,7 @@ def not_made_here(ref: Ref) -> AdcError:
 
 
 class _Appends(Protocol):
-    """What every iteration of a loop appends: room for all of it may be there already."""
+    """What every iteration of a loop appends; there may already be room for all of it."""
 
     body: Block | None
 
@@ -289,18 +289,18 @@ class _Appends(Protocol):
 
 
 def _around(frame: Frame) -> _Appends | None:
-    """Of the loop whose every iteration comes to the insertion point, if there is one."""
+    """The appends of the loop whose every iteration reaches the insertion point, if there is one."""
     appends: _Appends | None = frame.loops[-1].appends if frame.loops else None
     return appends if appends is not None and appends.body is current_block() else None
 
 
 def windows(held: Contents) -> list[Array]:
-    """The buffers as far as they hold items: views."""
+    """Views of the used part of the buffers."""
     return [columns.window(b, rows.length(held)) for b in rows.buffers(held)]
 
 
 def as_array(held: Contents) -> Array | None:
-    """The numbers or arrays of a list, as a view; None where its items are neither."""
+    """The numbers or arrays of a list, as a view; None if its items are neither."""
     if isinstance(rows.row_of(held), abstract.Array):
         some = ops.cmpi(rows.length(held), const_index(0), predicate="sgt")
         trap_unless(some, "ValueError", "need at least one array to stack")
@@ -308,7 +308,7 @@ def as_array(held: Contents) -> Array | None:
 
 
 def check_given(frame: Frame) -> None:
-    """Refuse to let a list of the caller's have copies of the arrays that were in it."""
+    """Refuse to leave copies of arrays in a list of the caller's in place of the arrays."""
     for ref, before in frame.heap.given:
         now = heap.contents(frame, ref)
         if now is not before and rows.is_growing(now) and rows.has_arrays(now):
@@ -321,7 +321,7 @@ def check_given(frame: Frame) -> None:
 
 
 def exact(frame: Frame, v: AbstractValue) -> AbstractValue:
-    """What a function leaves, with lists in buffers that are as long as they."""
+    """A function's outcome, with lists in buffers of exactly their length."""
     if isinstance(v, Contents) and rows.is_growing(v):
         made = copy(frame, replace(v, form=v.form.plain()))
         inner = (exact(frame, pool) for pool in v.items if isinstance(pool, Contents))

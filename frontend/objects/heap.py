@@ -1,9 +1,9 @@
 """Objects that can be mutated: lists, dicts, instances of classes.
 
-A ``Ref`` is the identity of one; what it holds at the insertion point is the frame's variable ``ref.key``, a
-``Contents``. So branches and loops merge and carry what objects hold as they do variables. Where values travel from
-one function into another, or out of the whole, they are *packed*: the first occurrence of an object becomes its
-``Contents``, numbered; further ones refer to that number.
+A ``Ref`` is the identity of an object; its contents at the insertion point are the frame's variable ``ref.key``, a
+``Contents``. So branches and loops merge and carry the contents of objects like variables. Where values are passed from
+one function to another, or to Python, they are *packed*: the first occurrence of an object becomes its ``Contents``,
+numbered; later ones refer to that number.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ PREFIX = "#"  # of the keys of objects among a frame's variables
 
 
 def is_cell(name: str) -> bool:
-    """Whether this is not a variable of the program but what an object holds."""
+    """Whether ``name`` is not a variable of the program but the key of an object's contents."""
     return name.startswith(PREFIX)
 
 
 def reference(frame: Frame, form: Form, protected: str = "", *, caller: bool = False) -> Ref:
-    """The identity of a new object, which holds nothing yet."""
+    """The identity of a new object, which has no contents yet."""
     frame.heap.made += 1
     ref = Ref(f"{PREFIX}{frame.heap.made:06d}", form.kind, form.cls, protected, caller)
     frame.heap.refs[ref.key] = ref
@@ -47,7 +47,8 @@ def new(frame: Frame, form: Form, items: Iterable[AbstractValue]) -> Ref:
 
 
 class Unroll(Exception):
-    """The loop ``stmt`` changes how many items a list, dict or object has: it has to be unrolled, as it may be."""
+    """The loop ``stmt`` changes the number of items of a list, dict or object, so it must be unrolled, which is
+    possible."""
 
     def __init__(self, stmt: ast.stmt) -> None:
         super().__init__()
@@ -62,7 +63,7 @@ def unroll(frame: Frame, loops: Sequence[Any]) -> None:
 
 
 def contents(frame: Frame, ref: Ref) -> Contents:
-    """What an object holds at the insertion point."""
+    """The contents of an object at the insertion point."""
     value = frame.env.get(ref.key)
     if isinstance(value, Poison):
         unroll(frame, frame.loops)
@@ -77,14 +78,14 @@ def contents(frame: Frame, ref: Ref) -> Contents:
 
 
 def unreadable(frame: Frame, value: Poison, loc: Loc | None = None) -> Exception:
-    """What to raise where ``value`` is read. The function is traced again if that may help."""
+    """The error to raise if ``value`` is read. The function is traced again instead if that may help."""
     for ref in value.objects:
         frame.want_pool(ref)
     return refuse(loc or current_loc(), value.reason, value.help, value.notes, kind=value.kind)
 
 
 def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | None = None) -> None:
-    """Let an object hold something else. Refused for what must not be mutated."""
+    """Assign new contents to an object. Refused if it must not be mutated."""
     if ref.protected:
         raise refuse(
             current_loc(),
@@ -114,7 +115,8 @@ def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | 
 
 
 def relate(frame: Frame, a: Ref, b: Ref, apart: Collection[str] = ()) -> bool:
-    """Note that ``a`` may be the object ``b``, or what that may be, those ``apart`` aside; whether this is new."""
+    """Note that ``a`` may be the object ``b``, or any that ``b`` may be, except those ``apart``. Whether this is
+    new."""
     kin = frame.heap.kin
     more = ({b.key} | kin.get(b.key, set())) - {a.key, *apart} - kin.setdefault(a.key, set())
     kin[a.key] |= more
@@ -124,17 +126,17 @@ def relate(frame: Frame, a: Ref, b: Ref, apart: Collection[str] = ()) -> bool:
 
 
 def may_be_one(frame: Frame, a: AbstractValue, b: AbstractValue) -> bool:
-    """Whether two objects may be one, or may not: it is not known."""
+    """Whether it is not known if two objects are the same one."""
     if not isinstance(a, Ref) or not isinstance(b, Ref) or a is b:
         return False
     return b.key in frame.heap.kin.get(a.key, ()) or bool(a.protected or b.protected)
 
 
 def merged(frame: Frame, a: Ref, b: Ref, apart: Collection[str] = ()) -> Ref:
-    """A name for the object that is either ``a`` or ``b``."""
+    """A new object that stands for either ``a`` or ``b``."""
     reasons = [r.protected for r in (a, b) if r.protected]
     ref = reference(frame, Form(a.kind, a.cls), reasons[0] if reasons else "")
-    del frame.heap.sites[ref.key]  # it was made where those were
+    del frame.heap.sites[ref.key]  # it was made where ``a`` or ``b`` was
     relate(frame, ref, a, apart)
     relate(frame, ref, b, apart)
     return ref
@@ -152,7 +154,7 @@ def refs_of(v: AbstractValue | None) -> Iterator[Ref]:
 
 
 def shown(frame: Frame, name: str) -> str:
-    """How messages call a variable, or an object by a variable that refers to it."""
+    """The name of a variable in messages, or of an object by a variable that refers to it."""
     if not is_cell(name):
         return f"'{name}'"
     for variable, value in frame.env.items():
@@ -163,17 +165,18 @@ def shown(frame: Frame, name: str) -> str:
 
 
 def changed(before: Mapping[str, AbstractValue], after: Mapping[str, AbstractValue]) -> list[str]:
-    """The objects, by key, that held something else before."""
+    """The objects, by key, whose contents have changed."""
     return [name for name, v in before.items() if is_cell(name) and after.get(name) is not v]
 
 
 # Packing --------------------------------------------------------------------------------------------------------------
 
-UNCHANGED = Static(object())  # in what a call leaves behind: as it was before
+UNCHANGED = Static(object())  # in the outcome of a call: unchanged
 
 
 def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int]) -> list[AbstractValue]:
-    """Values with the objects in them taken apart. ``numbers`` has those known already, by key, and gets the others."""
+    """Values with the objects in them taken apart. ``numbers`` has the numbers of known objects, by key; the others are
+    added."""
 
     def packed(v: AbstractValue) -> AbstractValue:
         if isinstance(v, Ref):
@@ -193,7 +196,7 @@ def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int])
 
 
 def unpack(frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool = False) -> AbstractValue:
-    """A packed value with its objects. ``refs`` has those known already, by number.
+    """A packed value with its objects. ``refs`` has the known objects, by number.
 
     ``given``: they are the caller's.
     """
@@ -218,9 +221,9 @@ def unpack(frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool 
 
 
 def outcome(frame: Frame, result: AbstractValue, *, keeps: bool = False) -> Tuple:
-    """What a function leaves: its result and, for each of the caller's objects, what that holds now; packed.
+    """A function's outcome, packed: its result and, for each of the caller's objects, its contents at the end.
 
-    ``keeps``: the caller keeps the objects in pools, so those that may be one have to be in one here.
+    ``keeps``: the caller keeps the objects in pools, so objects that may be the same one must be in a pool here.
     """
     given = frame.heap.given
     numbers = {ref.key: n for n, (ref, _) in enumerate(given)}
@@ -259,14 +262,14 @@ def check_result(frame: Frame, result: AbstractValue) -> None:
 
 
 def _item(old: Contents, form: Form, position: int) -> AbstractValue | None:
-    """What was at the same place before."""
+    """The item at the same position before."""
     if form.kind == "list":
         return old.items[position] if position < len(old.items) else None
     return old.field(form.names[position])
 
 
 def absorb(frame: Frame, left: AbstractValue, refs: Sequence[Ref]) -> AbstractValue:
-    """Take over what a callee left; its result. ``refs`` are the objects that it was given, by number."""
+    """Apply the outcome of a call, and return its result. ``refs`` are the objects that were passed, by number."""
     assert isinstance(left, Tuple)
     known = dict(enumerate(refs))
     result = unpack(frame, left.items[0], known)

@@ -1,8 +1,8 @@
-"""Arrays that were copied into a list where Python's list has the array itself; and copies of windows in the place of
-views of them.
+"""Arrays that were copied into a list, where Python's list would have the array itself; and copies of windows instead
+of views of them.
 
-That is the same as long as nothing is stored to the array later, while somebody still reads the copy. ``check`` looks
-at the code of a whole function, when it is there, and refuses it where something may be.
+A copy is equivalent as long as nothing is stored to the array while the copy is still read. ``check`` examines the code
+of a whole function, once it is complete, and refuses it if there may be such a store.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from adc.ir.types import MemRefType
 
 
 def note(frame: Frame, op: Op, moved: bool) -> None:
-    """``op`` copied an array into a list; ``moved``: one that was in it, or in a list that becomes this one."""
+    """Note that ``op`` copied an array into a list; ``moved``: the array was in it, or in a list that becomes this
+    one."""
     frame.held.append(Held(op, moved, current_loc()))
 
 
@@ -58,7 +59,7 @@ def check(frame: Frame) -> None:
 
 
 def _refuse_recursion(frame: Frame, alive: Iterable[Op]) -> None:
-    """Of a call of what is still being traced it is not known which memory it returns."""
+    """Refuse calls of functions that are still being traced: it is not known which memory they return."""
     funcs = frame.tracer.module.funcs
     for op in alive:
         callee = funcs.get(op.attrs["callee"]) if op.opdef is ops.call else None
@@ -103,7 +104,7 @@ def _check_stand(aliasing: Aliasing, writes: Iterable[_Write], alive: Iterable[O
 
 
 def _may_read_after(write: Op, reader: Op, operand: Value, copy: Value) -> bool:
-    """Whether the copy may be read when the write has been done, by an operation with this operand."""
+    """Whether an operation with this operand may read the copy after the write."""
     first, second, block = in_common(write, reader)
     if block.ops.index(second) > block.ops.index(first):
         return True
@@ -115,7 +116,7 @@ def _may_read_after(write: Op, reader: Op, operand: Value, copy: Value) -> bool:
 
 
 def copied_root(frame: Frame) -> Root:
-    """Of what a call returned in the place of a view."""
+    """A root for an array that a call returned instead of a view."""
     return frame.new_root("view", "it may be a view, and was copied in the call that gave it")
 
 
@@ -126,7 +127,7 @@ def note_call(
     passed: Mapping[Root, Array],
     results: Sequence[Array],
 ) -> None:
-    """Note what a call returned in the place of views of its arguments."""
+    """Note the arrays that a call returned instead of views of its arguments."""
     name = f"{str(call.attrs['callee']).split('.')[0]}(...)"
     for k, root in stands:
         if root in passed:
@@ -134,7 +135,7 @@ def note_call(
 
 
 def handed_on(frame: Frame, returned: Sequence[Value]) -> tuple[tuple[int, Root], ...]:
-    """Which of the arrays that a function returns stand for views of which of its arguments."""
+    """Which of the arrays that a function returns stand for views of which arguments."""
     if not frame.stands:
         return ()
     alive = set(frame.func.walk())
@@ -170,7 +171,7 @@ def _changed(at: Loc, later: Loc | None) -> AdcError:
 
 
 def _check_leaving(body: Block, aliasing: Aliasing, one: Held) -> None:
-    """A list that a called function hands on has no arrays in it that its caller has by another way."""
+    """Check that a list returned by a called function has no arrays that its caller can reach in another way."""
     returned = [v for v in body.terminator.operands if isinstance(v.type, MemRefType)]
     outside: frozenset[Value] = frozenset().union(*(aliasing.roots(v) for v in (*returned, *body.args)))
     list_, array = (aliasing.roots(v) for v in (one.op.operands[1], one.op.operands[0]))
@@ -179,8 +180,8 @@ def _check_leaving(body: Block, aliasing: Aliasing, one: Held) -> None:
 
 
 def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
-    """Whether the write may come after the copy and to what was copied, given that it may be the same memory at some
-    time."""
+    """Whether the write may come after the copy, and to the memory that was copied, given that it may be the same
+    memory at some time."""
     first, second, block = in_common(copy, write.op)
     later = block.ops.index(second) > block.ops.index(first)
     if first is second and first.opdef is not ops.if_:
@@ -191,7 +192,7 @@ def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
     made = strip_views(write.target).op
     if made is None or made.opdef is not ops.alloc or not is_within(made, loop):
         return True
-    # Memory of this iteration, which no later one writes to.
+    # Memory of this iteration, to which no later iteration writes.
     source = strip_views(copied)
     if not later or (isinstance(source.owner, Block) and source.owner is block):
         return False
@@ -200,7 +201,7 @@ def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
 
 
 def in_common(a: Op, b: Op) -> tuple[Op, Op, Block]:
-    """The innermost block that has both in it, and the operations of it in which they are."""
+    """The innermost block that contains both, and the operations of it that they are or that contain them."""
     blocks = {block: op for op, block in _ancestors(a)}
     for op, block in _ancestors(b):
         if block in blocks:

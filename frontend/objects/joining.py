@@ -1,4 +1,4 @@
-"""Where paths come together: which objects are the same one, and values joined item by item."""
+"""Merging paths: which objects are the same, and values joined item by item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Env = Mapping[str, AbstractValue]
 
 
 def identical(a: AbstractValue, b: AbstractValue) -> bool:
-    """Whether two values are known to be one."""
+    """Whether two values are known to be the same."""
     if a is b:
         return True
     if isinstance(a, Scalar) and isinstance(b, Scalar):
@@ -35,7 +35,7 @@ def identical(a: AbstractValue, b: AbstractValue) -> bool:
 
 
 def join_values(a: AbstractValue, b: AbstractValue) -> abstract.Abstract:
-    """As ``join`` of their types; items of objects that are one value on both paths stay what they are."""
+    """Like ``join`` of their types; items of objects that are the same value on both paths are kept."""
     if isinstance(a, Contents) and isinstance(b, Contents) and a.form == b.form and len(a.items) == len(b.items):
         items: list[abstract.Abstract] = []
         for k, (x, y) in enumerate(zip(a.items, b.items, strict=True)):
@@ -49,7 +49,7 @@ def join_values(a: AbstractValue, b: AbstractValue) -> abstract.Abstract:
 
 
 class Narrowing(Exception):
-    """A literal before a loop has to be a number of NumPy's: the loop ``carry`` is to start with ``spec``."""
+    """A literal before a loop must be a NumPy number: the loop ``carry`` must start with ``spec``."""
 
     def __init__(self, carry: Any, name: str, spec: abstract.Abstract) -> None:
         super().__init__(name)
@@ -59,10 +59,11 @@ class Narrowing(Exception):
 
 
 def narrow(frame: Frame, name: str, a: abstract.Abstract, b: abstract.Abstract) -> None:
-    """Where a variable was a literal before a loop around and meets float32 or int32 deep inside: raise ``Narrowing``.
+    """If a variable was a literal before an enclosing loop and is combined with float32 or int32 inside: raise
+    ``Narrowing``.
 
-    ``s = 0.0`` before loops that add float32 numbers to it is float32 from the beginning, as it is in NumPy from the
-    first addition on.
+    ``s = 0.0`` before loops that add float32 numbers to it is float32 from the beginning; in NumPy it is from the first
+    addition on.
     """
     for spec, other in ((a, b), (b, a)):
         wide = isinstance(spec, abstract.Scalar) and spec.weak and isinstance(other, abstract.Scalar)
@@ -81,13 +82,14 @@ def narrow(frame: Frame, name: str, a: abstract.Abstract, b: abstract.Abstract) 
 
 
 def narrow_values(frame: Frame, a: AbstractValue, b: AbstractValue) -> None:
-    """As ``narrow``, for each variable that one of the values is that of: ``max(s, x)`` meets float32 as ``s + x``."""
+    """Like ``narrow``, for each variable that has one of the values: in ``max(s, x)``, ``s`` meets float32 as in ``s +
+    x``."""
     for name in [n for n, v in frame.env.items() if identical(v, a) or identical(v, b)]:
         narrow(frame, name, describe(a), describe(b))
 
 
 def want_pools(frame: Frame, a: AbstractValue | None, b: AbstractValue | None) -> None:
-    """Where one of two values is an object in a pool, have the other be in that pool as well."""
+    """If one of two values is an object in a pool, have the other in that pool as well."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Ref):
             options = other.options if isinstance(other, OneOf) else [other]
@@ -96,10 +98,10 @@ def want_pools(frame: Frame, a: AbstractValue | None, b: AbstractValue | None) -
 
 
 def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
-    """Add to ``pairs`` what objects hold on two paths, as far as that differs or the paths made them.
+    """Add to ``pairs`` the contents of objects on two paths that differ or that the paths made.
 
-    Where a value is one object here and another there, it becomes a new one that may be either. The frame's variables
-    are still those before the paths.
+    If a value is one object on one path and another on the other, it becomes a new one that may be either. The frame's
+    variables are still those before the paths.
     """
     before = frame.env
     cells = {n for env in (first, second) for n, v in env.items() if heap.is_cell(n) and before.get(n) is not v}
@@ -109,7 +111,7 @@ def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
     done: set[str] = set()
 
     def need(ref: Ref) -> None:
-        """The object is known after the paths, though only one of them may have made it."""
+        """Note that the object is needed after the paths, though only one of them may have made it."""
         if ref.key in done or (ref.key in before and ref.key not in pairs):
             return
         done.add(ref.key)
@@ -146,7 +148,7 @@ def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
 
 
 def _alike(a: Compound, b: Compound) -> bool:
-    """Whether two values are joined item by item; functions that are not the same one are alternatives."""
+    """Whether two values are joined item by item; different functions are alternatives."""
     if a.form != b.form or len(a.items) != len(b.items):
         return False
     return function_of(a) == function_of(b)

@@ -1,4 +1,4 @@
-"""What programs do with lists of run-time length besides appending."""
+"""Operations of programs on lists of run-time length, besides appending."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def store(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
 
 
 def pop(frame: Frame, ref: Ref, index: Value | None) -> AbstractValue:
-    """``ref.pop(index)``: the items behind it move up."""
+    """``ref.pop(index)``: the items after it shift left."""
     held = heap.contents(frame, ref)
     count = rows.length(held)
     some = ops.cmpi(count, const_index(0), predicate="sgt")
@@ -85,7 +85,7 @@ def pop(frame: Frame, ref: Ref, index: Value | None) -> AbstractValue:
 
 
 def insert(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
-    """``ref.insert(index, item)``: the items from there on move down."""
+    """``ref.insert(index, item)``: the items from there on shift right."""
     growing.check_unshared(frame, item)
     now = growing.widened(frame, heap.contents(frame, ref), item)
     rows.check_pools(now, item)
@@ -137,7 +137,7 @@ def joined(frame: Frame, a: Ref, b: Ref) -> Ref:
 
 
 def repeated(frame: Frame, held: Contents, item: abstract.Abstract, times: Value) -> Ref:
-    """``held * times``, of which there is at least one item."""
+    """``held * times``, with at least one item."""
     once = growing.converted(frame, held, item)
     count = rows.length(once) * times
     result = growing.allocated(frame, item, count, count, growing.shapes_in(once), rows.pools(once))
@@ -154,7 +154,7 @@ def unpack(frame: Frame, held: Contents, wanted: int) -> list[AbstractValue]:
 
 
 def of_windows(frame: Frame, held: Contents, views: Sequence[Array]) -> Ref:
-    """A new list of what views of the buffers of ``held`` show."""
+    """A new list of the items in views of the buffers of ``held``."""
     item = rows.row_of(held)
     count = dim_value(views[0].dims[0]) if views else rows.length(held)
     result = growing.allocated(frame, item, count, count, growing.shapes_in(held), rows.pools(held))

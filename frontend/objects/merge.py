@@ -1,5 +1,5 @@
-"""Values that come together from several paths: the type for both, conversion to it, and trees taken apart into IR
-values and built up again."""
+"""Merging values from several paths: their common type, conversion to it, and trees taken apart into IR values and
+built up again."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
 
 
 def _join_complex(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract | None:
-    """The type of two numbers, one of which is complex; None if none is."""
+    """The type of two numbers, at least one of which is complex; None if neither is."""
     if not is_complex_type(a) and not is_complex_type(b):
         return None
     parts = [_part_of(x) for x in (a, b)]
@@ -117,8 +117,8 @@ def _join_complex(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstra
 
 
 def _part_of(a: abstract.Abstract) -> abstract.Abstract | None:
-    """The type that a number's real part has in a complex number; None if it is no number. Known numbers stay so, as
-    far as both parts are exact in float32."""
+    """The type of a number's real part in a complex number; None if it is not a number. Known numbers stay known, if
+    both parts are exact in float32."""
     if isinstance(a, abstract.Tuple) and a.form.kind == "complex":
         return a.items[0]
     if isinstance(a, abstract.Static) and type(a.value) in COMPLEX:
@@ -135,7 +135,7 @@ def _part_of(a: abstract.Abstract) -> abstract.Abstract | None:
 
 
 def _number(a: abstract.Abstract) -> abstract.Abstract:
-    """``a`` as a run-time number, if it is one, or a member of an enum, or one of several, that is a number as well."""
+    """``a`` as a run-time number, if it is a number: also a member of an enum, or one of several, that is a number."""
     if isinstance(a, abstract.Static) and is_number(a.value):
         return abstract.Scalar(*number_dtype(a.value))
     if isinstance(a, abstract.Tuple) and a.form.kind == "choice" and all(map(is_member, a.items[1:])):
@@ -160,14 +160,14 @@ def _join_alternatives(first: Alternatives, second: Alternatives) -> abstract.Ab
 
 
 def _join_items(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
-    """The type of two alternatives that are one: constants, or functions with other values along."""
+    """The common type of two alternatives with one key: constants, or functions with different bound values."""
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         return replace(a, items=tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
     return join(a, b) if isinstance(a, abstract.Scalar | abstract.Array) else a
 
 
 def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
-    """Why two containers do not go together."""
+    """The reason why two containers have no common type."""
     if not isinstance(a, abstract.Tuple) or not isinstance(b, abstract.Tuple):
         return "they have no common type"
     if is_function(a) and is_function(b):
@@ -188,7 +188,7 @@ def _join_scalars(
         return abstract.Scalar(x.type, x.weak and y.weak)
     for narrow, other, wide in ((x, b, y), (y, a, x)):
         if is_narrow(narrow.type) and (kind(wide.type) >= kind(narrow.type) or narrow.type in (f16, f32)):
-            # A literal such as 0.0 before a loop over float32 becomes float32, as it does when the two first meet.
+            # A literal such as 0.0 before a loop over float32 becomes float32, as when the two are first combined.
             if isinstance(other, abstract.Static) and _fits(other.value, narrow.type):
                 return narrow
             if kind(wide.type) >= 1 and not (kind(narrow.type) == 1 and kind(wide.type) == 2):
@@ -206,14 +206,15 @@ def _fits(value: float, dtype: Type) -> bool:
 
 
 def is_narrow(t: Type) -> bool:
-    """Whether it is a type that Python has no number of: beside these it matters whose a number is."""
+    """Whether Python has no number of this type: combined with it, it matters whether a number is Python's or
+    NumPy's."""
     return t in (f16, f32) or (isinstance(t, IntType) and t not in (i1, i64))
 
 
 def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
     """``v`` converted, at the insertion point, to a type that ``join`` gave."""
     if isinstance(to, Same):
-        return v if isinstance(v, Ref) else NONE  # it is not handed on: ``rebuild`` has it
+        return v if isinstance(v, Ref) else NONE  # it is not carried: ``rebuild`` has it
     if isinstance(to, abstract.Scalar):
         if isinstance(v, OneOf):
             return _number_of(v, to)
@@ -243,14 +244,14 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
 
 
 def _chosen(v: AbstractValue, to: abstract.Tuple) -> OneOf:
-    """A constant or function, or one of several (which it is not, if they are not among those of ``to``), as one of
-    those of ``to``."""
+    """A constant or function, or one of several, as one of the alternatives of ``to``. If it is not among these, the
+    value is undefined."""
     given = options_of(v)
     if not given.keys() & set(to.form.names):
         if isinstance(v, Static) and slice_object(v) is None:
-            given = {key_of(widen(describe(v))): v}  # a number that is known, where others depend on the run
+            given = {key_of(widen(describe(v))): v}  # a known number, where others are run-time values
         else:
-            given = options_of(slice_object(v) or v)  # a constant slice among those that were joined with it
+            given = options_of(slice_object(v) or v)  # a constant slice, joined with others
     options = [coerce(given[key], t) if key in given else undefined(t) for key, t in alternatives(to).items()]
     places = [to.form.names.index(name) if name in to.form.names else 0 for name in given]
     position = const_index(places[0])
@@ -264,7 +265,7 @@ def _chosen(v: AbstractValue, to: abstract.Tuple) -> OneOf:
 
 
 def _number_of(v: OneOf, to: abstract.Scalar) -> Scalar:
-    """The number that one of several members of enums is."""
+    """The number of a choice between members of enums."""
     first, *others = (coerce(option, to) for option in v.options)
     assert isinstance(first, Scalar)
     value = first.value
@@ -275,18 +276,18 @@ def _number_of(v: OneOf, to: abstract.Scalar) -> Scalar:
 
 
 def unset(to: abstract.Abstract) -> Unbound:
-    """An unset variable of type ``to``: zeros, which may be converted though nobody reads them, and no memory."""
+    """An unset variable of type ``to``: zeros, which are never read but may be converted, and no memory."""
     return Unbound(const(False, i1), undefined(to.item if isinstance(to, Maybe) else to))
 
 
 def undefined(a: abstract.Abstract) -> AbstractValue:
-    """A value of type ``a`` that nobody reads."""
+    """A value of type ``a`` that is never read."""
     empty = [ops.undef(type=t) if isinstance(t, MemRefType) else const(0, t) for t in types(a)]
     return rebuild(a, iter(empty), lambda k: frozenset())
 
 
 def types(a: abstract.Abstract) -> list[Type]:
-    """The IR types that values of ``a`` take apart into."""
+    """The IR types of a value of ``a`` that is taken apart."""
     if isinstance(a, abstract.Scalar):
         return [abstract.value_type(a.type)]
     if isinstance(a, abstract.Array):
@@ -351,7 +352,7 @@ def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int]
 
 
 def array_count(a: abstract.Abstract) -> int:
-    """How many arrays values of type ``a`` take apart into."""
+    """The number of arrays in values of type ``a``."""
     if isinstance(a, Maybe):
         return array_count(a.item)
     if isinstance(a, abstract.Tuple):

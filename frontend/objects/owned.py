@@ -1,10 +1,10 @@
 """Arrays of objects in pools that the program changes in place: ``b.pos += v``, ``b.pos[k] = x``.
 
-Pools keep arrays by value, so that is the same as in Python only where the object alone has its array. ``check`` looks
-at the code of a whole function, when it is there. An array that was given to an object must be a new one that nothing
-else keeps, and is not to be read by its other name once the object's has changed; the same holds for what was read from
-the object before, which is a copy. What functions return, or give to objects and lists, may have a name that is seen
-nowhere in one function: these arrays are noted for the program, and none of them may be changed in place anywhere.
+Pools keep arrays by value, so this is the same as in Python only if the object alone has its array. ``check`` examines
+the code of a whole function, once it is complete. An array that was given to an object must be a new one that nothing
+else keeps, and must not be read under its other name after the object's array has changed. The same holds for an array
+read from the object before, which is a copy. Arrays that functions return, or give to objects and lists, may have names
+that are not visible in one function: they are noted for the program, and none of them may be changed in place anywhere.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from adc.ir.types import MemRefType, Type
 
 
 def note_given(frame: Frame, before: int, record: Record, *types: abstract.Tuple) -> None:
-    """Note the arrays of ``record`` that were written to a pool since there were ``before`` notes of such. ``types``:
-    of the record, and of the pool's objects after and before: what is converted is not the array itself."""
+    """Note the arrays of ``record`` that were written to a pool, after the first ``before`` notes of such writes.
+    ``types``: that of the record, and those of the pool's objects after and before: a converted array is not the array
+    itself."""
     written = [one for one in frame.held[before:] if not one.moved]
     given = [
         ((record.form.cls, str(name), n), v, len({elements[n] for elements in map(_elements, row_types)}) > 1)
@@ -69,7 +70,7 @@ def note_read(frame: Frame, cls: type, name: str, v: AbstractValue) -> None:
 
 
 def note_changed(frame: Frame, cls: type, name: str) -> None:
-    """Note that the last operation here changed the array that is an attribute."""
+    """Note that the last operation here changed the array in an attribute."""
     frame.owned.changed.append((current_block().ops[-1], (cls, name, 0), current_loc()))
 
 
@@ -107,13 +108,13 @@ def check(frame: Frame) -> None:
 
 
 def _names(op: Op) -> set[str]:
-    """What may be names of functions among the attributes of an operation."""
+    """The strings among the attributes of an operation, which may be names of functions."""
     inside = [v for v in op.attrs.values() if isinstance(v, tuple)]
     return {v for several in (op.attrs.values(), *inside) for v in several if isinstance(v, str)}
 
 
 def _note_recursion(frame: Frame, alive: Iterable[Op]) -> None:
-    """What a function that is still being traced changes is not known."""
+    """Note calls of functions that are still being traced: what they change is not known."""
     program, funcs = frame.tracer.owned, frame.tracer.module.funcs
     for op in alive:
         callee = funcs.get(op.attrs["callee"]) if op.opdef is ops.call else None
@@ -125,7 +126,7 @@ def _note_recursion(frame: Frame, alive: Iterable[Op]) -> None:
 
 
 class _Uses:
-    """How the arrays of objects are used in a function."""
+    """The uses of the arrays of objects in a function."""
 
     def __init__(self, frame: Frame, alive: list[Op], changes: dict[Part, list[_Change]]) -> None:
         self.frame, self.changes = frame, changes
@@ -156,8 +157,8 @@ class _Uses:
                 self._check_uses(one.op, part, one.op.operands[0])
 
     def _goes_on(self, op: Op, v: Array) -> bool:
-        """Whether a copy that was read from an object may be in another object or list, or have views that are copies,
-        or be what a function returns."""
+        """Whether a copy that was read from an object may be kept in another object or list, have views that are
+        copies, or be returned by the function."""
         roots = self.aliasing.roots(v.memref)
         kept = [one.op.operands[0] for one in self.held]
         if not self.frame.entry:
@@ -172,12 +173,13 @@ class _Uses:
         return any(not roots.isdisjoint(self.aliasing.roots(v)) for v in others)
 
     def _has_copies(self, roots: frozenset[Value], v: Array) -> bool:
-        """Whether copies may stand for views of an array, or it is one."""
+        """Whether copies may stand for views of an array, or it is itself such a copy."""
         stands = [w for s in self.frame.stands if s.op in self.among for w in (s.source, s.copy)]
         return self._meets(roots, stands) or any(overlap(v.roots, seen) for _, seen, _ in self.frame.snapshots)
 
     def _is_new(self, one: Held, given: Array) -> bool:
-        """Whether what was given to an object was made for it: here, once for each, and for nothing else."""
+        """Whether an array given to an object was made for it: in this function, once for each, and for nothing
+        else."""
         roots = self.aliasing.roots(one.op.operands[0])
         if len(roots) != 1:
             return False
@@ -190,7 +192,8 @@ class _Uses:
         return same and not self._meets(roots, others) and not self._has_copies(roots, given)
 
     def _check_uses(self, op: Op, part: Part, copy: Value) -> None:
-        """Refuse what reads ``copy``, which was one with the array of an object at ``op``, after that has changed."""
+        """Refuse reads of ``copy``, which was the same as the array of an object at ``op``, after that array has
+        changed."""
         if part not in self.changes:
             return
         roots = self.aliasing.roots(copy)
@@ -204,7 +207,8 @@ class _Uses:
                     raise _refused(change.loc, op.loc)
 
     def _is_of_now(self, v: Value, made: Op) -> bool:
-        """Whether ``v``, which may be memory of ``made``, is what that made last: no loop or branch handed it on."""
+        """Whether ``v``, which may be memory of ``made``, is what ``made`` returned last, not carried by a loop or
+        branch."""
         base = strip_views(v)
         if base.op is None or base.op is made or base.op.opdef is not ops.call:
             return base.op is made
@@ -214,13 +218,13 @@ class _Uses:
 
 
 def _follows(first: Op, second: Op) -> bool:
-    """Whether ``second`` may come after ``first``, in the iteration of the loop around that."""
+    """Whether ``second`` may come after ``first`` in one iteration of the loop around them."""
     a, b, block = in_common(first, second)
     return block.ops.index(b) > block.ops.index(a) or (a is b and a.opdef is not ops.if_)
 
 
 def _read_after(change: _Change, reader: Op, made: Op) -> bool:
-    """Whether memory of ``made`` may be read after a change, before that is done again."""
+    """Whether memory of ``made`` may be read after a change, before it is made anew."""
     if change.called or not (reader is change.op or is_within(reader, change.op)):
         first, second, block = in_common(change.op, reader)
         if block.ops.index(second) > block.ops.index(first) or (first is second and first.opdef is not ops.if_):

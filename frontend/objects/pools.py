@@ -1,12 +1,12 @@
 """Objects in lists of run-time length: they are kept in a pool, and a list has their numbers there.
 
-A pool is a list of run-time length of its own, of what the objects of one class hold; a ``Handle`` is one of these: the
-pool, and a number in it. So two items may be one object, an object may be in several lists and under several names, and
-what is assigned to an attribute is seen under all of them, as in Python.
+A pool is itself a list of run-time length, of the contents of the objects of one class; a ``Handle`` is one of these
+objects: the pool, and a number in it. So two items may be the same object, an object may be in several lists and have
+several names, and an assignment to an attribute is visible under all of them, as in Python.
 
-Which objects are in a pool is found by tracing: one that becomes an item, or meets one that is, tells where it was made
-(``Pools.sites``), and the function is traced again. From then on what is made there goes to the pool at once. The pools
-of a function begin empty at its head; a callee uses those of the objects that it is given.
+Tracing finds out which objects are in a pool: if one becomes an item, or is merged with one, the place where it was
+made is noted (``Pools.sites``), and the function is traced again. From then on, objects made there go to the pool at
+once. The pools of a function are empty at its beginning; a callee uses those of the objects that it is given.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adc.ir.types import i64
 
 
 def begin(frame: Frame) -> None:
-    """Make the pools of a function at its head: those that it was given, and new ones."""
+    """Make the pools of a function at its beginning: those that it was given, and new ones."""
     known = frame.heap.pools
     for held in list(frame.env.values()):
         whole = isinstance(held, Contents) and rows.is_growing(held)
@@ -51,7 +51,7 @@ def _class_of(row: abstract.Abstract) -> type:
 
 
 def pooled(frame: Frame, v: AbstractValue) -> AbstractValue:
-    """What the expression here gave, and the objects that it made in their pools, if they have to be there."""
+    """The value of the expression here, with the objects that it made in their pools, if they must be there."""
     site = current_loc()
     if not frame.pools.has_site(site):
         return v
@@ -68,8 +68,8 @@ def pooled(frame: Frame, v: AbstractValue) -> AbstractValue:
 
 
 def _moved(frame: Frame, v: AbstractValue, made: dict[str, AbstractValue | None]) -> AbstractValue:
-    """A value, its objects in their pools as far as they were made at a place for that. ``made``: those that are there,
-    by their keys, and None for those of which the attributes are being moved."""
+    """A value with its objects moved to their pools, if they were made at a site for that. ``made``: the objects
+    already there, by key, and None for those whose attributes are being moved."""
     if isinstance(v, Compound) and not isinstance(v, Handle):
         return v.of(_moved(frame, item, made) for item in v.items)
     if not isinstance(v, Ref) or (frame.heap.sites.get(v.key), v.cls) not in frame.pools.sites:
@@ -100,7 +100,7 @@ def _moved(frame: Frame, v: AbstractValue, made: dict[str, AbstractValue | None]
 
 
 def _replaced(v: AbstractValue, made: dict[str, AbstractValue | None]) -> AbstractValue:
-    """A value with handles in the place of the objects that went to pools."""
+    """A value with handles instead of the objects that went to pools."""
     if isinstance(v, Ref):
         return made.get(v.key) or v
     if isinstance(v, Unbound):
@@ -183,7 +183,7 @@ def _handles(item: abstract.Abstract) -> int:
 
 
 def field(frame: Frame, v: Handle, name: str) -> AbstractValue:
-    """An attribute as it is now."""
+    """The present value of an attribute."""
     held = heap.contents(frame, v.pool)
     item, own, inner = _part(frame, v, name)
     found = columns.load(frame, rows.buffers(held)[own], item, v.number, rows.pools(held)[inner])
@@ -197,7 +197,7 @@ def has_array(frame: Frame, v: Handle, name: str) -> bool:
 
 
 def array_of(frame: Frame, v: Handle, name: str) -> Array:
-    """The array that is an attribute, to be changed at once: a window on its column."""
+    """The array in an attribute, to be changed at once: a window on its column."""
     held = heap.contents(frame, v.pool)
     _, own, _ = _part(frame, v, name)
     growing.assign(frame, v.pool, replace(held))
@@ -205,7 +205,7 @@ def array_of(frame: Frame, v: Handle, name: str) -> Array:
 
 
 def fields(frame: Frame, v: Handle) -> Record:
-    """All attributes as they are now."""
+    """The present values of all attributes."""
     row = _row(frame, v)
     form = Form("object", v.form.cls, row.form.names)
     return Record(tuple(field(frame, v, str(name)) for name in form.names), form)

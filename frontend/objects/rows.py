@@ -1,6 +1,6 @@
-"""What a list of run-time length holds, and the types of its items.
+"""The contents of a list of run-time length, and the types of its items.
 
-Such a list is its length, a buffer for each number or array that an item is made of, and the pools of the objects among
+Such a list consists of its length, a buffer for each number or array in an item, and the pools of the objects among
 these. See ``growing``.
 """
 
@@ -26,7 +26,7 @@ from adc.ir.types import i64
 
 
 def is_growing(held: AbstractValue | None) -> bool:
-    """Whether this is what a list of run-time length holds."""
+    """Whether this is the contents of a list of run-time length."""
     return isinstance(held, Contents) and held.form.kind == "list" and bool(held.form.names)
 
 
@@ -49,7 +49,7 @@ def length(held: Contents) -> Value:
 
 
 def has_arrays(held: Contents) -> bool:
-    """Whether items of a list of run-time length are arrays, or have some in them."""
+    """Whether items of a list of run-time length are arrays, or contain some."""
     return columns.has_arrays(row_of(held))
 
 
@@ -58,7 +58,7 @@ def buffers(held: Contents) -> list[Array]:
 
 
 def pools(held: Contents) -> list[Ref]:
-    """The pools of the objects that items are, or have in them."""
+    """The pools of the objects that items are, or contain."""
     return [p for p in held.items[1:] if isinstance(p, Ref)]
 
 
@@ -70,7 +70,7 @@ def pools_in(v: AbstractValue | None) -> list[Ref]:
 
 
 def check_pools(held: Contents, item: AbstractValue) -> None:
-    """All objects of a list are in one pool."""
+    """Check that all objects of a list are in one pool."""
     check_one_pool(pools(held), pools_in(item))
 
 
@@ -102,7 +102,7 @@ def resized(held: Contents, count: Value) -> Contents:
 
 
 def item_type(frame: Frame, v: AbstractValue) -> abstract.Abstract:
-    """The type of an item. Raises ``Clash`` for what cannot be one, and literals are no float32: NumPy makes a float64
+    """The type of an item. Raises ``Clash`` if it cannot be one. Literals do not become float32: NumPy makes a float64
     array of both."""
     for ref in heap.refs_of(v):
         frame.want_pool(ref)
@@ -115,7 +115,8 @@ def item_type(frame: Frame, v: AbstractValue) -> abstract.Abstract:
 
 
 def _described(frame: Frame, v: AbstractValue) -> abstract.Abstract:
-    """The type of an item; that of an object in a pool is its number, that of a list of known length, what it holds."""
+    """The type of an item. For an object in a pool it is that of its number, for a list of known length that of its
+    items."""
     if isinstance(v, Handle):
         return abstract.Tuple((abstract.Scalar(i64),), v.form)
     if isinstance(v, Ref) and v.kind == "list" and not grows(frame, v):
@@ -144,7 +145,7 @@ def _check(a: abstract.Abstract, v: AbstractValue) -> None:
 
 
 def type_of_items(frame: Frame, held: Contents) -> abstract.Abstract | None:
-    """The type that all items of a list can have, None of an empty list. Raises ``Clash``."""
+    """The type that all items of a list can have, None for an empty list. Raises ``Clash``."""
     if is_growing(held):
         return row_of(held)
     found: abstract.Abstract | None = None
@@ -155,6 +156,6 @@ def type_of_items(frame: Frame, held: Contents) -> abstract.Abstract | None:
 
 
 def common_type(frame: Frame, a: Contents, b: Contents) -> abstract.Abstract | None:
-    """The type of items for both lists, None if they have none."""
+    """The common type of items of both lists, None if they have none."""
     first, second = type_of_items(frame, a), type_of_items(frame, b)
     return join(first, second) if first is not None and second is not None else first or second

@@ -1,14 +1,13 @@
-"""Library functions that are programs: Python that adc traces, as it traces a user's, where the library's is called.
+"""Library functions that are programs: Python that adc traces, like a user's, where the library's function is called.
 
 Each has the library's parameters, names and defaults, and is found by the library's function object, however the user
-imported it. What it raises, refuses and computes stands at the user's call, for its own lines are nothing to the user.
-Methods of arrays are looked for under ``numpy.ndarray.`` first, and then as the function of the same name.
+imported it. All of its code and its errors have the location of the user's call, since its own lines mean nothing to
+the user. Methods of arrays are looked up under ``numpy.ndarray.`` first, and then as the function of the same name.
 
-To add one: a function in a module of this folder, marked ``@stands_for("numpy.median")``. It may use what adc compiles,
-other stand-ins among them, and ``constant`` and ``unsupported``. What they have in common is in functions beside
-them, whose code stands at the user's call as well.
-
-What is large is a function in ``adc.frontend.kernels``.
+To add one: a function in a module of this folder, marked ``@stands_for("numpy.median")``. It may use everything that
+adc compiles, including other stand-ins, and ``constant`` and ``unsupported``. Common parts are in helper functions
+beside them, whose code has the location of the user's call as well. Large parts are functions in
+``adc.frontend.kernels``.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ _BY_NAME: dict[str, FunctionType] = {}
 
 
 def stands_for(*names: str) -> Callable[[F], F]:
-    """Mark a function as what is traced in place of the library's functions of these full names; those that the
-    installed library has not are left out."""
+    """Mark a function as the stand-in for the library's functions of these full names; names that the installed library
+    does not have are left out."""
 
     def mark(function: F) -> F:
         assert isinstance(function, FunctionType)
@@ -41,22 +40,22 @@ def stands_for(*names: str) -> Callable[[F], F]:
 
 
 def is_helper(function: FunctionType) -> bool:
-    """Whether this is a part of such programs, which stands where they are called."""
+    """Whether this is a part of such programs, whose code has the location of the call."""
     return (function.__module__ or "").startswith(f"{__name__}.")
 
 
 def constant(value: Any) -> Any:
-    """``value``, which has to be known when the program is compiled: an axis, a mode, an order."""
+    """``value``, which must be known when the program is compiled: an axis, a mode, an order."""
     return value
 
 
 def unsupported(message: str, help: str = "") -> NoReturn:
-    """Refuse, when the program is compiled, the call that is being traced. ``help``: what to write in its place."""
+    """Refuse, when the program is compiled, the call that is being traced. ``help``: what to write instead."""
     raise NotImplementedError(message)
 
 
 def stand_in(obj: Any) -> FunctionType | None:
-    """What is traced in place of a library's function; None if there is none."""
+    """The function that is traced instead of a library's function; None if there is none."""
     _load()
     try:
         return _by_object(_modules().intersection(sys.modules)).get(obj)
@@ -65,7 +64,7 @@ def stand_in(obj: Any) -> FunctionType | None:
 
 
 def names() -> dict[str, FunctionType]:
-    """All of them by the full names of what they stand for."""
+    """All stand-ins by the full names of the functions that they stand for."""
     _load()
     return dict(_BY_NAME)
 
@@ -84,7 +83,7 @@ def _modules() -> frozenset[str]:
 
 @functools.cache
 def _by_object(modules: frozenset[str]) -> dict[Any, FunctionType]:
-    """By the functions themselves, of the modules that the program has imported."""
+    """The stand-ins by function object, for the modules that the program has imported."""
     found: dict[Any, FunctionType] = {}
     for name, function in _BY_NAME.items():
         module = _module(name)
@@ -98,5 +97,5 @@ def _by_object(modules: frozenset[str]) -> dict[Any, FunctionType]:
 
 
 def _module(name: str) -> str:
-    """Those of SciPy and of adc are imported one by one, NumPy's all at once."""
+    """The module of a function. Those of SciPy and of adc are imported one by one, NumPy's all at once."""
     return ".".join(name.split(".")[: 2 if name.startswith(("scipy.", "adc.")) else 1])

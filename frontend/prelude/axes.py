@@ -18,12 +18,12 @@ def axis_of(a: Any, axis: Any) -> Any:
 
 
 def part(a: Any, axis: Any, start: Any, stop: Any) -> Any:
-    """The view ``a[..., start:stop, ...]`` along an axis that is counted from the front."""
+    """The view ``a[..., start:stop, ...]`` along an axis (counted from the front)."""
     return along(a, axis, slice(start, stop))
 
 
 def along(a: Any, axis: Any, which: Any) -> Any:
-    """The view ``a[..., which, ...]``. A slice whose bounds are known, which ``part`` does not see, is so here."""
+    """The view ``a[..., which, ...]``. A slice with known bounds, which ``part`` does not see, stays known here."""
     k = constant(axis)
     if k > 3:
         unsupported("an axis behind the fourth is not supported here", "move it to the front with np.transpose")
@@ -35,8 +35,8 @@ def along(a: Any, axis: Any, which: Any) -> Any:
 
 
 def lanes(function: Any, a: Any, axis: Any, length: Any, dtype: Any) -> Any:
-    """An array of what ``function(lane, out)`` stores in ``out``, of ``length`` elements, for each lane of ``a`` along
-    an axis that is counted from the front."""
+    """An array of the ``length`` elements that ``function(lane, out)`` stores into ``out``, for each lane of ``a``
+    along an axis (counted from the front)."""
     axis = constant(axis)
     out = np.zeros((*a.shape[:axis], length, *a.shape[axis + 1 :]), dtype)
     each_lane(function, a, out, axis)
@@ -44,7 +44,8 @@ def lanes(function: Any, a: Any, axis: Any, length: Any, dtype: Any) -> Any:
 
 
 def in_the_middle(a: Any, axis: Any) -> Any:
-    """The array with three axes: those before one that is counted from the front, that one, and those behind it."""
+    """The array reshaped to three axes: those before one axis (counted from the front), that axis, and those after
+    it."""
     k = constant(axis)
     before, after = 1, 1
     for size in a.shape[:k]:
@@ -68,12 +69,12 @@ def each_lane(function: Any, a: Any, out: Any, axis: Any) -> None:
 
 
 def promoted(p: Any, q: Any) -> Any:
-    """The dtype in which arrays of two dtypes meet."""
+    """The common dtype of arrays of two dtypes."""
     return (np.empty(0, p) + np.empty(0, q)).dtype
 
 
 def flat(a: Any) -> Any:
-    """The elements of an array in a vector, which is a copy unless the array is one."""
+    """The elements of an array as a vector: a copy, unless the array is one already."""
     x = np.asarray(a)
     if x.ndim == 1:
         return x
@@ -95,8 +96,8 @@ def _flatten(x: Any, out: Any) -> None:
 
 
 def of_lanes(function: Any, a: Any, axis: Any, keepdims: Any) -> Any:
-    """What ``function`` makes of the lanes of an array, along the middle one of three axes, which becomes one element:
-    for all elements, those along one axis, or along several."""
+    """The results of ``function``, which reduces an array of three axes along the middle one: over all elements, along
+    one axis, or along several."""
     x = np.asarray(a)
     if isinstance(axis, tuple):
         if len(axis) == 1:
@@ -141,12 +142,12 @@ def float_dtype(a: Any) -> Any:
 
 
 def no_nest(a: Any) -> Any:
-    """An array of a tuple, which lists are here; arrays and numbers as they are."""
+    """A tuple (which may stand for a list) as an array; arrays and numbers unchanged."""
     return np.asarray(a) if isinstance(a, tuple) else a
 
 
 def laid(v: Any, x: Any, axis: Any) -> Any:
-    """A vector along an axis of ``x``, with extents of one behind it."""
+    """A vector along an axis of ``x``, followed by extents of one."""
     axis = constant(axis)
     out = np.empty((len(v),) + (1,) * (x.ndim - 1 - axis), v.dtype)
     flat = out

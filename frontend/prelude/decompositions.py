@@ -81,7 +81,7 @@ def eigvalsh_of(x: Any, part: Any) -> Any:
 
 
 def _of_part(x: Any, part: Any) -> Any:
-    """A matrix with the triangle below that is to be read."""
+    """The matrix with the triangle that is to be read in its lower part."""
     if part not in ("L", "U", "l", "u"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
     return x.T if part in ("U", "u") else x
@@ -154,8 +154,8 @@ def _svd_of_one(x: Any, full: Any) -> Any:
 
 
 def _completed(u: Any) -> Any:
-    """Orthonormal columns, and others beside them that make a basis: the columns of ``1 - v @ t @ v.T``, a product of
-    reflections, by what ``u`` is of it."""
+    """Orthonormal columns completed to a basis: the columns of ``1 - v @ t @ v.T``, a product of reflections, of which
+    ``u`` is a part."""
     m, n = u.shape
     signs = reflected_signs(u[:n])
     turned = np.eye(n, dtype=u.dtype) - u[:n] * signs

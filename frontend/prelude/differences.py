@@ -9,7 +9,7 @@ import numpy as np
 from adc.frontend.prelude import constant, stands_for
 from adc.frontend.prelude.axes import along, axis_of, flat, given, laid, part, promoted
 
-MOST_WRITTEN_OUT = 4  # differences of differences that are code of their own, rather than a loop
+MOST_WRITTEN_OUT = 4  # repeated differences that are written out rather than made by a loop
 
 
 @stands_for("numpy.diff")
@@ -32,7 +32,7 @@ def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = 
 
 
 def _extended(x: Any, axis: Any, before: Any, after: Any) -> Any:
-    """``x`` with what goes in front of it and behind it; a number is one slab."""
+    """``x`` with arrays before and after it along an axis; a number is one slab."""
     axis = constant(axis)
     first = 0
     count = x.shape[axis]
@@ -90,7 +90,7 @@ def _count(extra: Any) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
     x = np.asarray(f)
     kind = x.dtype if x.dtype.kind == "f" else np.float64
-    if x.dtype.kind in "iu":  # whose differences would wrap around
+    if x.dtype.kind in "iu":  # their differences would wrap around
         x = x.astype(np.float64)
     if axis is None:
         axes = tuple(range(x.ndim))

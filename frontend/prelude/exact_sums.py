@@ -1,9 +1,9 @@
-"""Sums over all elements on all ranks that do not depend on how these are shared out: ``adc.mpi.allsum``.
+"""Sums over all elements on all ranks that do not depend on how these are distributed: ``adc.mpi.allsum``.
 
 Sums of integers are the same in any order. So each element is cut into pieces of ``BITS`` bits, counted from the
-largest element of all ranks, which are integers, and exact; the sums of these are added up over the ranks, and make one
-float. The pieces reach 96 bits below the largest element: what is beyond is less than the last bit of that, for as many
-elements as sums of integers have room for.
+largest element of all ranks; these are integers, and exact. Their sums are added over the ranks, and combined to one
+float. The pieces reach 96 bits below the largest element: the rest is less than its last bit, for as many elements as
+the integer sums have room for.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from adc.frontend.kernels import COLLECTIVE, messages, with_rules
 from adc.frontend.prelude import stands_for
 from adc.frontend.prelude.messages import _summed, has_derivatives, laid_out, summed
 
-BITS, PIECES = 24, 4  # so 2**38 elements at most: each has BITS + 1 bits in the first piece
+BITS, PIECES = 24, 4  # so at most 2**38 elements: each has BITS + 1 bits in the first piece
 
 
 def total(x: Any, role: Any) -> Any:
-    """The sum of all elements of all ranks, as an array of one."""
+    """The sum of all elements of all ranks, as an array of one element."""
     return _total(x, role)
 
 
@@ -37,7 +37,8 @@ def _total(x: Any, role: Any) -> Any:
 
 
 def _of_all(wide: Any, role: Any) -> Any:
-    """The exponent of the largest element on all ranks, and the sum of what is infinite or NaN, or zero."""
+    """The exponent of the largest element on all ranks, and the sum of the elements that are infinite or NaN, or
+    zero."""
     finite = np.isfinite(wide)
     mine = np.zeros(2)
     mine[0] = np.max(np.abs(np.where(finite, wide, 0.0)), initial=0.0)
@@ -49,7 +50,8 @@ def _of_all(wide: Any, role: Any) -> Any:
 
 
 def _pieces(wide: Any, exponent: Any) -> Any:
-    """The sums of the pieces. Two steps to below one in magnitude: the power of two may be no float by itself."""
+    """The sums of the pieces. Elements are scaled to below one in two steps: the power of two may not be a float by
+    itself."""
     half = exponent // 2
     rest = wide * np.ldexp(1.0, -half) * np.ldexp(1.0, half - exponent)
     sums = np.zeros(PIECES, np.int64)
@@ -62,7 +64,7 @@ def _pieces(wide: Any, exponent: Any) -> Any:
 
 
 def _number(sums: Any, exponent: Any) -> Any:
-    """The float that pieces make. That of a negative sum is that of the pieces with the other sign."""
+    """The float that pieces represent. For a negative sum, it is computed from the pieces with the other sign."""
     digits = _carried(sums)
     sign = 1.0
     if digits[0] < 0:

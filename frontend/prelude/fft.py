@@ -24,7 +24,7 @@ def _scale(n: Any, norm: Any, inverse: Any) -> Any:
 
 
 def _around(x: Any, k: Any) -> Any:
-    """The numbers of those before an axis, and of those after it if it is not the last."""
+    """The product of the extents before an axis, and of those after it unless it is the last, as shapes."""
     before, after = 1, 1
     for size in x.shape[:k]:
         before *= size
@@ -39,8 +39,8 @@ def _counted(count: Any) -> None:
 
 
 def _parts(x: Any, k: Any, count: Any, whole: Any) -> Any:
-    """The real and the imaginary parts of ``count`` numbers along an axis, and zeros where there are none;
-    ``whole``: it is known that there are as many."""
+    """The real and the imaginary parts of ``count`` numbers along an axis, padded with zeros; ``whole``: it is known
+    that there are as many."""
     before, after = _around(x, k)
     shape = (2, *before, count, *after)
     filled = whole and np.iscomplexobj(x)

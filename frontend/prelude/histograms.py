@@ -1,4 +1,4 @@
-"""Counts of what falls into intervals."""
+"""Counts of elements in intervals."""
 
 from __future__ import annotations
 

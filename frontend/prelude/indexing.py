@@ -34,7 +34,7 @@ def flatnonzero(a: Any) -> Any:
 
 
 def _in_range(k: Any, n: Any, mode: Any) -> Any:
-    """Subscripts into ``n`` elements as ``mode`` takes them; those of "raise" are checked where they are used."""
+    """Subscripts into ``n`` elements according to ``mode``; those for "raise" are checked where they are used."""
     if constant(mode) == "wrap":
         return k % n
     if mode == "clip":
@@ -43,7 +43,7 @@ def _in_range(k: Any, n: Any, mode: Any) -> Any:
 
 
 def _subscripts(k: Any, shape: Any) -> Any:
-    """The subscripts of the elements that are the ``k``th of all."""
+    """The subscripts, in each dimension, of the ``k``th elements of all."""
     if len(shape) == 1:
         return (k,)
     return (*_subscripts(k // shape[-1], shape[:-1]), k % shape[-1])

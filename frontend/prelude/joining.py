@@ -55,7 +55,7 @@ def _check_joined(first: Any, a: Any, position: Any, k: Any) -> None:
 
 
 def _rows_joined(a: Any, axis: Any) -> Any:
-    """The items of an array along its first axis, one behind the other."""
+    """The items of an array along its first axis, concatenated."""
     if axis is None:
         return a.flatten()
     if a.ndim < 2:

@@ -1,4 +1,4 @@
-"""Arrays that are made of a formula, and grids."""
+"""Arrays given by a formula, and grids."""
 
 from __future__ import annotations
 

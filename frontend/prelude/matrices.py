@@ -1,4 +1,4 @@
-"""What functions of matrices have in common: their dtypes, leading axes, and errors."""
+"""Common parts of functions of matrices: dtypes, leading axes, and errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adc.frontend.prelude import unsupported
 
 
 def floats(a: Any) -> Any:
-    """An array of floats, as NumPy's functions of matrices take one."""
+    """An array of floats, as required by NumPy's functions of matrices."""
     x = np.asarray(a)
     if x.dtype.kind == "c":
         unsupported("linear algebra of complex numbers is not supported", "work with real and imaginary parts")
@@ -53,7 +53,7 @@ def squares(a: Any) -> Any:
 
 
 def batches(p: Any, q: Any) -> Any:
-    """The extents that two lists of extents are stretched to."""
+    """The extents that two lists of extents are broadcast to."""
     if len(p) == 0:
         return q
     if len(q) == 0:
@@ -64,7 +64,8 @@ def batches(p: Any, q: Any) -> Any:
 
 
 def each_pair(function: Any, a: Any, b: Any, out: Any) -> Any:
-    """Let ``out`` be what a function makes of two matrices, for each along leading axes that are stretched."""
+    """Set ``out`` to the result of a function on two matrices, for each position along leading axes, which are
+    broadcast."""
     if out.ndim == 2:
         out[...] = function(a, b)
     else:
@@ -73,7 +74,7 @@ def each_pair(function: Any, a: Any, b: Any, out: Any) -> Any:
 
 
 def part(a: Any, k: Any, out: Any) -> Any:
-    """What goes with ``out[k]`` of an array that is stretched to the leading axes of ``out``."""
+    """The part of an array, broadcast to the leading axes of ``out``, that belongs to ``out[k]``."""
     if a.ndim < out.ndim:
         return a
     return a[0 if a.shape[0] == 1 else k]

@@ -1,9 +1,9 @@
 """Messages between ranks: ``adc.mpi``.
 
-A few functions of arrays with one axis have derivative rules, and all else is made of them. What is differentiated is
-one function of what all ranks hold together: so a cotangent of what several ranks have a copy of is in parts, whose sum
-over these ranks it is, and the derivative of each function is its transpose. Nothing has to be known of the ranks'
-conditions but that all run the same code.
+A few functions of arrays with one axis have derivative rules, and all others are built on them. What is differentiated
+is one function of the data of all ranks together. So the cotangent of a value that several ranks have a copy of is the
+sum of parts on these ranks, and the derivative of each function is its transpose. Nothing need be known about the ranks
+except that all run the same code.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from adc.frontend.kernels import COLLECTIVE, CROSSING, messages, with_rules
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.ir.messages import NOBODY, TAGS
 
-AXES, ROLES = 64, 11  # tags for directions along axes, and for roles: MPI has 32767 at least
+AXES, ROLES = 64, 11  # tags for directions along axes, and for roles: MPI has at least 32767
 
 
 def exchanged(x: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
     """Send ``x``, and receive ``count`` numbers; zeros if they come from nobody. ``x`` is an array that the caller has
-    made for this: it counts as depending on what is differentiated by (``adc.passes.analysis.messages``)."""
+    made for this: it counts as depending on the inputs of the derivative (``adc.passes.analysis.messages``)."""
     return _exchanged(x, count, dest, source, tag)
 
 
@@ -45,12 +45,12 @@ def _exchanged_forward(tangents: Any, x: Any, count: Any, dest: Any, source: Any
     return y, exchanged(tangents[0], count, dest, source, tag)
 
 
-# The role says what is sent: values, cotangents or tangents of such (``adc.ir.messages.role_text``). It tells apart
-# what ranks do that take other derivatives.
+# The role says what is sent: values, cotangents or tangents of such (``adc.ir.messages.role_text``). It distinguishes
+# ranks that take different derivatives.
 
 
 def shifted(x: Any, dest: Any, source: Any, tag: Any, role: Any) -> Any:
-    """The array of ``source``, which is as long as ``x``: all ranks do this at once."""
+    """The array of ``source``, which is as long as ``x``: all ranks do this together."""
     return _shifted(x, dest, source, tag, role)
 
 
@@ -93,7 +93,7 @@ def _summed_forward(tangents: Any, x: Any, role: Any) -> Any:
 
 
 def gathered(x: Any, role: Any) -> Any:
-    """The arrays of all ranks, one behind the other; they have one length."""
+    """The arrays of all ranks, concatenated; they have the same length."""
     return _gathered(x, role)
 
 
@@ -119,7 +119,7 @@ def _gathered_forward(tangents: Any, x: Any, role: Any) -> Any:
 
 
 def handed_out(x: Any, root: Any, role: Any) -> Any:
-    """The array that the rank ``root`` has; all have one of its length."""
+    """The array of the rank ``root``; all ranks have one of its length."""
     return _handed_out(x, root, role)
 
 
@@ -145,7 +145,7 @@ def _handed_out_forward(tangents: Any, x: Any, root: Any, role: Any) -> Any:
 
 
 def spread(x: Any) -> Any:
-    """``x``, which is the same on all ranks, as what each has a copy of."""
+    """``x``, which is the same on all ranks, as one copy on each rank."""
     return x.copy()
 
 
@@ -159,7 +159,7 @@ def _spread_forward(tangents: Any, x: Any) -> Any:
 
 
 def picked(x: Any, same: Any) -> Any:
-    """``x``, as what the first rank has, if it is the ``same`` on all: its cotangent is that of all together."""
+    """``x`` as a value of the first rank, if it is the ``same`` on all: its cotangent is that of all ranks together."""
     return x.copy()
 
 
@@ -184,12 +184,12 @@ def _picked_forward(tangents: Any, x: Any, same: Any) -> Any:
 
 
 def given_to_all(x: Any) -> Any:
-    """A number or an array that is the same on all ranks, as it comes in."""
+    """A number or an array that is the same on all ranks, as an input."""
     return as_given(spread(laid_out(x)), x)
 
 
 def left_by_all(x: Any, same: Any) -> Any:
-    """A number as it is returned."""
+    """A number that is returned."""
     return picked(laid_out(x), same)[0]
 
 
@@ -244,7 +244,7 @@ def allreduce(x: Any, op: Any = "sum") -> Any:
 
 
 def in_rows(given: Any) -> Any:
-    """The arrays of all ranks as the rows of one."""
+    """The arrays of all ranks as the rows of one array."""
     all = gathered(given, 0) if has_derivatives(given) else _gathered(given, 0)
     return all.reshape((messages.size(), len(given)))
 
@@ -278,7 +278,7 @@ def recv(like: Any, source: Any, tag: Any = 0) -> Any:
 
 
 def moved(given: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
-    """What comes from one rank, while an array goes to another one."""
+    """The array received from one rank, while another is sent to a rank."""
     if has_derivatives(given):
         return exchanged(given, count, dest, source, tag)
     return _exchanged(given, count, dest, source, tag)
@@ -297,7 +297,7 @@ def exchange(u: Any, grid: Any, width: Any = 1) -> None:
 
 
 def along(x: Any, dest: Any, source: Any, tag: Any) -> Any:
-    """What all ranks hand on along an axis of their grid."""
+    """The array received from the neighbour, when all ranks send along an axis of their grid."""
     given = laid_out(x)
     if has_derivatives(given):
         return as_given(shifted(given, dest, source, tag, 0), x)

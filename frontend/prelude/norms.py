@@ -43,7 +43,7 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 
 
 def _root(s: Any) -> Any:
-    """The root of sums of squares: with derivative zero where they are zero."""
+    """The square root of sums of squares, with derivative zero where they are zero."""
     return np.where(s == 0.0, 0.0, np.sqrt(np.where(s == 0.0, 1.0, s)))
 
 

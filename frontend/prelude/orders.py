@@ -28,7 +28,7 @@ def _order(a: Any, axis: Any) -> Any:
 
 
 def _by_fields(a: Any, order: Any) -> Any:
-    """The order of a structured array: by the fields that are named, and then by the others."""
+    """The order of a structured array: by the named fields, then by the others."""
     first = () if order is None else (order,) if isinstance(order, str) else tuple(order)
     ranked = first + tuple(name for name in a.dtype.names if name not in first)
     for name in ranked:
@@ -121,7 +121,7 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     rising, falling = directions(edges)
     if not rising and not falling:
         raise ValueError("bins must be monotonically increasing or decreasing")
-    # In front of edges that are equal, if the right end of an interval belongs to it.
+    # Before edges that are equal, if the right end of an interval belongs to it.
     side: Any = "left" if constant(right) else "right"
     order = np.arange(len(edges)) if rising else np.arange(len(edges))[::-1].copy()
     found = np.searchsorted(picked(edges, order), x, side=side)

@@ -42,7 +42,8 @@ def pad(
 
 
 def _with_margins(out: Any, widths: Any, shape: Any, axis: Any) -> Any:
-    """All along an axis and those before it, which have their margins; the inside along those behind."""
+    """The view with all elements along an axis and those before it, whose margins are filled, and the interior along
+    those after it."""
     view = out
     for k, (before, _) in enumerate(widths):
         if k > axis:
@@ -93,7 +94,7 @@ def _fill(a: Any, k: Any, before: Any, n: Any, after: Any, mode: Any, values: An
 
 
 def _source(i: Any, n: Any, mode: Any) -> Any:
-    """Which of ``n`` elements the one at ``i``, outside of them, is a copy of."""
+    """The position among ``n`` elements that the element at ``i``, outside of them, is a copy of."""
     if mode == "wrap":
         return i % n
     period = 2 * n if mode == "symmetric" else max(2 * n - 2, 1)

@@ -55,7 +55,7 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
 
 
 def _placed(a: Any, length: Any, kind: Any) -> Any:
-    """The polynomial with zeros in front."""
+    """The polynomial with leading zeros."""
     out = np.zeros(length, kind)
     out[length - len(a) :] = a
     return out

@@ -1,4 +1,4 @@
-"""What is asked of values and types, and what is answered when the program is compiled."""
+"""Questions about values and types that are answered when the program is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of arrays that are made of others."""
+"""Products of arrays that are built on others."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def matrix_power(a: Any, n: Any) -> Any:
 
 
 def _power(x: Any, count: Any) -> Any:
-    """As NumPy multiplies: by squares, along the binary digits."""
+    """A power, multiplied as in NumPy: by repeated squaring."""
     n = constant(count)
     if n == 1:
         return x.copy()

@@ -1,7 +1,7 @@
-"""Containers of Python's that are made of a list: what stands for ``collections.deque`` and for sets.
+"""Stand-ins for Python's containers ``collections.deque`` and sets, built on a list.
 
-They are objects of these classes while the function is traced. ``items`` has a known or a run-time length, as any list.
-Whether something is in a set is found by looking at all its items.
+They are objects of these classes while the function is traced. ``items`` has a known or a run-time length, like any
+list. Membership in a set is tested by comparing all its items.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 
 class Held:
-    """What has its items in a list. ``stands_for``: the class that programs know it by."""
+    """A container with its items in a list. ``stands_for``: the class that programs use."""
 
     items: Any
     stands_for: ClassVar[type]
@@ -24,7 +24,7 @@ class Held:
 
 
 class Deque(Held):
-    """``room`` has as many items as it holds at most, if it is known how many that are."""
+    """A deque. ``room`` has as many items as the deque's maximal length, if that is known."""
 
     stands_for: ClassVar[type] = deque
 
@@ -115,7 +115,7 @@ def _add_all(items: Any, more: Any) -> None:
 
 
 class FrozenSet(Held):
-    """What sets have that does not change them."""
+    """A frozen set: the methods of sets that do not change them."""
 
     stands_for: ClassVar[type] = frozenset
 
@@ -262,4 +262,4 @@ class Set(FrozenSet):
         return self
 
 
-Deque.__name__, Set.__name__, FrozenSet.__name__ = "deque", "set", "frozenset"  # as messages call them
+Deque.__name__, Set.__name__, FrozenSet.__name__ = "deque", "set", "frozenset"  # their names in messages

@@ -1,4 +1,4 @@
-"""Python's own functions of arrays, which go through the items one after the other."""
+"""Python's own functions of arrays, which process the items one after the other."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def least(a: Any, *, key: Any = None, default: Any = _NOTHING) -> Any:
 
 
 def _items(a: Any, name: Any, key: Any) -> Any:
-    """What can be subscripted."""
+    """The items as something that can be subscripted."""
     if isinstance(a, np.ndarray):
         if key is None:
             _need_vector(a, name)
@@ -52,14 +52,14 @@ def _items(a: Any, name: Any, key: Any) -> Any:
 
 
 def _ranks(items: Any, key: Any) -> Any:
-    """By what items are compared: numbers."""
+    """The numbers by which items are compared."""
     if key is None:
         return items
     return [key(x) for x in items]
 
 
 def kept(keep: Any, a: Any) -> Any:
-    """What ``filter`` keeps."""
+    """The items that ``filter`` keeps."""
     if keep is None:
         return [x for x in a if x]
     return [x for x in a if keep(x)]
@@ -152,7 +152,7 @@ def from_items(iter: Any, dtype: Any, count: Any = -1) -> Any:
 
 
 def vectorised(function: Any, types: Any, *args: Any) -> Any:
-    """What ``np.vectorize(function)`` makes of the arguments."""
+    """The result of ``np.vectorize(function)`` on the arguments."""
     operands = np.broadcast_arrays(*[np.atleast_1d(a) for a in args])
     shape = np.broadcast_shapes(*[np.shape(a) for a in args])
     n = operands[0].size

@@ -1,4 +1,4 @@
-"""Python's ``heapq`` and ``bisect``, and the order of what is compared item by item."""
+"""Python's ``heapq`` and ``bisect``, and sorting by item-wise comparison."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def heapify(x: Any, /) -> None:
 
 
 def _rise(heap: Any, top: Any, place: Any) -> None:
-    """Move what is at ``place`` up, but not above ``top``, until nothing above it is larger."""
+    """Move the item at ``place`` up, but not above ``top``, until nothing above it is larger."""
     item = heap[place]
     while place > top and item < heap[(place - 1) >> 1]:
         heap[place] = heap[(place - 1) >> 1]
@@ -57,8 +57,8 @@ def _rise(heap: Any, top: Any, place: Any) -> None:
 
 
 def _sink(heap: Any, place: Any) -> None:
-    """Move what is at ``place`` down to where nothing is below, past the smaller one each time, and up again from
-    there: as Python does, for a program sees where items are."""
+    """Move the item at ``place`` down to a leaf, past the smaller child each time, then up again: as in Python, since
+    programs see where items are."""
     top, n, item = place, len(heap), heap[place]
     while 2 * place + 1 < n:
         below = 2 * place + 1
@@ -105,7 +105,7 @@ def bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None
 def _bounds(a: Any, lo: Any, hi: Any) -> Any:
     if lo < 0:
         raise ValueError("lo must be non-negative")
-    return lo, len(a) if hi is None or hi == -1 else hi  # to Python -1 is None here
+    return lo, len(a) if hi is None or hi == -1 else hi  # for Python -1 is None here
 
 
 def insort_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> None:
@@ -117,7 +117,7 @@ def insort_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None
 
 
 def order_of(ranks: Any, reverse: Any) -> Any:
-    """Where the items in order come from, by ``<``; equal ones stay in their order. By merging."""
+    """The positions of the items in sorted order, by ``<``; equal items keep their order. By merging."""
     n = len(ranks)
     order, merged = np.arange(n), np.zeros(n, np.int64)
     width = 1

@@ -1,4 +1,4 @@
-"""Methods of lists and tuples that look at the numbers in them."""
+"""Methods of lists and tuples that compare the numbers in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WITHOUT = "list.index(x): x not in list" if sys.version_info >= (3, 14) else Non
 
 
 def index(items: Any, value: Any, start: Any, stop: Any, tuples: Any) -> Any:
-    """``items.index(value, start, stop)``; ``tuples``: the text of the error of a tuple, or None of a list's."""
+    """``items.index(value, start, stop)``; ``tuples``: the error text for a tuple, or None for a list."""
     length = len(items)
     first = start if start >= 0 else max(start + length, 0)
     last = length if stop is None else min(stop, length) if stop >= 0 else stop + length
@@ -32,7 +32,7 @@ def count(items: Any, value: Any) -> Any:
 
 
 def contains(items: Any, value: Any) -> Any:
-    """``value in items`` of what are no numbers."""
+    """``value in items`` for items that are not numbers."""
     return any(item == value for item in items)
 
 

@@ -1,4 +1,4 @@
-"""Functions of Python's ``math`` module that go through loops, or are made of others."""
+"""Functions of Python's ``math`` module that are loops, or formulas of others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adc.frontend.prelude import unsupported
 
 
 def _whole(n: Any, name: Any) -> Any:
-    """An integer, be it Python's or NumPy's, as Python's."""
+    """An integer of Python's or NumPy's as one of Python's."""
     if not isinstance(n, (int, np.integer)):
         unsupported(f"math.{name}() takes integers", "convert it first: int(x)")
     return int(n)
@@ -148,14 +148,14 @@ def ulp(x: Any) -> Any:
     return after - size
 
 
-MOST_PARTS = 48  # floats that do not overlap: their exponents are apart by 53 at least
+MOST_PARTS = 48  # floats that do not overlap: their exponents differ by at least 53
 
 
 def fsum(seq: Any) -> Any:
     """The exact sum, rounded once, as the sum of floats that do not overlap (Shewchuk). Its derivative is the sum's."""
     plain = 0.0
     for x in seq:
-        plain += x * 2.0**-64  # which does not overflow
+        plain += x * 2.0**-64  # this does not overflow
     parts = np.zeros(MOST_PARTS)
     count, special, infinite = 0, 0.0, 0.0
     for element in seq:
@@ -188,11 +188,11 @@ def fsum(seq: Any) -> Any:
             raise ValueError("-inf + inf in fsum")
         return special
     found = _rounded(parts, count)
-    return found + (plain - stop_gradient(plain)) * 2.0**64  # and zero, whose derivative is the sum's
+    return found + (plain - stop_gradient(plain)) * 2.0**64  # plus zero, whose derivative is the sum's
 
 
 def _rounded(parts: Any, count: Any) -> Any:
-    """The sum of parts that do not overlap, halves to even."""
+    """The sum of parts that do not overlap, ties to even."""
     if count == 0:
         return 0.0
     n = count - 1

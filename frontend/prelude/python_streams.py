@@ -1,4 +1,4 @@
-"""Functions of Python's ``itertools``, as lists of what they give."""
+"""Functions of Python's ``itertools``, as lists of their items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def accumulated(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
 
 
 def attributes_of(names: Any, x: Any) -> Any:
-    """What ``operator.attrgetter(*names)`` gives of ``x``."""
+    """The result of ``operator.attrgetter(*names)`` on ``x``."""
     found: Any = ()
     for name in names:
         found = (*found, attribute_of(name, x))
@@ -38,7 +38,7 @@ def attribute_of(name: Any, x: Any) -> Any:
 
 
 def method_of(name: Any, args: Any, named: Any, x: Any) -> Any:
-    """What ``operator.methodcaller(name, *args, **named)`` gives of ``x``."""
+    """The result of ``operator.methodcaller(name, *args, **named)`` on ``x``."""
     return getattr(x, name)(*args, **named)
 
 

@@ -95,7 +95,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 def _without(x: Any, k: Any, positions: Any) -> Any:
-    """What is left along an axis without the positions, or those where a mask holds."""
+    """The elements along an axis except those at the positions, or where a mask holds."""
     n = x.shape[k]
     keep = np.ones(n, bool)
     if positions.dtype == np.bool_:

@@ -1,7 +1,7 @@
 """Messages between all ranks and one of them, the root: ``adc.mpi.reduce``, ``gather`` and ``scatter``.
 
-As in ``messages``, each has its transpose as its derivative. What only the root receives is zero, or has no rows, on
-other ranks, so cotangents that these have of it count for nothing.
+As in ``messages``, each has its transpose as its derivative. A result that only the root receives is zero, or has no
+rows, on other ranks, so their cotangents of it do not matter.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _summed_to_forward(tangents: Any, x: Any, root: Any, role: Any) -> Any:
 
 
 def brought(x: Any, root: Any, role: Any) -> Any:
-    """The arrays of all ranks, which have one length, one behind the other on ``root``; nothing elsewhere."""
+    """The arrays of all ranks, which have the same length, concatenated on ``root``; nothing elsewhere."""
     return _brought(x, root, role)
 
 
@@ -57,7 +57,8 @@ def _brought_forward(tangents: Any, x: Any, root: Any, role: Any) -> Any:
 
 
 def dealt(x: Any, n: Any, root: Any, role: Any) -> Any:
-    """This rank's ``n`` of the numbers that ``root`` has for all; what others have does not matter."""
+    """The ``n`` numbers for this rank among those that ``root`` has for all; the arrays of other ranks do not
+    matter."""
     return _dealt(x, n, root, role)
 
 
@@ -73,7 +74,7 @@ def _dealt_reverse(x: Any, n: Any, root: Any, role: Any) -> Any:
     def pullback(g: Any) -> Any:
         back = np.zeros(length, g.dtype)
         found = brought(g, root, 2 * role + 1)
-        back[: len(found)] = found  # all of it on the root, elsewhere nothing
+        back[: len(found)] = found  # all of it on the root, nothing elsewhere
         return back, None, None, None
 
     return dealt(x, n, root, role), pullback

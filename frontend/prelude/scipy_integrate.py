@@ -1,4 +1,4 @@
-"""SciPy's integrals of what is known at points."""
+"""SciPy's integrals of functions known at points."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
 
 
 def _divided(p: Any, q: Any) -> Any:
-    """Zero where the divisor is."""
+    """The quotient, zero where the divisor is zero."""
     return np.where(q != 0, p / np.where(q != 0, q, 1.0), 0.0)
 
 

@@ -1,4 +1,4 @@
-"""SciPy's curves through points. What makes a curve gives a function of where it is wanted."""
+"""SciPy's curves through points. A function that makes a curve returns a function of the position."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def cubic_spline(x: Any, y: Any, axis: Any = 0, bc_type: Any = "not-a-knot", ext
 
 
 def _conditions(kind: Any) -> Any:
-    """What holds at each end: the order of a derivative, 3 for not-a-knot, and its value."""
+    """The condition at each end: the order of a derivative, 3 for not-a-knot, and its value."""
     if not isinstance(kind, tuple):
         return _condition(kind), _condition(kind)
     if len(kind) != 2:
@@ -63,7 +63,7 @@ def _condition(kind: Any) -> Any:
 
 
 def piecewise_polynomial(c: Any, knots: Any, x: Any, nu: Any = 0, extrapolate: Any = None) -> Any:
-    """Polynomials in the distance from the knot before, highest power first; or their derivative of order ``nu``."""
+    """Polynomials in the distance from the previous knot, highest power first; or their derivative of order ``nu``."""
     if extrapolate is not None and constant(extrapolate) is not True:
         unsupported("a spline that does not extrapolate is not supported", "choose with np.where")
     if np.ndim(c) != 2:

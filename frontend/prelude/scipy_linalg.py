@@ -1,4 +1,4 @@
-"""SciPy's linear algebra: what it has in common with NumPy's, triangles, factors that are kept, the exponential."""
+"""SciPy's linear algebra: functions shared with NumPy, triangles, factors that are kept, the exponential."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def scipy_cholesky(a: Any, lower: Any = False, overwrite_a: Any = False, check_f
 
 @stands_for("scipy.linalg.cho_factor")
 def cho_factor(a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    """The other triangle is that of ``a``, as LAPACK leaves it."""
+    """The Cholesky factor; the other triangle is that of ``a``, as in LAPACK."""
     x = squares(a)
     factor = cholesky(x, upper=not constant(lower))
     whole = factor.copy()

@@ -1,4 +1,4 @@
-"""SciPy's filters of images, and values between their points."""
+"""SciPy's filters of images, and interpolation between their points."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _padded(a: Any, widths: Any, mode: Any, cval: Any) -> Any:
 
 
 def _along(a: Any, w: Any, axis: Any, before: Any, mode: Any, cval: Any) -> Any:
-    """Weighted sums along one axis, of ``before`` elements in front of each and of those behind it."""
+    """Weighted sums along one axis, of ``before`` elements before each one and of those after it."""
     axis, n = constant(axis), a.shape[axis]
     if before < 0 or before >= len(w):
         raise ValueError("invalid origin")
@@ -155,7 +155,7 @@ def _along(a: Any, w: Any, axis: Any, before: Any, mode: Any, cval: Any) -> Any:
 
 
 def _windows(a: Any, w: Any, before: Any, mode: Any, cval: Any) -> Any:
-    """The same in all axes."""
+    """The same along all axes."""
     for b, n in zip(before, w.shape):
         if b < 0 or b >= n:
             raise ValueError("invalid origin")
@@ -210,7 +210,7 @@ def _value(a: Any, place: Any, order: Any, mode: Any, cval: Any) -> Any:
 
 
 def _between(a: Any, place: Any, order: Any, mode: Any, cval: Any) -> Any:
-    """The value at a place, along the first axis from those along the others."""
+    """The value at a place, interpolated along the first axis from values along the others."""
     x, n = place[0], a.shape[0]
     if constant(order) == 0:
         return _at(a, int(np.floor(x + 0.5)), n, place, order, mode, cval)
@@ -242,7 +242,7 @@ def _mirrored(i: Any, n: Any) -> Any:
 
 
 def _folded(x: Any, n: Any, mode: Any) -> Any:
-    """A coordinate, as one within the image that has the same value."""
+    """A coordinate mapped to one within the image that has the same value."""
     how = constant(mode)
     if how in ("constant", "grid-constant", "grid-wrap"):
         return x

@@ -106,7 +106,7 @@ def _power_of_two(n: Any) -> Any:
 
 
 def _window(n: Any, m: Any, mode: Any, name: Any) -> Any:
-    """Where the result begins in the whole convolution of ``n`` elements and ``m``, and how many there are."""
+    """The start of the result within the full convolution of ``n`` and ``m`` elements, and its length."""
     how = constant(mode)
     if how == "full":
         return 0, n + m - 1
@@ -155,5 +155,5 @@ def _in_plane(a: Any, v: Any, mode: Any, boundary: Any, fill: Any, late: Any = F
 
 
 def _windows(a: Any, v: Any) -> Any:
-    """The convolution where the smaller matrix is inside of the other."""
+    """The convolution where the smaller matrix is inside the other."""
     return correlated(a, v[::-1, ::-1], promoted(a.dtype, v.dtype))

@@ -41,9 +41,9 @@ def _mode(mode: Any) -> Any:
 
 
 def _window(x: Any, y: Any, how: Any, late: Any, kind: Any) -> Any:
-    """A part of a convolution. ``late``: the middle of an even number of weights is the later one where there are more
-    of them than elements."""
-    if kind == np.float16:  # is summed up in single precision
+    """A part of a convolution. ``late``: the middle of an even number of weights is the later one if there are more
+    weights than elements."""
+    if kind == np.float16:  # summed in single precision
         return _window(x.astype(np.float32), y.astype(np.float32), how, late, np.float32).astype(np.float16)
     n, m = max(len(x), len(y)), min(len(x), len(y))
     if how == "full":

@@ -42,7 +42,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = 
 
 def _medians(x: Any, axis: Any, keepdims: Any, without_nan: Any) -> Any:
     kind = np.dtype(float_dtype(x))
-    wide = np.float32(0) if kind == np.float16 else kind.type(0)  # in its precision NumPy adds up the two
+    wide = np.float32(0) if kind == np.float16 else kind.type(0)  # the precision in which NumPy adds the two
 
     def middle(y: Any) -> Any:
         places = middle_places(y, constant(without_nan))

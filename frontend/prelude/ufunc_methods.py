@@ -1,4 +1,4 @@
-"""Methods of NumPy's functions of two numbers: ``np.add.reduce`` and its kin."""
+"""Methods of NumPy's functions of two numbers: such as ``np.add.reduce``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _front(a: Any, axis: Any) -> Any:
 
 
 def _back(a: Any, axis: Any) -> Any:
-    """The array with its first axis there again."""
+    """The array with its first axis moved back."""
     axis = constant(axis)
     return np.transpose(a, [k + 1 if k < axis else 0 if k == axis else k for k in range(a.ndim)])
 
 
 def _kind(function: Any, short: Any, a: Any, dtype: Any) -> Any:
-    """The dtype of what has been combined: that of sums and products has room, as NumPy's has."""
+    """The dtype of the result: for sums and products it has more room, as in NumPy."""
     if dtype is not None:
         return np.dtype(constant(dtype))
     if short is not None:
@@ -40,7 +40,7 @@ def _kind(function: Any, short: Any, a: Any, dtype: Any) -> Any:
 
 
 def _of(function: Any, short: Any) -> None:
-    """Make the methods of one function; ``short`` is the reduction that NumPy has by a name."""
+    """Define the methods of one function; ``short`` is the named reduction of NumPy's, if there is one."""
 
     def reduce(
         array: Any,
@@ -73,7 +73,7 @@ def _of(function: Any, short: Any) -> None:
             for i in range(1, len(moved)):
                 found = function(found, moved[i])
         else:
-            # In place: a new array for each step would cost more than what is short does with it.
+            # In place: a new array for each step would cost more than a short function does with it.
             found = np.empty(np.shape(moved)[1:], _kind(function, short, array, None))
             found[...] = moved[0]
             for i in range(1, len(moved)):

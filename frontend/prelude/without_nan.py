@@ -1,4 +1,4 @@
-"""Reductions and scans that leave out what is not a number."""
+"""Reductions and scans that leave out NaN."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def nanmax(
 
 
 def _or_nan(x: Any, found: Any, axis: Any, keepdims: Any, where: Any, initial: Any) -> Any:
-    """``found``, and NaN where there are no numbers."""
+    """``found``, and NaN where there are only NaN."""
     if initial is not None:
         return found
     return np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims, where=where), np.nan, found)
@@ -148,7 +148,7 @@ def nanstd(
 
 
 def _numbers(x: Any, where: Any) -> Any:
-    """What counts of the elements."""
+    """The mask of the elements that count."""
     if x.dtype.kind != "f":
         return where
     return ~np.isnan(x) if where is True else ~np.isnan(x) & where

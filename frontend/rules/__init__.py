@@ -1,1 +1,1 @@
-"""Derivative rules that users give: which there are, which one a call takes, and how it becomes IR."""
+"""Derivative rules given by users: the registry, the choice of one for a call, and their IR."""

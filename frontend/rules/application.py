@@ -1,4 +1,4 @@
-"""A call of a function that has derivative rules: which one it takes, and what is traced in place of the function."""
+"""Calls of functions with derivative rules: which rule a call takes, and what is traced instead of the function."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def call(
     call_plain: CallPlain,
     call_function: CallFunction,
 ) -> AbstractValue | None:
-    """Call a function that has rules; None if none of them is for these arguments."""
+    """Call a function that has rules; None if none of them fits these arguments."""
     source = _source(function)
     place: Loc | None = None
     if source is not None:
@@ -65,7 +65,7 @@ def call(
     if source is None and is_library(function):
         plain = _library(function, chosen.main, layout, call_plain, call_function)
     if chosen.main.kind == "scalar" and plain is None:
-        return None  # which says that there is no way to compute it
+        return None  # the caller reports that it cannot be computed
     ruled = Ruled(chosen, layout, plain, call_function, place)
     callee = Callee(
         ("ruled", id(function), chosen.reverse, chosen.forward, layout, place),
@@ -90,7 +90,7 @@ def _source(function: Any) -> FunctionSource | None:
 
 
 def _parameter_names(function: Any, count: int) -> tuple[str, ...]:
-    """Names for positional arguments of what has no source."""
+    """Names for the positional arguments of a function without source."""
     try:
         known = [p.name for p in inspect.signature(function).parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
     except (TypeError, ValueError):
@@ -103,7 +103,7 @@ def _default(target: Callee, frame: Frame, name: str) -> Callable[[], AbstractVa
 
 
 def _stand_in(rule: Rule) -> FunctionSource:
-    """The source of a function without source: its name, at the line of its rule."""
+    """The source of a function without one: its name, at the line of its rule."""
     node = ast.parse("def f(): pass").body[0]
     assert isinstance(node, ast.FunctionDef)
     ast.increment_lineno(node, rule.line - 1)

@@ -1,4 +1,4 @@
-"""What functions with rules must not do."""
+"""Checks of functions with rules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_effects(frame: Frame, before: Values, main: Rule, rule: Rule | None) -
 
 
 def check_result(frame: Frame, result: AbstractValue, rule: Rule) -> None:
-    """Refuse results that a cotangent cannot be told apart for."""
+    """Refuse results for which cotangents would be ambiguous."""
     name = name_of(rule.function)
     if _holds_objects(result):
         message = f"{name} has a rule and returns {describe_type(result)}"

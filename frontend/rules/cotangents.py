@@ -1,4 +1,4 @@
-"""Cotangents of values, and of arguments: made for what a function returns, taken apart for what it was given."""
+"""Cotangents of values, and of arguments: made for results of a function, taken apart for its arguments."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def is_differentiable(dtype: Type) -> bool:
 
 
 def refuse_complex(*values: AbstractValue) -> None:
-    """Refuse complex numbers where a rule of the user's is given or gives cotangents: which of two they are, of the
-    parts or conjugated, nobody has said."""
+    """Refuse complex numbers where a rule of the user's is applied or returns cotangents: whether these are cotangents
+    of the parts, or conjugated, is not specified."""
     if any(is_complex(v) or (isinstance(v, Array | Lazy) and isinstance(v.dtype, ComplexType)) for v in values):
         raise refuse(
             current_loc(),
@@ -51,7 +51,8 @@ def refuse_complex(*values: AbstractValue) -> None:
 
 
 def shaped_as(value: AbstractValue, leaf: Callable[[Scalar | Array], AbstractValue]) -> AbstractValue:
-    """The cotangent of a result: its shape, with ``leaf`` of each float and array of floats; else None."""
+    """The cotangent of a result: its shape, with ``leaf`` applied to each float and array of floats, and None for the
+    rest."""
     refuse_complex(value)
     if isinstance(value, Scalar | Array):
         return leaf(value) if value.dtype.is_float else NONE
@@ -68,9 +69,9 @@ def float_leaves(value: AbstractValue) -> list[Scalar | Array]:
 
 
 class Spread:
-    """Takes cotangents, or tangents, apart along the arguments or results that they are of.
+    """Takes cotangents, or tangents, apart to match the arguments or results that they belong to.
 
-    ``found`` has the IR value of each, by its leaf. ``given`` is how messages call what is taken apart.
+    ``found`` maps each leaf to its IR value. ``given`` is the name in messages of what is taken apart.
     """
 
     def __init__(self, frame: Frame, given: str) -> None:
@@ -79,7 +80,7 @@ class Spread:
         self.found: dict[Scalar | Array, Value] = {}
 
     def add(self, primal: AbstractValue, given: AbstractValue, name: str) -> None:
-        """``given`` as that of ``primal``, a packed value; None is zero."""
+        """Add ``given`` as that of ``primal``, a packed value; None is zero."""
         if isinstance(given, Static) and given.value is None:
             return
         if isinstance(primal, Scalar):

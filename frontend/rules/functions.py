@@ -1,4 +1,4 @@
-"""The IR functions that are made of what was traced of rules; see ``adc.frontend.rules.tracing``."""
+"""The IR functions made from the traced parts of rules; see ``adc.frontend.rules.tracing``."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from adc.ir.types import MemRefType, Type
 
 @dataclass(eq=False)
 class Part:
-    """What was traced of a rule: code, the value that it computes, then the code of the derivative.
+    """The traced parts of a rule: code, the value that it computes, then the code of the derivative.
 
-    ``inputs`` are the cotangents or tangents that the derivative is by, ``outputs`` what it gives.
+    ``inputs`` are the cotangents or tangents that the derivative takes, ``outputs`` those that it returns.
     """
 
     before: Block
@@ -47,9 +47,10 @@ def make(
     parts: tuple[Part | None, Part | None],
     unknown: Sequence[int],
 ) -> list[Func]:
-    """Attach rules to the function of ``frame``, which returns ``left``; the functions that they became.
+    """Attach rules to the function of ``frame``, which returns ``left``. Returns the functions made from the rules.
 
-    ``parts``: what was traced for reverse and for forward mode. ``unknown``: arguments by which there is no derivative.
+    ``parts``: the traced parts for reverse and for forward mode. ``unknown``: arguments for which there is no
+    derivative.
     """
     reverse, forward = parts
     assert isinstance(left, abstract.Tuple)
@@ -73,7 +74,7 @@ def make(
 
 
 def _given(frame: Frame) -> int:
-    """How many arguments the function has before those for captured variables."""
+    """The number of arguments of the function before those for captured variables."""
     return len(frame.func.args) - len(frame.captures)
 
 
@@ -92,7 +93,7 @@ def _reverse_functions(frame: Frame, part: Part, spec: abstract.Abstract, rule: 
             clone_op(op, mapping)
         build(ops.return_, [mapping.get(v, v) for v in (*results, *needed)])
     first.result_types = tuple(v.type for v in (*results, *needed))
-    # A pullback has the cotangents of all float results, in their order.
+    # A pullback takes the cotangents of all float results, in order.
     types_ = [*(v.type for v in needed), *(v.type for v in part.inputs)]
     hints = [*(v.hint for v in needed), *("result_bar" for _ in part.inputs)]
     second = Func(frame.tracer.module.unique_name(f"{_base(primal)}.pullback"), types_, (), hints, loc_of(rule))
@@ -129,7 +130,7 @@ def _forward_function(frame: Frame, part: Part, spec: abstract.Abstract, rule: R
 
 
 def _conformed(value: AbstractValue, spec: abstract.Abstract, rule: Rule) -> AbstractValue:
-    """The value that a rule computes, of the type of what the function returns."""
+    """The value that a rule computes, converted to the type of the function's result."""
     found = describe(value)
     try:
         both = join(found, spec)
@@ -147,7 +148,7 @@ def _base(primal: Func) -> str:
 
 
 def loc_of(rule: Rule) -> Loc:
-    """Where a rule is defined."""
+    """The location where a rule is defined."""
     if isinstance(rule.implementation, types.FunctionType):
         try:
             return function_source(rule.implementation).header
@@ -161,7 +162,7 @@ def _is_float(t: Type) -> bool:
 
 
 def _function_like(frame: Frame, name: str, loc: Loc) -> Func:
-    """An empty function that takes what that of the frame takes."""
+    """An empty function with the arguments of the frame's function."""
     args = frame.func.args
     func = Func(frame.tracer.module.unique_name(name), [a.type for a in args], (), [a.hint for a in args], loc)
     func.arg_attrs = [dict(attrs) for attrs in frame.func.arg_attrs]
@@ -172,7 +173,7 @@ def _function_like(frame: Frame, name: str, loc: Loc) -> Func:
 
 
 def _start(frame: Frame, func: Func) -> dict[Value, Value]:
-    """Copy what the frame computes of its arguments first; the mapping of its values to those of ``func``."""
+    """Copy the frame's prologue to ``func``. Returns the mapping of its values."""
     mapping: dict[Value, Value] = dict(zip(frame.func.args, func.args, strict=True))
     with insert_at(func.body, func.loc):
         for op in frame.prologue.ops:
@@ -181,7 +182,7 @@ def _start(frame: Frame, func: Func) -> dict[Value, Value]:
 
 
 def _only_layouts(a: abstract.Abstract, b: abstract.Abstract) -> bool:
-    """Whether two types differ in how arrays are laid out alone, or in the width of floats."""
+    """Whether two types differ only in the layout of arrays, or in the width of floats."""
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         return len(a.items) == len(b.items) and all(map(_only_layouts, a.items, b.items))
     if isinstance(a, abstract.Array) and isinstance(b, abstract.Array):

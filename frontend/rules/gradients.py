@@ -1,7 +1,8 @@
 """``adc.grad`` and ``adc.value_and_grad`` of functions inside compiled code.
 
-``adc.grad(f)(x)`` traces the call ``f(x)`` into a function of its own, of what it is differentiated by and of
-everything that it uses from outside, and becomes ``adc.gradient``, which a pass replaces by a call of the gradient.
+``adc.grad(f)(x)`` traces the call ``f(x)`` into a separate function, whose arguments are those to differentiate by and
+everything that it uses from outside. The call becomes ``adc.gradient``, which a pass replaces by a call of the
+gradient.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def register(grad: Any, value_and_grad: Any) -> None:
 
 def _taken(name: str, *, with_value: bool) -> Any:
     def call(frame: Frame, args: Sequence[AbstractValue], kwargs: Keywords) -> AbstractValue:
-        """``adc.grad(f, argnums)``: a function that remembers what is to be done when it is called."""
+        """``adc.grad(f, argnums)``: a function that stores what to do when it is called."""
         given = dict(zip(("fn", "argnums"), args, strict=False)) | dict(kwargs)
         unknown = [key for key in given if key not in ("fn", "argnums")]
         if unknown or len(args) > 2 or "fn" not in given:
@@ -84,7 +85,7 @@ def _argnums(v: AbstractValue) -> ArgNums:
 
 
 class _Gradient:
-    """What ``adc.grad(f)`` does when it is called, with ``f`` first."""
+    """The effect of calling ``adc.grad(f)``, with ``f`` as first argument."""
 
     def __init__(self, name: str, argnums: ArgNums, with_value: bool) -> None:
         self.__name__ = name
@@ -96,7 +97,7 @@ class _Gradient:
 
 
 def as_gradient(obj: Any) -> tuple[_Gradient, AbstractValue] | None:
-    """What an object of adc's, ``adc.grad(f)`` made outside, does, and the function that it does it to."""
+    """The gradient that an object ``adc.grad(f)``, made outside, stands for, and its function."""
     known = getattr(obj, "__adc_gradient__", None)
     if known is None:
         return None
@@ -140,7 +141,7 @@ def call_gradient(frame: Frame, made: _Gradient, args: Sequence[AbstractValue], 
 
 
 def _has_floats(v: AbstractValue) -> bool:
-    """Whether a gradient by this argument can be had; a float that is written down counts."""
+    """Whether an argument has a gradient; a float literal does."""
     if isinstance(v, Static):
         return isinstance(v.value, float)
     plain = isinstance(v, Scalar | Array) or (isinstance(v, Compound) and not isinstance(v, WHOLE))
@@ -148,12 +149,12 @@ def _has_floats(v: AbstractValue) -> bool:
 
 
 def _has_leaves(v: AbstractValue) -> bool:
-    """Whether there is something in a value that has a gradient."""
+    """Whether any part of a value has a gradient."""
     return any(is_differentiable(x.dtype) for x in leaves(v))
 
 
 def _differentiable(v: AbstractValue, position: int) -> AbstractValue:
-    """An argument with numbers at run time. Refused unless it is made of floats."""
+    """An argument with its numbers as run-time values. Refused unless it is made of floats."""
     if isinstance(v, Static) and isinstance(v.value, float):
         return as_scalar(v)
     if _has_floats(v):
@@ -176,12 +177,12 @@ def _build(
     positions: list[int],
     kwargs: Keywords,
 ) -> tuple[AbstractValue, list[AbstractValue]]:
-    """The value of a call, and what its gradient by some arguments is."""
+    """The value of a call, and its gradient with respect to some arguments."""
     outer = dict(frame.env)
     before = set(frame.written)
     frame.written.clear()
     block = current_block().in_place_of()
-    sources: list[Scalar | Array] = []  # what is differentiated by, as it is here
+    sources: list[Scalar | Array] = []  # the values to differentiate by, outside
 
     def inside(v: AbstractValue) -> AbstractValue:
         if isinstance(v, Scalar | Array) and is_differentiable(v.dtype):
@@ -219,7 +220,7 @@ def _build(
     around = [x for v in (*others, *captured) for x in leaves(v) if isinstance(x, Array)]
     _refuse_overlap(sources, used, around, frozenset(frame.written))
     frame.written.clear()
-    frame.written.update(before)  # it works on copies of what it changes
+    frame.written.update(before)  # the function works on copies of the arrays that it changes
     frame.tracer.called = None
     func = Func(frame.tracer.module.unique_name("differentiated"), [], (made.value.type,), (), current_loc())
     mapping: dict[Value, Value] = {}
@@ -273,9 +274,9 @@ def _emit(
 
 
 def _refuse_overlap(sources: list[Scalar | Array], used: list[Value], around: list[Array], written: Roots) -> None:
-    """Refuse arrays that overlap, and of which the function writes to one: it works on copies, one of each.
+    """Refuse overlapping arrays if the function writes to one of them: it works on a separate copy of each.
 
-    ``around``: the arrays that the function may use besides.
+    ``around``: the other arrays that the function may use.
     """
     own = {x.memref: x for x in around if x.memref in used}
     arrays_ = [*(x for x in sources if isinstance(x, Array)), *own.values()]

@@ -1,4 +1,4 @@
-"""How the arguments of a call of a function with rules are passed to the function and to its rules."""
+"""The way in which the arguments of a call are passed to a function with rules, and to its rules."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Layout:
         return (*self.positional, *self.keywords, *stars)
 
     def spread(self, frame: Frame) -> tuple[list[tuple[str, AbstractValue]], dict[str, AbstractValue]]:
-        """Positional arguments with names for messages, and keyword arguments, of what a frame was given."""
+        """Positional arguments with names for messages, and keyword arguments, from a frame's variables."""
         positional = [(name, frame.env[name]) for name in self.positional]
         if self.star is not None:
             rest = frame.env[self.star]

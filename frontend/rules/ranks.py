@@ -1,8 +1,8 @@
-"""What comes in and goes out of functions that several ranks run together (``adc.mpi``).
+"""Arguments and results of functions that several ranks run together (``adc.mpi``).
 
-Derivatives are those of one function of what all ranks hold. What is the same on all ranks is a single number of that
-function: each rank has a copy, and cotangents of copies are added up. So parameters of ``mpi.Same`` are spread at the
-entrance, and results that are the same are those of the first rank.
+Derivatives are those of one function of the data of all ranks. A value that is the same on all ranks is a single number
+of that function: each rank has a copy, and cotangents of copies are added up. So parameters annotated ``mpi.Same`` are
+spread at the entrance, and results that are the same count as those of the first rank.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adc.ir.messages import LIBRARY
 from adc.ir.types import ComplexType, i1
 
 SAME = "adc.same"  # of an argument: see adc.passes.differentiation.locality
-LEFT = "adc.left"  # of the call for a result: its second operand is whether it is the same on all ranks
+LEFT = "adc.left"  # of the call for a result: its second operand tells whether it is the same on all ranks
 
 _READ_ONLY = "it is annotated mpi.Same: what is the same on all ranks is only read"
 
@@ -51,7 +51,7 @@ def receive(frame: Frame, same: frozenset[str]) -> None:
 
 
 def left(frame: Frame, result: AbstractValue, speaks: bool) -> AbstractValue:
-    """A result as it is returned; ``speaks``: derivatives need messages even if the function does not."""
+    """A result to be returned; ``speaks``: derivatives need messages even if the function does not."""
     return _left(frame, result) if speaks or _sends(frame) else result
 
 
@@ -65,7 +65,7 @@ def _left(frame: Frame, v: AbstractValue) -> AbstractValue:
         return v.of(_left(frame, item) for item in v.items)
     if not isinstance(v, Scalar) or not v.dtype.is_float or isinstance(v.dtype, ComplexType):
         return v
-    # Whether it is the same is found out when the whole program is there.
+    # Whether it is the same is determined when the whole program has been traced.
     found = frame.tracer.call(frame, Static(messages.left_by_all), [v, Scalar(const(True, i1), i1)], {})
     called = frame.tracer.called
     assert called is not None

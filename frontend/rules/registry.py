@@ -1,7 +1,7 @@
-"""The derivative rules that users have given, by the function that they are of.
+"""The derivative rules given by users, by function.
 
 A rule is a Python function in the traced language; so it also runs in plain Python, where ``Rule.frule`` and
-``Rule.rrule`` call it, derived from the other one where that is possible. Others can build on the rules by hooks.
+``Rule.rrule`` call it, or derive one from the other if possible. Others can build on the rules by hooks.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ GIVES: dict[str, tuple[str, ...]] = {"scalar": MODES, "rrule": ("rrule",), "frul
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """One rule. ``types`` is what it is for: the type of each positional argument, ``object`` for any; if ``rest`` is
+    """One rule. ``types`` are the types of the positional arguments that it is for, ``object`` for any; if ``rest`` is
     not None, further arguments are of that type.
 
     ``implementation`` is the function given by the user: ``rrule(*args, **kwargs)`` returns ``(value, pullback)``,
-    ``frule(tangents, *args, **kwargs)`` returns ``(value, tangent)``; that of a scalar rule returns the partial
-    derivatives. Or it has ``partials``, one for each argument: a number, None, or a function of the arguments. Partials
-    get the value as well if they have a parameter ``result``.
+    ``frule(tangents, *args, **kwargs)`` returns ``(value, tangent)``; the function of a scalar rule returns the partial
+    derivatives. Alternatively there are ``partials``, one for each argument: a number, None, or a function of the
+    arguments. Partials also get the value if they have a parameter ``result``.
     """
 
     kind: Kind
@@ -45,23 +45,23 @@ class Rule:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """The function, then the types of its arguments; ``...`` before the type of further ones."""
+        """The function, then the types of its arguments; with ``...`` before the type of further ones."""
         return (self.function, *self.types) if self.rest is None else (self.function, *self.types, ..., self.rest)
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """What can be had from it in plain Python."""
+        """The modes that it supports in plain Python."""
         return GIVES[self.kind]
 
     def takes(self, count: int) -> bool:
-        """Whether it is for calls with so many positional arguments."""
+        """Whether it is for calls with ``count`` positional arguments."""
         return count == len(self.types) or (self.rest is not None and count >= len(self.types))
 
     def type_at(self, position: int) -> Any:
         return self.types[position] if position < len(self.types) else self.rest
 
     def frule(self, tangents: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """In plain Python: the value and its tangent, by tangents of the arguments. None is no tangent."""
+        """In plain Python: the value and its tangent, given tangents of the arguments. None stands for no tangent."""
         if self.kind == "frule":
             assert self.implementation is not None
             value, tangent = self.implementation(tuple(tangents), *args, **kwargs)
@@ -77,7 +77,7 @@ class Rule:
         return value, sum(terms[1:], terms[0]) if terms else 0.0
 
     def rrule(self, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """In plain Python: the value, and the pullback from its cotangent to one for each positional argument."""
+        """In plain Python: the value, and the pullback from its cotangent to cotangents of the positional arguments."""
         if self.kind == "rrule":
             assert self.implementation is not None
             value, pullback = self.implementation(*args, **kwargs)
@@ -93,7 +93,7 @@ class Rule:
         return value, lambda g: tuple(g * tangent for _, tangent in columns)
 
     def partials_at(self, value: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-        """The partial derivatives of a scalar rule, of any kind of number."""
+        """The partial derivatives of a scalar rule, given in either way."""
         if self.implementation is not None:
             found = self.implementation(*args, **kwargs, **_result(self.implementation, value))
             return list(found) if isinstance(found, tuple) else [found]
@@ -109,14 +109,14 @@ class Rule:
 
 
 def _replaces(new: Rule, old: Rule) -> bool:
-    """Whether ``old`` does not count any more. A rule and the declaration that there is none exclude each other."""
+    """Whether ``old`` is superseded. A rule and the declaration that there is none exclude each other."""
     if _all(new) or _all(old):
         return True
     return (new.types, new.rest) == (old.types, old.rest) and (new.kind == old.kind or "none" in (new.kind, old.kind))
 
 
 def _all(rule: Rule) -> bool:
-    """Whether this says that the function has no rules at all."""
+    """Whether this declares that the function has no rules at all."""
     return rule.kind == "none" and rule.types == () and rule.rest is object
 
 
@@ -125,7 +125,7 @@ def _result(partial: Callable[..., Any], value: Any) -> dict[str, Any]:
 
 
 def wants_result(partial: Callable[..., Any]) -> bool:
-    """Whether a partial derivative is computed from the value as well."""
+    """Whether a partial derivative also uses the value."""
     try:
         return "result" in inspect.signature(partial).parameters
     except (TypeError, ValueError):
@@ -137,7 +137,7 @@ def _type_name(t: Any) -> str:
 
 
 def name_of(function: Any) -> str:
-    """How messages and listings call a function that has a rule; those of libraries by their module as well."""
+    """The name, in messages and listings, of a function that has a rule; for libraries, with the module."""
     name = str(getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function))
     module = getattr(function, "__module__", None)
     if module in (None, "builtins", "__main__") or isinstance(function, types.FunctionType):
@@ -146,7 +146,7 @@ def name_of(function: Any) -> str:
 
 
 def subject_of(obj: Any) -> Any:
-    """What rules of ``obj`` are held under: the plain function of what adc has compiled, of a bound method."""
+    """The object by which rules of ``obj`` are stored: the plain function behind a compiled one, or behind a method."""
     while type(obj).__module__.split(".")[0] == "adc" and hasattr(obj, "__wrapped__"):
         obj = obj.__wrapped__
     if isinstance(obj, staticmethod | classmethod):
@@ -155,7 +155,8 @@ def subject_of(obj: Any) -> Any:
 
 
 class Registry:
-    """All rules. ``version`` grows with every change; ``changed`` says which functions changed since one."""
+    """All rules. ``version`` grows with every change; ``changed`` tells which functions have changed since a
+    version."""
 
     def __init__(self) -> None:
         self.lock = forks.Lock()
@@ -166,7 +167,7 @@ class Registry:
         self.listeners: list[Callable[[], None]] = []  # called after each change, without the lock
 
     def add(self, rule: Rule) -> None:
-        """Take in a rule; one of the same kind for the same types is replaced."""
+        """Add a rule; one of the same kind for the same types is replaced."""
         with self.lock:
             _, rules = self._rules.setdefault(id(rule.function), (rule.function, []))
             rules[:] = [r for r in rules if not _replaces(rule, r)] + [rule]
@@ -177,7 +178,7 @@ class Registry:
         self.refresh()
 
     def of(self, function: Any) -> list[Rule]:
-        """The rules of a function, in the order in which they came."""
+        """The rules of a function, in the order in which they were added."""
         found = self._rules.get(id(function))
         return list(found[1]) if found is not None else list(_of_kernel(function))
 
@@ -189,7 +190,7 @@ class Registry:
             return [rule for _, rules in self._rules.values() for rule in rules]
 
     def changed(self, functions: Iterable[int], version: int) -> bool:
-        """Whether rules of some functions, given by their ids, are not what they were at ``version``."""
+        """Whether rules of some functions, given by their ids, have changed since ``version``."""
         return self.version != version and any(self._changes.get(f, 0) > version for f in functions)
 
     # Hooks ------------------------------------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ class Registry:
 
 
 def _of_kernel(function: Any) -> tuple[Rule, ...]:
-    """The rules of a function of adc's own, which nobody lists or changes."""
+    """The rules of a function of adc's own, which are not listed or changed."""
     return _kernel_rules(function) if isinstance(function, types.FunctionType) and function in kernels.REVERSE else ()
 
 

@@ -25,9 +25,9 @@ _WEAK = {"f64": float, "f32": float, "i64": int, "i32": int, "bool": bool}
 
 @dataclass(frozen=True)
 class Chosen:
-    """The rules that a call of ``function`` is differentiated by: a direct one for a mode is preferred.
+    """The rules by which a call of ``function`` is differentiated: a direct one for each mode is preferred.
 
-    At least one is there. Where ``reverse`` is None it follows from ``forward``, and the other way round.
+    There is at least one. If ``reverse`` is None it follows from ``forward``, and vice versa.
     """
 
     function: Any
@@ -36,12 +36,12 @@ class Chosen:
 
     @property
     def text(self) -> str:
-        """What messages call the rules."""
+        """The name of the rules in messages."""
         return "; ".join(dict.fromkeys(str(r) for r in (self.reverse, self.forward) if r is not None))
 
     @property
     def kernel(self) -> Any:
-        """The function, if it is compiled by itself, and the rules are those that it came with; None if not."""
+        """The function, if it is compiled by itself and the rules are the ones it came with; else None."""
         function, reverse = self.function, self.reverse
         own = reverse is not None and reverse.implementation is kernels.REVERSE.get(function)
         return function if own and function in kernels.COMPILED_ONCE else None
@@ -54,7 +54,7 @@ class Chosen:
 
 
 def choose(function: Any, args: Sequence[AbstractValue]) -> Chosen | None:
-    """The rules for a call with these positional arguments; None if there are none, or the best says so."""
+    """The rules for a call with these positional arguments; None if there are none, or the best match declares this."""
     fitting = [rule for rule in RULES.of(function) if _fits(rule, args)]
     reverse = _best([r for r in fitting if r.kind in ("rrule", "scalar", "none")], ("rrule", "scalar"), len(args))
     forward = _best([r for r in fitting if r.kind in ("frule", "scalar", "none")], ("frule", "scalar"), len(args))
@@ -92,7 +92,7 @@ def _same(a: Rule, b: Rule, count: int) -> bool:
 
 
 def _before(a: Rule, b: Rule, count: int) -> bool:
-    """Whether ``a`` is more specific than ``b`` for so many arguments."""
+    """Whether ``a`` is more specific than ``b`` for ``count`` arguments."""
     pairs = [(a.type_at(k), b.type_at(k)) for k in range(count)]
     if all(_narrower(x, y) for x, y in pairs):
         if any(x != y for x, y in pairs):
@@ -113,7 +113,8 @@ def _narrower(a: Any, b: Any) -> bool:
 
 
 def _is_subclass(a: type, b: type) -> bool:
-    """Also of numbers, as annotations mean them: an int goes for a float, and NumPy's numbers for Python's."""
+    """Whether ``a`` is a subclass of ``b``, also for numbers as meant in annotations: an int counts as a float, and
+    NumPy's numbers as Python's."""
     if b is float:
         return issubclass(a, float | int | np.floating | np.integer | np.bool_)
     if b is int:
@@ -186,10 +187,11 @@ def class_of(v: AbstractValue) -> type:
 def types_of(
     implementation: Callable[..., Any], skipped: int, names: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], Any]:
-    """What a rule is for, by the annotations of its positional parameters; ``skipped``: of those, the first ones.
+    """The types that a rule is for, by the annotations of its positional parameters, without the first ``skipped``
+    ones.
 
-    ``names`` are variables that annotations may name, besides those of its module. Raises ``ValueError`` for an
-    annotation that is no type.
+    ``names`` are variables that annotations may name, besides those of the module. Raises ``ValueError`` for an
+    annotation that is not a type.
     """
     found: list[Any] = []
     rest = None
@@ -204,7 +206,7 @@ def types_of(
 
 
 def _evaluated(annotation: Any, implementation: Callable[..., Any], names: Mapping[str, Any]) -> Any:
-    """An annotation that is text (as under ``from __future__ import annotations``) as what it names."""
+    """An annotation given as text (as under ``from __future__ import annotations``), evaluated."""
     if not isinstance(annotation, str):
         return annotation
     try:
@@ -214,7 +216,7 @@ def _evaluated(annotation: Any, implementation: Callable[..., Any], names: Mappi
 
 
 def as_type(annotation: Any, name: str) -> Any:
-    """A type to select by: a class, a type of adc's as ``"f64[:, :]"``, or ``object`` for what may be anything."""
+    """A type to select by: a class, a type of adc's such as ``"f64[:, :]"``, or ``object`` for anything."""
     if annotation in (inspect.Parameter.empty, Any, object):
         return object
     if isinstance(annotation, Abstract):

@@ -1,7 +1,7 @@
-"""What is traced of a function that has derivative rules.
+"""Tracing of functions with derivative rules.
 
-A call becomes a call of an IR function ``@f`` that does what the function does without rules. Beside it stand what the
-rules gave, which differentiation looks up in attributes of ``@f``:
+A call becomes a call of an IR function ``@f`` that does what the function does without rules. Beside it are the
+functions made from the rules, which differentiation looks up in attributes of ``@f``:
 
 - ``adc.rrule``: takes what ``@f`` takes; returns what it returns, then what the pullback uses of the primal;
 - ``adc.pullback``: takes that, then the cotangents of the float results; returns those of the arguments
@@ -10,7 +10,7 @@ rules gave, which differentiation looks up in attributes of ``@f``:
   then the tangents of the float results.
 
 The function, the rule and the pullback are traced one after the other in one frame, so that all three read captured
-variables as the same arguments. What the pullback refers to of the code before it is what it needs of the primal.
+variables as the same arguments. The values of earlier code that the pullback uses are what it needs of the primal.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class Ruled:
     layout: Layout
     plain: Callee | None
     call_function: CallFunction
-    place: Loc | None = None  # where all of it is said to stand: of a library's, where that is called
-    kept: str | None = None  # the name under which a library keeps the rules: then they are not traced
+    place: Loc | None = None  # the location of all its code: for a library's, that of the call
+    kept: str | None = None  # the name under which a library keeps the rules, which are then not traced
     reverse: Part | None = field(default=None, init=False)
     forward: Part | None = field(default=None, init=False)
     suffix: ClassVar[str] = ".ruled"
-    # Arguments by which a rule gives no derivative: they must not vary in any mode, as one mode may follow another.
+    # Arguments for which a rule gives no derivative: they must not vary in any mode, as one mode may follow another.
     unknown: set[int] = field(default_factory=set, init=False)
 
     def elsewhere(self, call_function: CallFunction, kept: str | None) -> Ruled:
@@ -110,7 +110,7 @@ class Ruled:
         return result
 
     def _all_numbers(self, packed: Values) -> bool:
-        """Whether all that is differentiable among the arguments are numbers: then reverse follows from an frule."""
+        """Whether all differentiable arguments are numbers: then reverse mode follows from an frule."""
         return all(isinstance(leaf, Scalar) or not leaf.dtype.is_float for v in packed.values() for leaf in leaves(v))
 
     def _part(
@@ -135,7 +135,7 @@ class Ruled:
 
     @staticmethod
     def _adopted(frame: Frame, part: Part, loc: Loc) -> AbstractValue:
-        """The value that the rule computes, as that of the function: its code is copied to the insertion point."""
+        """The value that the rule computes, used as that of the function: its code is copied to the insertion point."""
         mapping: dict[Value, Value] = {}
         for op in part.before.ops:
             clone_op(op, mapping)
@@ -144,7 +144,7 @@ class Ruled:
     # The rule -------------------------------------------------------------------------------------------------------
 
     def _pulled(self, frame: Frame, packed: Values, rule: Rule, result: AbstractValue | None) -> Part:
-        """The value, and the pullback; ``result`` is what the function returns, if that is known."""
+        """The value, and the pullback; ``result`` is the function's result, if known."""
         first = frame.func.body.in_place_of()
         with insert_at(first, self.place or loc_of(rule)):
             value, pull = self._reverse_of(frame, rule)
@@ -171,7 +171,7 @@ class Ruled:
         order = sorted(spread.found, key=places.__getitem__)
         given_by = self._packed(packed, positional)
         if rule.kind == "scalar":
-            # Nobody said that a partial derivative that is not given is zero.
+            # A partial derivative that is not given is not assumed to be zero.
             given_by = [v for v, c in zip(given_by, cotangents, strict=True) if not is_none(c)]
         self._note_unknown(packed, given_by)
         return Part(first, value, second, inputs, [spread.found[x] for x in order], tuple(places[x] for x in order))
@@ -243,7 +243,7 @@ class Ruled:
     def _column(
         self, frame: Frame, rule: Rule, k: int, args: list[AbstractValue], keywords: dict[str, AbstractValue]
     ) -> tuple[AbstractValue, AbstractValue] | None:
-        """The value and the partial derivative by one float argument, by an frule."""
+        """The value and the partial derivative with respect to one float argument, by an frule."""
         arg = args[k]
         if not isinstance(arg, Scalar) or not arg.dtype.is_float:
             return None
@@ -257,7 +257,7 @@ class Ruled:
         return value, tangent
 
     def _pushed(self, frame: Frame, packed: Values, rule: Rule, result: AbstractValue | None) -> Part:
-        """The value and its tangent, by tangents of the arguments."""
+        """The value and its tangent, given tangents of the arguments."""
         block = frame.func.body.in_place_of()
         inputs: list[Value] = []
         positions: list[int] = []
@@ -318,7 +318,7 @@ class Ruled:
     def _one_each(
         frame: Frame, given: AbstractValue, positional: list[tuple[str, AbstractValue]], rule: Rule
     ) -> list[AbstractValue]:
-        """One cotangent for each positional argument; of a function of one, it may stand alone."""
+        """One cotangent for each positional argument; for a single argument, it may stand alone."""
         if isinstance(given, Tuple) and given.form.kind == "tuple":
             cotangents = list(given.items)
         else:
@@ -344,8 +344,8 @@ class Ruled:
         return found
 
     def _note_unknown(self, packed: Values, given_by: Iterable[AbstractValue]) -> None:
-        """Note the floats by which no derivative is given: those that are passed by keyword, for instance, and what
-        functions captured."""
+        """Note the floats for which no derivative is given: for instance those passed by keyword, or captured by
+        functions."""
         known = {_place(x) for v in given_by for x in _own_leaves(v)}
         every = {_place(x) for v in packed.values() for x in float_leaves_of_any(v)}
         self.unknown |= every - known
@@ -358,22 +358,22 @@ class Ruled:
 
 
 def _at_run_time(v: AbstractValue) -> AbstractValue:
-    """A result whose floats are known, as one whose floats are computed: they have cotangents."""
+    """A result with known floats as run-time values, so that they have cotangents."""
     if isinstance(v, Static) and isinstance(v.value, float):
         return as_scalar(v)
     return v.of(map(_at_run_time, v.items)) if isinstance(v, Compound) else v
 
 
 def _place(leaf: Scalar | Array) -> int:
-    """The position of the argument that a leaf of what a function was given is."""
+    """The position of the function's argument that a leaf comes from."""
     value = leaf.memref if isinstance(leaf, Array) else leaf.value
-    while value.op is not None:  # an integer in the type that it is computed in
+    while value.op is not None:  # an integer may be cast to the type in which it is computed
         value = value.op.operands[0]
     return value.index
 
 
 def _own_leaves(v: AbstractValue) -> list[Scalar | Array]:
-    """The floats of an argument that a cotangent can be given of: not those that a function captured."""
+    """The floats of an argument that can have a cotangent: not those captured by functions."""
     if isinstance(v, Closure | Partial):
         return []
     if isinstance(v, Compound):

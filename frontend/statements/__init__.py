@@ -1,1 +1,1 @@
-"""Statements: what they do to variables, and how control goes through blocks of them."""
+"""Statements: their effects on variables, and how control passes through blocks of them."""

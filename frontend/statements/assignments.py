@@ -55,7 +55,7 @@ def assign(frame: Frame, statement: ast.Assign) -> None:
 
 
 def _combine(frame: Frame, statement: ast.Assign) -> None:
-    """``r = r + x`` or ``r = x + r`` as ``r += x``."""
+    """``r = r + x`` or ``r = x + r`` as ``r += x`` instead."""
     target, value = statement.targets[0], statement.value
     assert isinstance(target, ast.Name) and isinstance(value, ast.BinOp)
     first = isinstance(value.left, ast.Name) and value.left.id == target.id
@@ -89,7 +89,7 @@ def bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
 
 
 def _set_attribute(frame: Frame, owner: AbstractValue, name: str, value: AbstractValue) -> AbstractValue:
-    """``owner.name = value``; the parts of an array of complex numbers are views."""
+    """``owner.name = value``; the parts of a complex array are views."""
     if isinstance(owner, Array) and owner.is_complex and name in ("real", "imag"):
         arrays.store(frame, attribute(frame, owner, name), value)  # type: ignore[arg-type]
         return NONE
@@ -133,7 +133,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
 def _unpack_starred(
     frame: Frame, target: ast.Tuple | ast.List, star: int, value: AbstractValue
 ) -> Sequence[AbstractValue]:
-    """``first, *rest, last = value`` of a run-time number of items."""
+    """``first, *rest, last = value`` with a run-time number of items."""
     found = iteration.sequence(frame, value)
     if not isinstance(found, iteration.Indexed):
         raise refuse_expression(frame.loc(target.elts[star]), target.elts[star])
@@ -167,8 +167,8 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
 def _subscripted(
     frame: Frame, target: ast.Subscript, change: Callable[[Handle, str], None]
 ) -> AbstractValue | None:
-    """What a target subscripts, evaluated once. None where that is an array which an object in a pool has: ``change``
-    is called with the object and the attribute."""
+    """The object that a target subscripts, evaluated once. None if it is an array of an object in a pool: then
+    ``change`` is called with the object and the attribute."""
     node = target.value
     if not isinstance(node, ast.Attribute):
         return options.there(evaluate_owner(frame, node), NO_ITEMS)
@@ -188,7 +188,7 @@ def _store_items(
 def _store_item(
     frame: Frame, owner: AbstractValue, items: list[slices.Item], value: AbstractValue
 ) -> AbstractValue:
-    """``owner[items] = value`` of a list, a dict or an object with ``__setitem__``."""
+    """``owner[items] = value`` for a list, a dict or an object with ``__setitem__``."""
     setter = records.method(frame, owner, "__setitem__")
     if setter is not None:
         frame.tracer.call(frame, setter, [subscripts.key_of(items), value], {})
@@ -285,14 +285,15 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
 
 
 def _evaluated(frame: Frame, item: slices.Item, *rest: ast.expr) -> slices.Item:
-    """A subscript, which is computed before calls in ``rest``."""
+    """A subscript, computed before calls in ``rest``."""
     if not isinstance(item.value, AbstractValue):
         return item
     return replace(item, value=before_calls(frame, item.value, *rest))
 
 
 def _as_of(frame: Frame, then: dict[str, AbstractValue], read: Callable[[], AbstractValue]) -> AbstractValue:
-    """``read()`` of what objects held ``then``: before the right side of an assignment, which may change them."""
+    """``read()`` with the contents that objects had ``then``: before the right side of an assignment, which may change
+    them."""
     now, frame.env = frame.env, dict(then)
     try:
         return read()
@@ -303,12 +304,13 @@ def _as_of(frame: Frame, then: dict[str, AbstractValue], read: Callable[[], Abst
 
 
 def _replaced(frame: Frame, then: dict[str, AbstractValue], owner: AbstractValue | None) -> bool:
-    """Whether an object holds something else than ``then``, so that what was changed in place has to be put back."""
+    """Whether the contents of an object are no longer those ``then``, so that a value changed in place must be stored
+    again."""
     return isinstance(owner, Ref) and then.get(owner.key) is not frame.env.get(owner.key)
 
 
 def updated(frame: Frame, old: AbstractValue, symbol: str, value: AbstractValue) -> AbstractValue:
-    """What a variable holds after ``old symbol= value``: ``old`` itself where that is changed in place."""
+    """The value of a variable after ``old symbol= value``: ``old`` itself if it is changed in place."""
     if isinstance(old, Array):
         arrays.update(frame, old, symbol, value)
         return old

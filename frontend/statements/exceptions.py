@@ -1,5 +1,5 @@
-"""``raise`` and ``assert``: exceptions whose class is known when the function is traced, and whose arguments may have
-run-time numbers in them (``adc.ir.raising``)."""
+"""``raise`` and ``assert``: exceptions whose class is known while tracing, and whose arguments may contain run-time
+numbers (``adc.ir.raising``)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NAME = "<name of handled>"
 
 
 def _is_handled(frame: Frame, cause: ast.expr) -> bool:
-    """Whether it is the name of the exception that is being handled, which is the context in any case."""
+    """Whether ``cause`` names the exception that is being handled, which is the context in any case."""
     name = frame.env.get(NAME)
     return isinstance(cause, ast.Name) and isinstance(name, Static) and name.value == cause.id
 
@@ -72,7 +72,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def assert_(frame: Frame, statement: ast.Assert) -> None:
-    """``assert test, message``: the message is computed only where the test fails. None under ``python -O``."""
+    """``assert test, message``: the message is computed only if the test fails. None under ``python -O``."""
     if not __debug__:
         return
     known = condition(frame, statement.test)
@@ -100,7 +100,7 @@ def is_exception(value: object) -> bool:
 
 
 def as_error(value: AbstractValue) -> Error | None:
-    """The exception that ``raise`` of a value raises."""
+    """The exception that ``raise`` raises for a value."""
     if isinstance(value, Error):
         return value
     if isinstance(value, Static) and is_exception(value.value):
@@ -123,7 +123,7 @@ def make_error(cls: type[BaseException], args: tuple[AbstractValue, ...]) -> Err
 
 
 def emit(frame: Frame, error: Error) -> None:
-    """Raise it at the insertion point, where control ends."""
+    """Raise an exception at the insertion point, where control ends."""
     values: list[Scalar] = []
     arguments = tuple(template_of(a, values) for a in error.args)
     if len(values) > MOST:

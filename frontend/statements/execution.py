@@ -1,4 +1,4 @@
-"""Statements: what they do to a frame's variables, and the code for their effects."""
+"""Statements: their effects on a frame's variables, and the code for their other effects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from adc.ir.diagnostics import AdcError
 
 
 def execute_function(frame: Frame, statements: Sequence[ast.stmt]) -> AbstractValue:
-    """A function's body; the value that it returns."""
+    """Execute a function's body; returns its value."""
     cells.enter(frame)
     return function_body(frame, statements, _execute_one)
 
@@ -99,7 +99,7 @@ _AHEAD = {
 
 
 def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
-    """What a loop goes through. ``enumerate`` of a generator becomes a loop over that, which counts."""
+    """The loop and its iterable. ``enumerate`` of a generator becomes a loop over the generator that counts."""
     source = loop.iter
     if not isinstance(source, ast.Call) or not _is_enumerate(source):
         return loop, evaluate(frame, source)
@@ -113,13 +113,13 @@ def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
 
 
 def _is_enumerate(call: ast.Call) -> bool:
-    """Whether it looks like ``enumerate(f(...))``, maybe of a generator."""
+    """Whether it looks like ``enumerate(f(...))``, perhaps of a generator."""
     named = isinstance(call.func, ast.Name) and shown(call.func.id) == "enumerate"
     return named and len(call.args) in (1, 2) and not call.keywords and isinstance(call.args[0], ast.Call)
 
 
 def _counting(frame: Frame, loop: ast.For, source: ast.expr, start: AbstractValue) -> ast.For:
-    """``for i, x in enumerate(source, start)``, where ``source`` is a generator."""
+    """``for i, x in enumerate(source, start)``, where ``source`` is a generator, as a loop that counts."""
     frame.generators += 1
     number, item = (f"<enumerate {frame.generators}>{n}" for n in ("number", "item"))
     frame.env[number] = start
@@ -141,11 +141,11 @@ def execute_made(frame: Frame, statements: list[ast.stmt], live: frozenset[str])
     run(frame, statements, Place(live | frame.captured, False, _execute_one))
 
 
-_UNROLLED_AT_MOST = 1000  # iterations
+_UNROLLED_AT_MOST = 1000  # iterations at most
 
 
 def _for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[], None]) -> None:
-    """A loop over a range; unrolled if it changes the structure of a list, say, and its bounds are known."""
+    """A loop over a range. It is unrolled if its bounds are known and it changes, say, the structure of a list."""
     numbers = sequences.known_items(frame, value)
     if numbers is None or len(numbers) > _UNROLLED_AT_MOST or statement in frame.unrollable:
         for_range(frame, statement, value, body)
@@ -159,7 +159,7 @@ def _for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[]
     except Unroll as need:
         if need.stmt is not statement:
             raise
-    except AdcError as error:  # the counter may be what has to be known
+    except AdcError as error:  # it may be the counter that must be known
         if error.kind != kinds.NOT_CONSTANT.name:
             raise
     finally:
@@ -188,7 +188,7 @@ def _expression(frame: Frame, statement: ast.Expr) -> None:
 
 
 def _short_circuit(frame: Frame, nodes: Sequence[ast.expr], stop: bool) -> None:
-    """``a and b`` whose value nobody wants, for what ``b`` does."""
+    """``a and b`` as a statement, for the effects of ``b``."""
     if len(nodes) == 1:
         evaluate_kept(frame, nodes[0])
         return
@@ -253,7 +253,7 @@ def _delete(frame: Frame, statement: ast.Delete) -> None:
         named = isinstance(target, ast.Name) and target.id in frame.liveness.local
         if isinstance(target, ast.Name) and named and cells.cell_of(frame, target.id) is None:
             with frame.at(target):
-                lookup(frame, target.id)  # which must be set
+                lookup(frame, target.id)  # it must be set
             reason = f"'{target.id}' was deleted"
             frame.env[target.id] = Poison(reason, help="leave out the del", kind=kinds.UNBOUND_VARIABLE)
             continue
@@ -267,7 +267,7 @@ def _delete(frame: Frame, statement: ast.Delete) -> None:
 
 
 def _import(frame: Frame, statement: ast.Import | ast.ImportFrom) -> None:
-    """An import inside a function: modules are what they are when the function is compiled."""
+    """An import inside a function: modules are as they are when the function is compiled."""
     package = statement.module if isinstance(statement, ast.ImportFrom) else None
     if isinstance(statement, ast.ImportFrom) and (statement.level or not package or statement.names[0].name == "*"):
         help = "import at the top of the module, or by the full name of the module"

@@ -1,9 +1,9 @@
 """Blocks of statements, and the control that leaves them early.
 
-Nothing is traced twice, and code that cannot be left early is as if there were no jumps. Where one branch of an ``if``
-always leaves, the statements after it go with the other branch; else what comes after a statement that may have left
-runs under its flag (``adc.frontend.control.jumps``). A branch that raises needs neither: what comes after runs only
-if it was not taken.
+Nothing is traced twice, and code that cannot be left early is traced as if there were no jumps. If one branch of an
+``if`` always leaves, the statements after it are traced in the other branch; otherwise the code after a statement that
+may have left runs under its flag (``adc.frontend.control.jumps``). A branch that raises needs neither: later code runs
+only if it was not taken.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Step = ast.stmt | Callable[[], None]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a block stands. ``live``: variables that are read after it, however control leaves it; ``tail``: its end
-    is where continue goes; ``execute``: how statements without a rule here are executed."""
+    """The context of a block. ``live``: variables that are read after it, however control leaves it; ``tail``:
+    ``continue`` goes to its end; ``execute``: executes statements without a rule here."""
 
     live: frozenset[str]
     tail: bool
@@ -45,28 +45,28 @@ class Place:
 
 
 def function_body(frame: Frame, statements: Sequence[ast.stmt], execute: Execute) -> AbstractValue:
-    """A function's body; the value that it returns."""
+    """Execute a function's body; returns its value."""
 
     def end() -> None:
         frame.env[RETURN] = NONE
 
     run(frame, [*statements, end], Place(frozenset(), False, execute))
     result = frame.env.pop(RETURN, NONE)  # nothing if it never returns
-    if isinstance(result, Unbound):  # of no meaning if an exception leaves the function
+    if isinstance(result, Unbound):  # without meaning if an exception leaves the function
         assert RAISED in frame.env
         result = result.value
     return result
 
 
 def loop_body(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> None:
-    """One iteration; what is pending afterwards ends the loop."""
+    """One iteration; a jump that is pending afterwards ends the loop."""
     live = frame.liveness
     run(frame, loop.body, Place(live.after[loop] | live.reads[loop] | frame.captured, True, execute))
     frame.env.pop(CONTINUE, None)
 
 
 def run(frame: Frame, steps: Sequence[Step], place: Place) -> None:
-    """Statements in order, as far as control gets; how it leaves them is left pending in the frame."""
+    """Execute statements in order, as far as control gets. How it leaves them is pending in the frame afterwards."""
     todo = list(reversed(steps))
     while todo:
         step = todo.pop()
@@ -90,7 +90,7 @@ def run(frame: Frame, steps: Sequence[Step], place: Place) -> None:
 
 
 def _step(frame: Frame, step: Step, todo: list[Step], place: Place) -> bool:
-    """One statement, and whether it has dealt with all that was still ``todo`` after it."""
+    """One statement. Whether it has also executed all that was ``todo`` after it."""
     try:
         if isinstance(step, ast.Break | ast.Continue | ast.Return):
             _jump(frame, step, place)
@@ -107,7 +107,7 @@ def _step(frame: Frame, step: Step, todo: list[Step], place: Place) -> bool:
 
 
 def _rest(frame: Frame, step: Step, todo: Sequence[Step], place: Place) -> None:
-    """What comes after a statement."""
+    """Execute the statements after one that may have left."""
     has_left = left(frame.env)
     if has_left is True or not todo:
         return
@@ -130,7 +130,7 @@ def _jump(frame: Frame, statement: ast.Break | ast.Continue | ast.Return, place:
 
 
 def guarded(frame: Frame, has_left: Value, rest: Callable[[], None], place: Place) -> None:
-    """``rest`` where control has not left."""
+    """Execute ``rest`` where control has not left."""
     ways = pending(frame.env)
 
     def stay() -> None:
@@ -149,7 +149,7 @@ def guarded(frame: Frame, has_left: Value, rest: Callable[[], None], place: Plac
 
 
 def two_paths(frame: Frame, known: Value, then: Path, other: Path, live: Iterable[str]) -> None:
-    """Two paths, and those live variables merged that either of them changes."""
+    """Two paths. Those live variables are merged that either of them changes."""
     paths = trace(frame, then), trace(frame, other)
     either(frame, known, *paths, [n for n in live if any(_changed(frame, t, n) for t in paths)])
 
@@ -159,7 +159,7 @@ def _changed(frame: Frame, path: Traced, name: str) -> bool:
 
 
 def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool:
-    """An ``if``, and whether it has dealt with all that was still ``todo`` after it."""
+    """An ``if``. Whether it has also executed all that was ``todo`` after it."""
     with frame.at(statement):
         known = condition(frame, statement.test)
     branches = statement.body, statement.orelse
@@ -197,13 +197,13 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
 
 
 def _branch(frame: Frame, statement: ast.If, holds: bool, steps: Sequence[Step], place: Place) -> None:
-    """The steps of one side of an ``if``, where the condition says something of what its variables are."""
+    """The steps of one side of an ``if``, where the condition narrows the values of variables."""
     with narrowed(frame, statement.test, holds, evaluate):
         run(frame, steps, place)
 
 
 def _raises(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a branch does nothing but raise in the end."""
+    """Whether a branch always ends with a raise."""
     return bool(statements) and isinstance(statements[-1], ast.Raise) and not any(map(_may_leave, statements[:-1]))
 
 
@@ -225,7 +225,7 @@ def _parts(statement: ast.Try) -> list[ast.stmt]:
 
 
 def _may_return(statement: ast.stmt) -> bool:
-    """Whether a statement in a loop may leave more than the loop."""
+    """Whether a statement in a loop may leave more than that loop."""
     if isinstance(statement, ast.If | ast.For | ast.While):
         return any(map(_may_return, [*statement.body, *statement.orelse]))
     if isinstance(statement, ast.Try):
@@ -234,7 +234,7 @@ def _may_return(statement: ast.stmt) -> bool:
 
 
 def falls_through(statements: Sequence[ast.stmt]) -> bool:
-    """Whether control may reach the end, as far as the syntax tells."""
+    """Whether control may reach the end, judging by the syntax."""
     for s in statements:
         if isinstance(s, ast.Break | ast.Continue | ast.Return | ast.Raise):
             return False
@@ -248,7 +248,7 @@ def falls_through(statements: Sequence[ast.stmt]) -> bool:
 
 
 def after_loop(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> None:
-    """What follows the iterations: the ``else`` if none has left the loop; a break is over."""
+    """The code after the iterations: the ``else`` if none has left the loop. A break ends here."""
     if loop.orelse:
         has_left = left(frame.env)
         place = Place(frame.liveness.after[loop] | frame.captured, False, execute)
@@ -269,7 +269,7 @@ def for_items(
     bind: Callable[[AbstractValue], None],
     body: Callable[[], None],
 ) -> None:
-    """A loop over items: unrolled if they are known one by one, a loop over their numbers otherwise."""
+    """A loop over items: unrolled if they are known one by one, otherwise a loop over their positions."""
     if isinstance(items, Known):
         _unrolled(frame, loop, items, bind, body)
         return
@@ -303,7 +303,7 @@ def _unrolled(
                 return
 
     def iteration(k: int) -> bool:
-        """One iteration; whether the next is still to be done here."""
+        """One iteration. Whether the next must still be traced here."""
         bind(items.item(k))
         body()
         has_left = left(frame.env)
@@ -325,7 +325,7 @@ def _no_statement(frame: Frame, statement: ast.stmt) -> None:
 
 
 def _else(frame: Frame, has_left: Value, statements: Sequence[ast.stmt], place: Place) -> None:
-    """The ``else`` of a loop; a break in it is one of the loop around."""
+    """The ``else`` of a loop; a break in it belongs to the enclosing loop."""
 
     def stay() -> None:
         value = frame.env.get(RETURN)

@@ -1,4 +1,4 @@
-"""What functions that go through a generator make of it: lists, and what ``reduce``, ``min`` and ``max`` give."""
+"""Functions that consume a generator: lists, ``reduce``, ``min`` and ``max``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from adc.frontend.traps import trap_unless
 from adc.ir.arith import const
 from adc.ir.types import i1
 
-Adding = Callable[[ast.expr], list[ast.stmt]]  # what is done with an item
+Adding = Callable[[ast.expr], list[ast.stmt]]  # what to do with an item
 
 
 def list_of_generator(frame: Frame, found: AbstractValue, node: ast.expr) -> AbstractValue:
-    """All that the generator ``found`` gives, or the comprehension ``node`` that goes through it, in a list."""
+    """The items of the generator ``found``, or of the comprehension ``node`` over it, in a list."""
     assert isinstance(found, Generator)
     frame.generators += 1
     name = f"<list {frame.generators}>"
@@ -39,7 +39,7 @@ def list_of_generator(frame: Frame, found: AbstractValue, node: ast.expr) -> Abs
 
 
 def list_of_comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
-    """``[elt for target in f(...) if test ...]`` of a generator function ``f``."""
+    """``[elt for target in f(...) if test ...]`` for a generator function ``f``."""
     return list_of_generator(frame, evaluate(frame, node.generators[0].iter), node)
 
 
@@ -51,9 +51,8 @@ def fold(
     at: int,
     node: ast.expr,
 ) -> AbstractValue | None:
-    """What ``reduce(f, generator, initial)``, and ``min`` and ``max`` with a key, make of the generator ``args[at]``;
-    None for other functions. They call a function between one item and the next, and either may see what the other
-    changes."""
+    """``reduce(f, generator, initial)``, or ``min`` or ``max`` with a key, of the generator ``args[at]``; None for
+    other functions. These call a function between one item and the next, and each may see what the other changes."""
     found = args[at]
     assert isinstance(callee, Static) and isinstance(found, Generator)
     given: dict[str, AbstractValue] = {}
@@ -115,7 +114,7 @@ elif rank {} least:
 
 
 def first_of(frame: Frame, source: ast.GeneratorExp, default: AbstractValue | None) -> AbstractValue:
-    """``next(source, default)``: a loop that the first item ends."""
+    """``next(source, default)``: a loop that ends at the first item."""
     (clause,), elt = copy.deepcopy(source.generators), copy.deepcopy(source.elt)
     frame.generators += 1
     prefix = f"<first {frame.generators}>"
@@ -150,8 +149,8 @@ def first_of(frame: Frame, source: ast.GeneratorExp, default: AbstractValue | No
 def _go_through(
     frame: Frame, found: Generator, node: ast.expr, add: Adding, at_last: Sequence[ast.stmt] = (), made: str = ""
 ) -> None:
-    """Do ``add`` with all that a generator, or the comprehension ``node`` that goes through it, gives; ``made``: the
-    variable that comes of it. The variables of a comprehension get other names."""
+    """Execute ``add`` for all items of a generator, or of the comprehension ``node`` over it; ``made``: the variable
+    with the result. The variables of a comprehension are renamed."""
     if not isinstance(node, ast.ListComp | ast.GeneratorExp):
         item = f"<item {frame.generators}>"
         target: ast.expr = ast.Name(item, ast.Store())

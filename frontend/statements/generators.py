@@ -1,4 +1,4 @@
-"""Loops over what generator functions give, and the lists of it."""
+"""Loops over generators."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from adc.frontend.syntax.liveness import analyse_block
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
-DEEPEST = 20  # generators within each other, of one that goes through itself
+DEEPEST = 20  # depth of a generator that iterates over itself
 
 
 def for_generator(
     frame: Frame, loop: ast.For, found: Generator, run: Callable[[list[ast.stmt]], None], live: frozenset[str]
 ) -> None:
-    """``for`` over what a generator function gives. ``run`` executes statements; ``live``: what is read after them."""
+    """``for`` over a generator. ``run`` executes statements; ``live``: variables that are read after them."""
     function = found.target.source.node
     assert isinstance(function, ast.FunctionDef)
     try:
@@ -64,7 +64,7 @@ def for_generator(
 
 
 def _free(frame: Frame, found: Generator, name: str) -> AbstractValue | None:
-    """What a variable that is not the generator's own is; None if it is the same one here."""
+    """The value of a variable that is not the generator's own; None if it is the same one here."""
     target = found.target
     if found.inner and (name in frame.env or name in frame.liveness.local):
         return None

@@ -1,4 +1,4 @@
-"""``try`` statements. What is known not to raise costs nothing; see ``control.thrown`` for what may."""
+"""``try`` statements. Code that is known not to raise costs nothing; see ``control.thrown`` for code that may."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def _whole(frame: Frame, statement: ast.Try, execute: Execute) -> None:
 
 @contextmanager
 def _catching(frame: Frame, classes: Classes | None) -> Iterator[None]:
-    """Have exceptions of these classes leave what is traced inside, and no others; those that do outside, if None."""
+    """Let exceptions of these classes, and no others, leave what is traced inside; None: the classes that do
+    outside."""
     around, trying = frame.catching, frame.env.get(TRYING)
     if classes is not None:
         frame.catching, frame.env[TRYING] = classes, NONE
@@ -76,7 +77,7 @@ def _catching(frame: Frame, classes: Classes | None) -> Iterator[None]:
 
 
 def _seen(statement: ast.stmt) -> bool:
-    """Whether somebody may see that a statement was run though an exception left the function."""
+    """Whether the effect of a statement may be visible although an exception left the function."""
     if isinstance(statement, ast.Assign):
         targets = statement.targets
     elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
@@ -124,14 +125,14 @@ def _handled(frame: Frame, statement: ast.Try, place: Place) -> None:
 
 
 def _classes(frame: Frame, handler: ast.ExceptHandler) -> Classes:
-    """What a handler takes."""
+    """The classes that a handler takes."""
     if handler.type is None:
         return (Exception,)
     value = evaluate(frame, handler.type)
     found: list[type[Exception]] = []
     for v in value.items if isinstance(value, Tuple) else [value]:
         if isinstance(v, Static) and is_exception(v.value):
-            # KeyboardInterrupt and its like are not for handlers in compiled code.
+            # Handlers in compiled code do not take KeyboardInterrupt and the like.
             found += [cls for cls in [Exception if v.value is BaseException else v.value] if issubclass(cls, Exception)]
             continue
         message = f"what except names must be classes of exceptions, not {describe_type(value)}"
@@ -143,7 +144,7 @@ def _classes(frame: Frame, handler: ast.ExceptHandler) -> Classes:
 def _choose(
     frame: Frame, statement: ast.Try, handlers: list[Classes], raised: AbstractValue, place: Place, first: int = 0
 ) -> None:
-    """Run the handler of the exception, from the ``first`` on that may be meant."""
+    """Run the handler for the exception, of those from the ``first`` on."""
     possible = (*frame.catching, *(cls for classes in handlers for cls in classes))
     left_ = [(n, one) for n, one in thrown.options(raised) if issubclass(one.cls, possible)]
     for k in range(first, len(handlers)):

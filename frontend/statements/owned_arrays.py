@@ -1,8 +1,8 @@
 """Stores into the arrays of objects that are kept in pools: ``b.pos += v``, ``b.pos[k] = x``, ``b.pos[k] += x``.
 
-The array is a window on a column of the pool, which the program has no name for: it is made when the value is there and
-forgotten when that is stored, so that the pool may grow before and after. ``objects.owned`` sees to other names of the
-array.
+The array is a window on a column of the pool, for which the program has no name: it is made when the value has been
+computed and dropped when that is stored, so that the pool may grow before and after. ``objects.owned`` handles other
+names of the array.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def has(owner: AbstractValue, frame: Frame, name: str) -> TypeGuard[Handle]:
-    """Whether an attribute is an array of an object in a pool."""
+    """Whether an attribute of an object in a pool is an array."""
     return isinstance(owner, Handle) and records.plain_field(frame, owner, name) and pools.has_array(frame, owner, name)
 
 
@@ -76,7 +76,7 @@ def update_items(
 
 
 def _unchanged(frame: Frame, owner: Handle, array: Array, operands: Callable[[], T]) -> T:
-    """What ``operands`` gives. It is refused that it assigns another array, or makes objects, meanwhile."""
+    """The result of ``operands``. Refused if it assigns another array, or makes objects, meanwhile."""
     before, held = set(frame.written), heap.contents(frame, owner.pool)
     frame.written.clear()
     found = operands()

@@ -1,8 +1,8 @@
 """``for`` over ``prange``: iterations that may run in any order, with reductions of numbers.
 
-What the body assigns is private to an iteration, except for what every statement assigning it combines with itself in
-one way (``s += x``, ``s = s * x``, ``s = max(s, x)``): that is a reduction of a number, and a change in place of an
-array. A private variable that an iteration may read before it has set it travels with a flag, as any variable does.
+Variables assigned in the body are private to an iteration, except those that every assignment combines with themselves
+in the same way (``s += x``, ``s = s * x``, ``s = max(s, x)``): such a number is a reduction variable, and such an array
+is changed in place. A private variable that an iteration may read before it has set it has a flag, like any variable.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ _FUNCTIONS: dict[object, Reduction] = {min: MIN, max: MAX, np.minimum: MIN, np.m
 
 @dataclass(frozen=True)
 class _Update:
-    """One statement that assigns the variable; ``reduction`` None if it does not combine it with itself."""
+    """One statement that assigns the variable; ``reduction`` is None if it does not combine the variable with
+    itself."""
 
     statement: ast.stmt
     reduction: Reduction | None
     reads: int  # reads of the variable that belong to the update
-    in_order: bool = False  # by a function of NumPy's, which treats NaN and zeros in a way of its own
+    in_order: bool = False  # by a function of NumPy's, which treats NaN and zeros in its own way
 
 
 def runs_in_order(frame: Frame, stmt: ast.For) -> bool:
@@ -63,7 +64,7 @@ def runs_in_order(frame: Frame, stmt: ast.For) -> bool:
 
 
 def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None:
-    """A ``for`` over ``prange`` as a ``scf.parallel``."""
+    """A ``for`` over ``prange`` as an ``scf.parallel``."""
     if not isinstance(stmt.target, ast.Name):
         raise refuse(
             frame.loc(stmt.target), "the variable of a parallel loop must be a name", kind=kinds.UNSUPPORTED_TARGET
@@ -117,7 +118,8 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None
 
 
 def _in_place(frame: Frame, stmt: ast.For, combined: Mapping[str, tuple[Reduction, list[_Update]]]) -> set[str]:
-    """The arrays among what iterations combine: they are changed in place. What ``r = r + x`` makes anew is a copy."""
+    """The arrays among the variables that iterations combine: they are changed in place. If ``r = r + x`` makes a new
+    one, it starts as a copy."""
     found = set()
     for n, (_, updates) in combined.items():
         value = frame.env.get(n)
@@ -134,7 +136,7 @@ def _in_place(frame: Frame, stmt: ast.For, combined: Mapping[str, tuple[Reductio
 
 
 def _unless_empty(frame: Frame, loop: Counted, name: str, outset: AbstractValue) -> None:
-    """Where there was no iteration, ``name`` is still the array from before the loop."""
+    """If there was no iteration, ``name`` is still the array from before the loop."""
     ran = loop.ran()
     if isinstance(ran, bool):
         frame.env[name] = frame.env[name] if ran else outset
@@ -160,7 +162,7 @@ def _refuse_jumps(frame: Frame, stmt: ast.For) -> None:
 
 
 def _refuse_mutation(frame: Frame, stmt: ast.For, before: Mapping[str, AbstractValue]) -> None:
-    """Iterations must not change objects that others see (arrays aside)."""
+    """Refuse changes of objects that other iterations see (except arrays)."""
     for key in heap.changed(before, frame.env):
         raise refuse(
             frame.assigned_at.get(key, frame.loc(stmt)),
@@ -172,7 +174,7 @@ def _refuse_mutation(frame: Frame, stmt: ast.For, before: Mapping[str, AbstractV
 
 
 def _identity(reduction: Reduction, of: abstract.Scalar) -> AbstractValue:
-    """What an iteration starts from. A literal where it can be: one takes the type that it meets."""
+    """The initial value in an iteration: a literal if possible, which takes the type that it is combined with."""
     neutral = {"add": 0, "mul": 1}.get(reduction.kind)
     if of.weak and of.type.is_float:
         least = -math.inf if reduction.kind == "max" else math.inf
@@ -215,9 +217,9 @@ def _joined(frame: Frame, name: str, now: abstract.Scalar, end: AbstractValue, s
 
 
 def _combined(frame: Frame, stmt: ast.For, counter: str) -> dict[str, tuple[Reduction, list[_Update]]]:
-    """What iterations combine, and by which statements. Anything else that they would hand on is refused.
+    """The variables that iterations combine, and the statements that do so. Any other loop-carried variable is refused.
 
-    A variable without a value before the loop is private: an iteration that reads it has to have set it.
+    A variable without a value before the loop is private: an iteration must set it before it reads it.
     """
     found: dict[str, tuple[Reduction, list[_Update]]] = {}
     live = frame.liveness
@@ -232,7 +234,7 @@ def _combined(frame: Frame, stmt: ast.For, counter: str) -> dict[str, tuple[Redu
         if len(kinds) == 1 and only is not None and reads == sum(u.reads for u in updates):
             found[name] = only, updates
         elif isinstance(frame.env.get(name), Array) and all(isinstance(u.statement, ast.AugAssign) for u in updates):
-            found[name] = SUM, updates  # changed in place: whether iterations meet there is asked of its elements
+            found[name] = SUM, updates  # changed in place: its elements are checked for races
         elif not isinstance(frame.env.get(name, GONE), Poison):
             raise _refuse_carried(frame, stmt, name, updates)
     return found
@@ -283,7 +285,8 @@ def _combination(frame: Frame, s: ast.Assign, name: str) -> _Update:
 
 
 def _function(frame: Frame, node: ast.expr) -> object:
-    """``min``, or ``np.minimum``, as what they are now; tracing the call looks at them in turn. None for others."""
+    """The present value of ``min``, ``np.minimum`` and the like; tracing the call notes it as a look. None for other
+    expressions."""
     if isinstance(node, ast.Attribute):
         module = _function(frame, node.value)
         return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None

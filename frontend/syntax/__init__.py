@@ -1,1 +1,1 @@
-"""The syntax tree of a function, and what is found out from it before tracing."""
+"""The syntax tree of a function, and its analysis before tracing."""

@@ -1,4 +1,4 @@
-"""Which variables the nodes of a syntax tree name: what they assign, and what nested functions read."""
+"""The variables in a syntax tree: those that nodes assign, and those that nested functions read."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def declared(body: Sequence[ast.AST], kind: type[ast.Nonlocal] | type[ast.Global
 
 
 def nonlocal_names(function: ast.FunctionDef) -> Names:
-    """Variables of functions around ``function`` that it assigns, or functions inside it do."""
+    """Variables of enclosing functions that ``function``, or functions inside it, assign."""
     own = declared(function.body, ast.Nonlocal)
     inside = [nonlocal_names(n) for n in own_nodes(function.body) if isinstance(n, ast.FunctionDef)]
     return own | (frozenset().union(*inside) - frozenset(argument_names(function)) - (stores_in(function.body) - own))
 
 
 def free_names(function: Function) -> Names:
-    """Names that a nested function reads and does not assign itself, and variables of others that it assigns."""
+    """Names that a nested function reads without assigning them itself, and variables of others that it assigns."""
     body: Sequence[ast.AST] = function.body if isinstance(function, ast.FunctionDef) else [function.body]
     loads: set[str] = set()
     stores = set(argument_names(function))
@@ -49,7 +49,7 @@ def free_names(function: Function) -> Names:
 
 
 def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of a function's body without those inside nested functions (whose defaults do count)."""
+    """The nodes of a function's body without those inside nested functions (whose defaults are included)."""
     stack: list[ast.AST] = list(reversed(body))
     while stack:
         node = stack.pop()
@@ -71,8 +71,8 @@ def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 @functools.cache
 def _parts(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """The fields of a node in which there may be others, the last first: not operators and contexts, which are half of
-    a tree's nodes and of which nobody asks anything."""
+    """The fields of a node that may contain nodes, the last first; not operators and contexts, which are half of a
+    tree's nodes and irrelevant here."""
     return tuple(name for name in reversed(fields) if name not in ("ctx", "op", "ops"))
 
 

@@ -1,9 +1,9 @@
-"""``with``, done on the syntax tree, so that liveness and control flow know nothing of it.
+"""``with``, rewritten on the syntax tree, so that liveness and control flow need not handle it.
 
-``with np.errstate(...)`` and ``with warnings.catch_warnings()`` say what becomes of warnings, of which compiled code
-gives none: they are what stands in them. Where ``contextlib.contextmanager`` decorates a function, the body takes the
-place of its ``yield``, as that of a loop over one item. Any other context is an object whose ``__exit__`` is called in
-a ``finally``. What is called for the context is looked at when the function is traced.
+``with np.errstate(...)`` and ``with warnings.catch_warnings()`` control warnings, which compiled code does not give:
+they are replaced by their bodies. If ``contextlib.contextmanager`` decorates a function, the body replaces its
+``yield``, as in a loop over one item. Any other context is an object whose ``__exit__`` is called in a ``finally``.
+Which of these applies is decided when the function is traced.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _QUIET = ("errstate", "catch_warnings", "nullcontext")
 
 
 def enters(context: Any, *args: Any, **kwargs: Any) -> None:
-    """What ``with context(*args, **kwargs)`` does in the beginning. The tracer has a rule for it, and for those below.
-    """
+    """The beginning of ``with context(*args, **kwargs)``. The tracer has a rule for it, and for those below."""
     raise NotImplementedError
 
 
 def is_manager(context: Any, jumps: bool) -> bool:
-    """Whether ``contextlib.contextmanager`` decorates what is called for a context. ``jumps``: the body may leave."""
+    """Whether the callable of a context is decorated by ``contextlib.contextmanager``. ``jumps``: the body may
+    leave."""
     raise NotImplementedError
 
 
@@ -36,17 +36,17 @@ def generator(context: Any) -> Any:
 
 
 def entered(context: Any) -> Any:
-    """What ``context.__enter__()`` gives."""
+    """The result of ``context.__enter__()``."""
     raise NotImplementedError
 
 
 def left(context: Any) -> None:
-    """What ``context.__exit__`` does, be there an exception or not."""
+    """The effect of ``context.__exit__``, with or without an exception."""
     raise NotImplementedError
 
 
 def without_contexts(tree: ast.Module) -> ast.Module:
-    """The tree with each ``with`` as what it does."""
+    """The tree with each ``with`` rewritten."""
     result = _Translation().visit(tree)
     assert isinstance(result, ast.Module)
     return result
@@ -75,7 +75,7 @@ def _within(item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt]:
     if not isinstance(context, ast.Call):
         return [at(s, context) for s in objects]
     first: list[ast.stmt] = []
-    if any(isinstance(n, ast.Call) for n in ast.walk(context.func)):  # which is asked for twice
+    if any(isinstance(n, ast.Call) for n in ast.walk(context.func)):  # it is used twice
         once, name = context.func, ast.Name(held + "_of", ast.Load())
         if isinstance(once, ast.Attribute):
             context.func, once = ast.Attribute(name, once.attr, ast.Load()), once.value
@@ -96,7 +96,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _leaves(body: Sequence[ast.stmt], loops: bool = False) -> bool:
-    """Whether statements may leave what is around them by ``return``, ``break`` or ``continue``."""
+    """Whether statements may leave the enclosing code by ``return``, ``break`` or ``continue``."""
     return any(_one_leaves(s, loops) for s in body)
 
 

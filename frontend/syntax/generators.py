@@ -1,8 +1,8 @@
-"""A loop over what a generator function gives, as the function's body with the loop's in the place of each ``yield``.
+"""A loop over a generator, as the generator function's body with the loop's body in place of each ``yield``.
 
-Done on the syntax tree, so that liveness and control flow know nothing of it. The function's variables get names of
-their own. ``return`` in it, and ``break`` in the loop, leave what is left of both: they set a flag and leave the loops
-around them one by one. ``continue`` ends a loop over one item that is put around the loop's body.
+This is done on the syntax tree, so that liveness and control flow need not handle it. The function's variables are
+renamed. ``return`` in it, and ``break`` in the loop, leave both: they set a flag and leave the enclosing loops one by
+one. ``continue`` ends a loop over one item that is put around the loop's body.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TypeVar
 
 from adc.frontend.syntax.bindings import Function, free_names, own_nodes
 
-IN_WITH = "in_with"  # of the loop that stands for a ``with``: what its body raises is raised by the ``yield``
-MOST_YIELDS = 8  # the loop's body stands in the place of each
+IN_WITH = "in_with"  # of the loop that stands for a ``with``: exceptions in its body are raised by the ``yield``
+MOST_YIELDS = 8  # the loop's body replaces each of them
 
 
 class Unsupported(Exception):
-    """What a generator function may not have."""
+    """Something that a generator function must not contain."""
 
     def __init__(self, node: ast.AST, message: str, help: str) -> None:
         super().__init__(message)
@@ -28,13 +28,13 @@ class Unsupported(Exception):
 
 
 def is_generator(function: Function) -> bool:
-    """Whether calling it makes a generator."""
+    """Whether calling the function makes a generator."""
     body = function.body if isinstance(function, ast.FunctionDef) else []
     return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(body))
 
 
 def check(function: ast.FunctionDef) -> None:
-    """Raise ``Unsupported`` if loops over what it gives cannot be written out."""
+    """Raise ``Unsupported`` if loops over the function's items cannot be written out."""
     plain = {n.value for n in own_nodes(function.body) if isinstance(n, ast.Expr)}
     yields = [n for n in own_nodes(function.body) if isinstance(n, ast.Yield | ast.YieldFrom)]
     for n in yields:
@@ -108,7 +108,7 @@ class _Splice:
         return [first, once, *([self.left(place)] if self.breaks else [])]
 
     def broken(self, s: ast.stmt) -> list[ast.stmt]:
-        """A statement of the loop's body, with each ``break`` told."""
+        """A statement of the loop's body, with each ``break`` replaced."""
         if isinstance(s, ast.Break):
             return self.leave(s, "broke")
         if isinstance(s, ast.If):
@@ -132,8 +132,8 @@ class _Splice:
 def spliced(
     loop: ast.For, function: ast.FunctionDef, prefix: str, names: Mapping[str, str], place: Place
 ) -> list[ast.stmt]:
-    """The statements that ``for`` over what ``function`` gives amounts to. ``names``: what its variables are called
-    here; ``place`` is told of copies of the function's nodes."""
+    """The statements that are equivalent to ``for`` over the items of ``function``. ``names``: new names of its
+    variables; ``place`` is called for copies of the function's nodes."""
     body = [copy.deepcopy(s) for s in function.body if not isinstance(s, ast.Nonlocal | ast.Global)]
     for old, new in zip(function_nodes(function), (n for s in body for n in ast.walk(s)), strict=True):
         place(old, new)
@@ -177,7 +177,7 @@ class Renaming(ast.NodeVisitor):
         self.generic_visit(node)
 
     def function(self, node: ast.FunctionDef | ast.Lambda) -> None:
-        """A function inside: its own variables, which keywords may name, keep their names."""
+        """Rename in a nested function: its own variables, which keywords may name, keep their names."""
         free = free_names(node)
         outside: list[ast.expr] = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         body: list[ast.stmt] | list[ast.expr] = [node.body] if isinstance(node, ast.Lambda) else node.body
@@ -214,7 +214,7 @@ def _at(node: Node, place: ast.AST) -> Node:
 
 
 def _jumps(statement: ast.stmt, kind: type[ast.Break] | type[ast.Continue]) -> bool:
-    """Whether a break or continue in it goes to the loop around it."""
+    """Whether a break or continue in it belongs to the loop around it."""
     if isinstance(statement, kind):
         return True
     if isinstance(statement, ast.For | ast.While):

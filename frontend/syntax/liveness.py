@@ -1,8 +1,8 @@
-"""Which variables statements assign, and which are still read afterwards.
+"""Liveness: which variables statements assign, and which are read afterwards.
 
-A loop or branch has to hand on the variables that its statements assign *and* that somebody reads later. Both are
-found from the syntax tree alone, in one pass up (what a statement reads and surely assigns) and one pass down (what is
-live after it).
+A loop must carry, and a branch must merge, the variables that its statements assign *and* that are read later. Both are
+found from the syntax tree alone, in one pass up (what a statement reads and definitely assigns) and one pass down (what
+is live after it).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ EMPTY: Names = frozenset()
 
 @dataclass(frozen=True)
 class Effect:
-    """``reads``: variables read before the statement surely assigns them; ``sets``: surely assigned at its end, or
-    None if control never gets there; ``assigns``: assigned on some path; ``jumps``: surely assigned wherever a break or
-    continue leaves it for the loop around it, None if none does."""
+    """``reads``: variables read before the statement definitely assigns them; ``sets``: definitely assigned at its end,
+    or None if control never gets there; ``assigns``: assigned on some path; ``jumps``: definitely assigned wherever a
+    break or continue leaves it for the enclosing loop, None if none does."""
 
     reads: Names = EMPTY
     sets: Names | None = EMPTY
@@ -47,7 +47,7 @@ class Effect:
         return Effect(reads, sets, self.assigns | other.assigns, common(self.jumps, later))
 
     def otherwise(self, other: Effect) -> Effect:
-        """One of the two happens."""
+        """The effect if one of the two happens."""
         return Effect(
             self.reads | other.reads,
             common(self.sets, other.sets),
@@ -57,7 +57,7 @@ class Effect:
 
 
 def common(a: Names | None, b: Names | None) -> Names | None:
-    """What is surely assigned where two paths meet; None stands for a path that nobody takes."""
+    """The variables that are definitely assigned where two paths meet; None stands for a path that is never taken."""
     if a is None or b is None:
         return b if a is None else a
     return a & b
@@ -66,12 +66,12 @@ def common(a: Names | None, b: Names | None) -> Names | None:
 @dataclass(frozen=True)
 class Liveness:
     """``after[statement]``: variables live after a compound statement. ``assigns``, ``reads``: of a loop's body (with
-    its target) or of a branch's two; ``body_assigns``: of a for loop without its target; ``settles``: what an
-    iteration surely assigns, however it ends. Where a break or continue may leave an ``if``, what is live at the place
-    that it goes to counts as live after the ``if``.
+    its target) or of a branch's two; ``body_assigns``: of a for loop without its target; ``settles``: what an iteration
+    definitely assigns, however it ends. If a break or continue may leave an ``if``, the variables live at its
+    destination count as live after the ``if``.
 
-    A nested function reads what it captures when it is called: by its name, or where a lambda stands as an argument.
-    ``captured`` are the variables of those that get around otherwise: they count as live everywhere.
+    A nested function reads what it captures when it is called: by its name, or as a lambda in an argument. ``captured``
+    are the variables of functions that escape in other ways: they count as live everywhere.
     """
 
     local: Names
@@ -103,7 +103,7 @@ def analyse(function: Function) -> Liveness:
 def analyse_block(
     around: Liveness, statements: Sequence[ast.stmt], body: Sequence[ast.stmt], live: Names, new: Names
 ) -> Liveness:
-    """``around``, of the function with this ``body``, with what holds of ``statements`` that come in, after which
+    """``around``, for the function with this ``body``, extended by ``statements`` that are inserted, after which
     ``live`` are read. ``new``: variables that only they have."""
     named, _ = _closures([*body, *statements])
     own = replace(
@@ -123,10 +123,10 @@ def analyse_block(
 
 
 def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
-    """Per variable what calling the functions that it may hold reads; and what is read by those that get around.
+    """For each variable, what calls of the functions that it may hold read; and what is read by functions that escape.
 
-    Functions stay with the variables that they are assigned to, alone or in tuples and lists, or that a loop gives them
-    to; where they are called or handed to a call they go no further.
+    Functions stay with the variables that they are assigned to, alone or in tuples and lists, or that a loop binds to
+    them; where they are called or passed to a call they go no further.
     """
     named: dict[str, Names] = {}
     flows: dict[str, set[str]] = {}  # variables whose functions a variable may hold
@@ -154,7 +154,7 @@ def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
             for part in (node.func, *node.args, *(k.value for k in node.keywords)):
                 staying.update(_holders(part))
     changed = True
-    while changed:  # what a nested function calls in turn, and what a variable got from others
+    while changed:  # what a nested function calls in turn, and what a variable gets from others
         changed = False
         for name in {*named, *flows}:
             free = named.get(name, EMPTY)
@@ -171,7 +171,7 @@ def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
 
 
 def _holders(value: ast.expr) -> Iterator[ast.Lambda | ast.Name]:
-    """The functions, and the variables that may hold some, that are the value or items of it."""
+    """The lambdas, and the variables that may hold functions, that are the value or its items."""
     if isinstance(value, ast.Lambda | ast.Name):
         yield value
     elif isinstance(value, ast.Tuple | ast.List):
@@ -250,7 +250,7 @@ class _Analysis:
         return self._expressions([s])
 
     def _try(self, s: ast.Try) -> Effect:
-        """A handler may run after any part of the body; what reads it has, is read wherever that may be left."""
+        """A handler may run after any part of the body, so its reads count wherever the body may be left."""
         both = self.block(s.body).then(self.block(s.orelse))
         handlers = EMPTY
         for handler in s.handlers:
@@ -279,17 +279,17 @@ class _Analysis:
         if not named:
             return Effect(self._loads(nodes), stores, stores)
         sure = frozenset().union(*map(surely_named, nodes))
-        # Where the value of := stands first of all, its name is not read before.
+        # If the value of := comes first of all, its name is not read before.
         first = frozenset().union(*(named_first(n) for n in nodes)) if len(nodes) == 1 else EMPTY
         return Effect(self._loads(nodes) - first, (stores - named) | sure, stores)
 
     def _read_later(self, source: ast.expr) -> Names:
-        """Variables that functions in what a loop goes through read, which ``map`` calls in each iteration."""
+        """Variables read by functions in a loop's iterable, which ``map`` calls in each iteration."""
         functions = [n for n in own_nodes([source]) if isinstance(n, ast.Lambda) or self._named.get(_name(n))]
         return self._loads(functions)
 
     def _loads(self, nodes: Iterable[ast.AST]) -> Names:
-        """Variables read, those that called functions capture included."""
+        """Variables read, including those captured by called functions."""
         found: set[str] = set()
         for n in own_nodes(list(nodes)):
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
@@ -302,7 +302,7 @@ class _Analysis:
 
     def down(self, statements: Sequence[ast.stmt], live: Names, target: Names = EMPTY) -> None:
         """Record what is live after each compound statement, given what is live after the last; ``target``: what is
-        live where a break or continue goes."""
+        live at the destination of a break or continue."""
         now = set(live) | self._handlers
         for s in reversed(statements):
             effect = self.statement(s)

@@ -1,9 +1,9 @@
-"""``match`` as ``if``: done on the syntax tree, so that liveness and control flow know nothing of it.
+"""``match`` as ``if``: rewritten on the syntax tree, so that liveness and control flow need not handle it.
 
 The subject is a variable of its own. A pattern becomes a test of it and assignments of what it captures, which happen
-where the test holds, before the guard is asked. Patterns are constants, dotted names, None, True and False,
+if the test holds, before the guard is evaluated. Patterns are constants, dotted names, None, True and False,
 alternatives of these, captures, ``_``, tuples of patterns, and objects of classes. A ``match`` with any other pattern
-stays as it is, to be refused when a function with it is traced.
+is left unchanged, and refused when a function with it is traced.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _all(tests: list[ast.expr], place: ast.AST) -> ast.expr:
 
 
 def _pattern(p: ast.pattern, subject: ast.expr) -> tuple[ast.expr | None, list[Binding]]:
-    """The test of a pattern, None if it always fits, and what it binds."""
+    """The test of a pattern, None if it always matches, and its bindings."""
     if isinstance(p, ast.MatchValue):
         return at(ast.Compare(subject, [ast.Eq()], [p.value]), p), []
     if isinstance(p, ast.MatchSingleton):
@@ -116,7 +116,7 @@ def _pattern(p: ast.pattern, subject: ast.expr) -> tuple[ast.expr | None, list[B
 
 
 def part_of(value: object, cls: type, position: int) -> object:
-    """What a positional pattern of a class stands for. The tracer has a rule for it."""
+    """The value that a positional pattern of a class matches. The tracer has a rule for it."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Nodes of syntax trees that stand for something that is written otherwise."""
+"""Nodes of syntax trees that replace other source code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 def at(node: Node, place: ast.AST) -> Node:
-    """The node, which stands where ``place`` does."""
+    """The node, with the location of ``place``."""
     return ast.fix_missing_locations(ast.copy_location(node, place))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-# Where nodes keep names. Those of keywords in calls stay as they are written.
+# The fields of nodes that have names. Keywords in calls are left as they are written.
 _FIELDS = ("id", "attr", "arg", "name", "rest")
 _AS_WRITTEN = ast.alias | ast.keyword
 

@@ -35,7 +35,7 @@ class SourceFile:
     sources: dict[Node, FunctionSource] = field(default_factory=dict)
 
     def loc(self, node: ast.AST) -> Loc:
-        """The range of ``node``; of a statement that others are nested in, that of what introduces it.
+        """The range of ``node``; for a compound statement, that of its header.
 
         Columns count characters, where the syntax tree counts bytes.
         """
@@ -65,7 +65,7 @@ _NESTING = ast.Try | ast.TryStar | ast.ClassDef | ast.FunctionDef | ast.AsyncFun
 
 
 def _head(node: ast.AST) -> ast.AST:
-    """The last part of what introduces a statement with a body; ``node`` itself if it has none."""
+    """The last part of the header of a compound statement; ``node`` itself for others."""
     match node:
         case ast.For() | ast.AsyncFor():
             return node.iter
@@ -79,7 +79,7 @@ def _head(node: ast.AST) -> ast.AST:
 
 
 def _header_end(text: str) -> int:
-    """Where what introduces a block ends on the line ``text``: with the colon, or before a comment."""
+    """The column at which the header of a block ends on the line ``text``: after the colon, or before a comment."""
     depth = end = 0
     try:
         for token in tokenize.generate_tokens(iter([text]).__next__):
@@ -110,7 +110,8 @@ class FunctionSource:
         return analyse(self.node)
 
     def placed_at(self, loc: Loc) -> FunctionSource:
-        """The same function, all of whose code stands at ``loc`` for whoever asks: where a library's is called."""
+        """The same function with the location ``loc`` for all of its code: that of the call, for a library's
+        function."""
         found = self._elsewhere.get(loc)
         if found is None:
             found = self._elsewhere[loc] = replace(self, placed=loc, locs={}, _elsewhere={})
@@ -138,8 +139,9 @@ class FunctionSource:
         return ast.copy_location(ast.Return(value), value)
 
     def told(self, caller: str) -> str:
-        """The function, for an error in it, as it was called from the file ``caller``: whose it is, if it comes with
-        Python or an installed package that the call does not come from. Users take it for one that adc would know."""
+        """The name of the function, for an error in it, when it was called from the file ``caller``: with its package,
+        if it belongs to Python or to an installed package that the call does not come from. Users may think that adc
+        knows it."""
         package = _package(self.file.name)
         if package in ("", "adc", _package(caller)):
             return f"{self.name}()"
@@ -147,12 +149,12 @@ class FunctionSource:
 
     @property
     def header(self) -> Loc:
-        """The range of the line that introduces the function."""
+        """The range of the function's header line."""
         return self.loc(self.node)
 
 
 def _package(file: str) -> str:
-    """The installed package, or module of Python's, that a file belongs to; nothing for a program's own."""
+    """The installed package, or module of Python's, that a file belongs to; empty for a program's own."""
     for kind in ("purelib", "platlib", "stdlib"):
         path, root = Path(file), sysconfig.get_path(kind)
         if path.is_relative_to(root):
@@ -164,8 +166,8 @@ _lock = forks.Lock()
 _files: dict[str, tuple[tuple[str, ...], SourceFile]] = {}
 _KEPT = 64
 
-# What is done on the syntax tree of a file before its functions are traced, in this order, each where there is a node
-# of its kind: most files have none, and a whole tree costs more to visit than to parse.
+# Rewrites of the syntax tree of a file before its functions are traced, in this order, each if there is a node of its
+# kind: most files have none, and visiting a whole tree costs more than parsing it.
 _TRANSLATIONS: dict[type[ast.AST], Callable[[ast.Module], ast.Module]] = {
     ast.ClassDef: with_private_names,
     ast.Match: without_match,
@@ -201,7 +203,7 @@ def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
 
 
 def function_source(fn: types.FunctionType) -> FunctionSource:
-    """The syntax tree of ``fn``. Raises ``NoSource`` where there is none, or where the file has changed since."""
+    """The syntax tree of ``fn``. Raises ``NoSource`` if there is none, or if the file has changed since."""
     lines, code = text_of(fn.__code__, fn.__globals__)
     file = _load(fn.__code__.co_filename, lines)
     name = code.co_name
@@ -211,7 +213,7 @@ def function_source(fn: types.FunctionType) -> FunctionSource:
         raise NoSource(f"{file.name}:{code.co_firstlineno} no longer defines it; the file was changed after import")
     if len(matching) > 1:
         around = [node for node in matching if _spans(node, code)]
-        # Of lambdas within lambdas the innermost: they come after those around them.
+        # Of nested lambdas, the innermost: these come after those around them.
         inner = [node for node in around if not any(other is not node and _is_in(other, node) for other in around)]
         matching = inner or matching
     if len(matching) > 1 and len({ast.dump(node) for node in matching}) > 1:

@@ -23,7 +23,7 @@ _STARTED = time.time() - 2.0
 
 
 class NoSource(Exception):
-    """The source of a function cannot be had, and why; ``help`` is the way out."""
+    """The source of a function is not available, and why; ``help`` is the way out."""
 
     def __init__(self, reason: str, help: str = "") -> None:
         super().__init__(reason)
@@ -31,10 +31,10 @@ class NoSource(Exception):
 
 
 def text_of(code: types.CodeType, module_globals: dict[str, object]) -> tuple[tuple[str, ...], types.CodeType]:
-    """The lines of the file that ``code`` was compiled from, and the code as it is at its place there. Raises
-    ``NoSource``."""
+    """The lines of the file that ``code`` was compiled from, and the corresponding code object of the present file.
+    Raises ``NoSource``."""
     name = code.co_filename
-    # A function that another package sent has no name of a file any more.
+    # A function sent by another package has no file name any more.
     every = (lines for known in _came.values() for lines in known)
     for came in every if name in _NAMELESS else _came.get(name, ()):
         if (found := _made_from("".join(came), code)) is not None:
@@ -78,7 +78,7 @@ def _reason(name: str) -> tuple[str, str]:
 
 
 def _files_of(module_globals: dict[str, object]) -> Iterator[str]:
-    """The texts of the file that a function's variables are of, which functions keep that were sent by value, and of
+    """The texts of the file that a function's globals belong to (functions that were sent by value keep these), and of
     the program."""
     main = sys.modules.get("__main__")
     for name in (module_globals.get("__file__"), getattr(main, "__file__", None)):
@@ -95,7 +95,7 @@ def _may_have_changed(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _program() -> tuple[str, ...]:
-    """The text of the program itself, where it is no file: the argument of ``-c``, or a file as standard input."""
+    """The text of the program itself, if it is not a file: the argument of ``-c``, or a file as standard input."""
     found = []
     given = sys.orig_argv
     for k, argument in enumerate(given[1:-1], 1):
@@ -117,8 +117,8 @@ def _pytest_config(module_globals: dict[str, object]) -> tuple[object] | None:
 
 
 def _made_from(text: str, code: types.CodeType, pytest_config: tuple[object] | None = None) -> types.CodeType | None:
-    """What of a text is ``code``: by its place too, or else by what it does. IPython's autoreload compiles functions
-    without what stands before them."""
+    """The code object in a text that is ``code``: at the same place, or else with the same instructions. IPython's
+    autoreload compiles functions without the lines before them."""
     every = _compiled(text, code.co_flags & _FUTURE, pytest_config)
     if code in every:
         return code
@@ -127,7 +127,7 @@ def _made_from(text: str, code: types.CodeType, pytest_config: tuple[object] | N
 
 
 def facts(code: types.CodeType) -> tuple[object, ...]:
-    """What tells the code of one function from that of another, wherever it stands."""
+    """The features that distinguish the code of one function from that of another, wherever it is."""
     constants = [facts(c) if isinstance(c, types.CodeType) else _constant(c) for c in code.co_consts]
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     return code.co_code, constants, names, code.co_argcount, code.co_kwonlyargcount, code.co_flags
@@ -152,20 +152,20 @@ def _compiled(text: str, flags: int, pytest_config: tuple[object] | None) -> tup
 
 
 def within(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Code, and that of functions, classes and comprehensions in it."""
+    """The code object and those of functions, classes and comprehensions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from within(constant)
 
 
-_VERSIONS = 16  # of one file
+_VERSIONS = 16  # of one file, at most
 # Texts that came with functions from other processes, by the names of their files.
 _came: dict[str, list[tuple[str, ...]]] = {}
 
 
 def texts_of(objects: Iterable[object]) -> dict[str, tuple[str, ...]]:
-    """The lines of the files of functions among objects, for another process; as far as these can be had."""
+    """The lines of the files of functions among objects, for another process; as far as they are available."""
     found: dict[str, tuple[str, ...]] = {}
     for function in objects:
         if not isinstance(function, types.FunctionType) or function.__code__.co_filename in found:
@@ -178,7 +178,7 @@ def texts_of(objects: Iterable[object]) -> dict[str, tuple[str, ...]]:
 
 
 def enter(given: Mapping[str, tuple[str, ...]]) -> None:
-    """Take in what ``texts_of`` gave in another process."""
+    """Store the result of ``texts_of`` in another process."""
     for name, lines in given.items():
         known = _came.setdefault(name, [])
         if lines not in known:

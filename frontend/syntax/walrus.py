@@ -1,7 +1,7 @@
-"""``:=`` in the condition of a ``while``, moved into the body: done on the syntax tree, as ``match`` is.
+"""``:=`` in the condition of a ``while``, moved into the body on the syntax tree, like ``match``.
 
-``while test: body`` becomes ``while True: if not test: break; body``, in which what the test assigns is assigned in the
-body. An ``else`` stands before that ``break``.
+``while test: body`` becomes ``while True: if not test: break; body``, so that the test's assignments are in the body.
+An ``else`` is put before that ``break``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 def without_assigning_tests(tree: ast.Module) -> ast.Module:
-    """The tree with no ``:=`` in the condition of a ``while``, except where an ``else`` leaves a loop around."""
+    """The tree without ``:=`` in conditions of ``while``, except if an ``else`` leaves an enclosing loop."""
     result = _Translation().visit(tree)
     assert isinstance(result, ast.Module)
     return result
@@ -35,7 +35,7 @@ class _Translation(ast.NodeTransformer):
 
 
 def _jumps(statement: ast.stmt) -> bool:
-    """Whether a break or continue in it goes to a loop around it."""
+    """Whether a break or continue in it belongs to an enclosing loop."""
     if isinstance(statement, ast.Break | ast.Continue):
         return True
     if isinstance(statement, ast.For | ast.While):
@@ -44,7 +44,7 @@ def _jumps(statement: ast.stmt) -> bool:
 
 
 def surely_named(node: ast.AST) -> frozenset[str]:
-    """The variables that an expression assigns by ``:=`` whatever its conditions are."""
+    """The variables that an expression definitely assigns by ``:=``, whatever its conditions are."""
     if isinstance(node, ast.NamedExpr):
         return surely_named(node.value) | {node.target.id}
     parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
@@ -62,7 +62,7 @@ def surely_named(node: ast.AST) -> frozenset[str]:
 
 
 def named_first(node: ast.AST) -> frozenset[str]:
-    """The variable that the first ``:=`` of an expression assigns, if nothing reads it before."""
+    """The variable that the first ``:=`` of an expression assigns, if it is not read before."""
     while True:
         if isinstance(node, ast.NamedExpr):
             own = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
