@@ -1,8 +1,8 @@
-"""Time and memory of programs on whole arrays over those of the same programs in loops, however they are spelled.
+"""Time and memory of programs on whole arrays, relative to the same programs in loops, in several spellings.
 
-Each problem is one time loop in several spellings that compute the same. A row has the ratios of time (value, gradient)
-and of peak memory (value, gradient) to those of the form in loops: time as the least of several calls of CPU time,
-which the two forms take by turns, memory as the growth of the resident set.
+Each problem is one time loop in several equivalent spellings. A row has the ratios of time (value, gradient) and of
+peak memory (value, gradient) to those of the loop form. Time is the minimum CPU time of several calls, in which the two
+forms alternate; memory is the growth of the resident set.
 
     python -m benchmarks.array_forms [--size N] [--steps N] [--repeat N] [--only NAME ...]
 """
@@ -265,7 +265,7 @@ def run_one(name: str, size: int, steps: int, repeat: int, only: list[str]) -> N
     arguments = _arguments(loops, size, steps)
     small = _arguments(loops, 12, 3)
     for value, gradient in calls.values():
-        value(*small)  # what it takes to compile is not counted
+        value(*small)  # compilation is not counted
         gradient(*small)
     truth = calls["loops"][1](*small)
     for form, (_, gradient) in calls.items():
@@ -301,10 +301,10 @@ def _compare(form: str, found: Any, truth: Any) -> None:
 
 
 def _taken(call: Form, arguments: list[Any]) -> float:
-    """How far the resident set grows in a call."""
+    """The growth of the resident set in a call."""
     runtime.release_memory()
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the highest resident set so far is forgotten
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak resident set
     before = _status("VmRSS")
     call(*arguments)
     return _status("VmHWM") - before

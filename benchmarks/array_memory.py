@@ -1,7 +1,7 @@
-"""The memory that programs on whole arrays take: each in a process of its own, by the growth of its resident set.
+"""The memory of programs on whole arrays, each in its own process, measured as the growth of the resident set.
 
-Elementwise expressions take their inputs and outputs and 1 % more, however they are spelled and however many statements
-they have; the gradient of a time loop in slices takes what the one in loops takes, in memory and in time, and 5 % more.
+Bars: elementwise expressions take at most 1 % more than their inputs and outputs, in any spelling and with any number
+of statements; the gradient of a time loop in slices takes at most 5 % more memory and time than the one in loops.
 
     python -m benchmarks.array_memory [--elements N] [--size N] [--steps N] [--only NAME ...]
 """
@@ -81,7 +81,7 @@ def clipped(x, y):
     return np.mean(w * w)
 
 
-# Name: function, arrays that the value makes, arrays that the gradient makes (None: there is no gradient of it).
+# Name: function, number of arrays that the value makes, and that the gradient makes (None: no gradient).
 ELEMENTWISE: dict[str, tuple[Callable[..., Any], int, int | None]] = {
     "total": (total, 0, 2),
     "result": (result, 1, None),
@@ -212,7 +212,7 @@ def wave_new_arrays(c, u0, steps):
     return np.sum(now * now)
 
 
-# The loop form and those in slices; which arguments the gradient is of.
+# The loop form, the forms in slices, and the differentiated arguments.
 LOOPS: dict[str, tuple[Callable[..., Any], dict[str, Callable[..., Any]], tuple[int, ...]]] = {
     "heat": (heat_loops, {"slices": heat_slices, "in place": heat_in_place}, (0,)),
     "burgers": (burgers_loops, {"slices": burgers_slices, "swapped": burgers_swapped}, (0, 1)),
@@ -221,7 +221,7 @@ LOOPS: dict[str, tuple[Callable[..., Any], dict[str, Callable[..., Any]], tuple[
 
 
 def run_one(function: str, gradient: bool, shapes: Sequence[tuple[int, ...]], steps: int) -> None:
-    """Print what a call takes of memory beyond its arguments, and its time, as JSON."""
+    """Print the memory of a call beyond its arguments, and its time, as JSON."""
     rng = np.random.default_rng(0)
     arguments: list[Any] = [rng.random(shape) for shape in shapes]
     if function.startswith("wave"):
@@ -233,10 +233,10 @@ def run_one(function: str, gradient: bool, shapes: Sequence[tuple[int, ...]], st
     compiled: Callable[..., Any] = adc.jit_grad(threads=1)(globals()[function])
     if gradient:
         compiled = adc.value_and_grad(compiled, argnums=tuple(range(len(shapes))))
-    compiled(*small)  # what it takes to compile is not counted
+    compiled(*small)  # compilation is not counted
     runtime.release_memory()
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the highest resident set so far is forgotten
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak resident set
     before = _status("VmRSS")
     kept = compiled(*arguments)
     taken = _status("VmHWM") - before

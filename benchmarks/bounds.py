@@ -1,7 +1,7 @@
-"""What the checks of subscripts cost: the same kernels with and without them, interleaved in one process.
+"""The cost of checking subscripts: the same kernels with and without checks, alternating in one process.
 
-Bar: at most 3 % on stencils and triangular loops, 10 % on indirect gathers, for values and gradients. The ratio is of
-the minima; that of the medians is shown beside it. One thread.
+Bar: at most 3 % on stencils and triangular loops, 10 % on indirect gathers, for values and gradients. The ratio is that
+of the minima; that of the medians is also shown. One thread.
 
     python -m benchmarks.bounds [REPEATS]
 """
@@ -95,7 +95,7 @@ def kernels(rng: np.random.Generator) -> list[tuple[Callable[..., Any], tuple[An
 
 
 def compare(checked: Callable[[], Any], free: Callable[[], Any], repeats: int) -> tuple[float, float, float, float]:
-    """Least and median seconds of both, which take turns."""
+    """Minimum and median seconds of both, which alternate."""
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(3):
         checked(), free()

@@ -1,4 +1,4 @@
-"""C sources that are compiled in the run, and their functions as calls through ctypes."""
+"""Compiles C sources during the run, and calls their functions through ctypes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import numpy as np
 
 @functools.cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Where objects go. It is removed when the process ends."""
+    """The folder for object files. It is removed when the process ends."""
     return tempfile.TemporaryDirectory(prefix="adc-benchmarks-")
 
 
 def place(name: str) -> str:
-    """Where what is built under a name goes, for as long as the process runs."""
+    """The path of what is built under a name; it exists as long as the process runs."""
     return str(Path(_folder().name) / name)
 
 
 def compile_c(*arguments: Sequence[str]) -> None:
-    """Run the C compiler with each of the arguments. OSError where that fails."""
+    """Run the C compiler with each of the arguments. Raises OSError if that fails."""
     compiler = shutil.which("cc")
     if compiler is None:
         raise OSError("there is no C compiler (cc)")
@@ -40,7 +40,7 @@ def compile_c(*arguments: Sequence[str]) -> None:
 def bound(foreign: Any, args: Sequence[Any]) -> Callable[[], float]:
     """A call of a C function that returns a double.
 
-    Arrays go to pointers (they must be C-contiguous), floats to double, integers to int64_t.
+    Arrays become pointers (they must be C-contiguous), floats double, integers int64_t.
     """
     foreign.restype = ctypes.c_double
     converted = [_converted(a) for a in args]

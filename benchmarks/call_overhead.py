@@ -1,4 +1,4 @@
-"""What a call costs: adc beside Numba's dispatcher, one process, one thread, the least of many repeats.
+"""The cost of a call: adc compared with Numba's dispatcher, in one process, on one thread, minimum of many repeats.
 
 Run ``python -m benchmarks.call_overhead`` (needs the extra ``bench``). Prints nanoseconds and ratios for a function of
 one float and a function of three small arrays, and for their gradients. Exits with 1 if a call costs more than Numba's,
@@ -34,7 +34,8 @@ def weighted(a: Any, b: Any, c: Any) -> float:
 
 
 def nanoseconds(functions: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[str, float]:
-    """The least time of a call of each, taken in turns so that a slow moment of the machine meets all alike."""
+    """The minimum time of a call of each. The calls alternate, so that a slow moment of the machine affects all
+    equally."""
     timers = {}
     for name, (function, args) in functions.items():
         names = {f"a{k}": value for k, value in enumerate(args)}

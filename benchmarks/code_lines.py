@@ -1,7 +1,7 @@
-"""How much code a program becomes: lines of LLVM for its value and gradient, and of assembly, beside the goals.
+"""The amount of code for a program: lines of LLVM IR for its value and gradient, and of assembly, compared with goals.
 
-Run ``python -m benchmarks.code_lines [PATTERN]``. Texts that several parts share count once; stubs, through which
-Python calls, are counted by themselves.
+Run ``python -m benchmarks.code_lines [PATTERN]``. Texts that several parts share count once; the stubs that Python
+calls are counted separately.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GOALS = {"README's heat": 3000, "network of 2": 4000, "Runge-Kutta on ten number
 
 
 def levels_of(source: str) -> dict[str, int]:
-    """The texts of a program's value and gradient, and how much LLVM optimises each."""
+    """The texts of a program's value and gradient, each with LLVM's optimisation level."""
     text = f"{programs.HEAD}{source}\ndef both():\n    return main, arguments, argnums\n"
     main, arguments, argnums = load(text, "<program>", "both")()
     found: dict[str, int] = {}

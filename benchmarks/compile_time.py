@@ -1,4 +1,4 @@
-"""How long a generated function of 1,000 lines takes to compile, and one of 2,000: primal and gradient.
+"""Compile times of generated functions of 1,000 and 2,000 lines: primal and gradient.
 
     python -m benchmarks.compile_time [--lines N]
 """
@@ -17,7 +17,7 @@ from benchmarks.timing import ratio
 
 
 def source(lines: int, seed: int = 0) -> str:
-    """A function of about that many lines: scalars, loops over arrays, branches, updates in place, calls."""
+    """A function of about ``lines`` lines: scalars, loops over arrays, branches, in-place updates, calls."""
     rng = random.Random(seed)
     text = ["import math", "import numpy as np", "", "def helper(a, b):", "    return math.sin(a) * b + 0.1 * a", ""]
     text += ["def generated(x, y, n):", "    s, t = 0.5, 0.25"]
@@ -38,7 +38,7 @@ def source(lines: int, seed: int = 0) -> str:
 
 
 def seconds(lines: int, number: int) -> tuple[float, float]:
-    """Processor seconds until the first value and until the first gradient of a fresh function."""
+    """CPU seconds until the first value and until the first gradient of a new function."""
     function = load(source(lines), f"<generated-{lines}-{number}>", "generated")
     return first_calls(function, (np.linspace(0.0, 1.0, 50), np.linspace(1.0, 2.0, 50), 50))
 
@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=3, help="the least of so many counts")
     options = parser.parse_args()
-    os.environ["ADC_CACHE"] = "0"  # or there would be nothing to measure
+    os.environ["ADC_CACHE"] = "0"  # otherwise there would be nothing to measure
     best: dict[int, tuple[float, float]] = {}
     seconds(50, -1)
     for number in range(options.repeats):

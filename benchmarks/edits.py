@@ -1,10 +1,10 @@
-"""The first gradient after an edit of one statement of twenty, beside the first gradient of all.
+"""The time of the first gradient after an edit of one statement in twenty, compared with the very first gradient.
 
     python -m benchmarks.edits [--repeats N] [--stages] [PATTERN]
 
-Each program is compiled in a fresh process with an empty cache, and then, with one statement edited, in another process
-that finds what the first one kept. CPU time of the first gradient alone, imports aside; the least of the repeats
-counts. ``--stages`` says where that time goes.
+Each program is compiled in a new process with an empty cache, and then, with one statement edited, in another process
+that finds the cache of the first one. CPU time of the first gradient without imports; the minimum of the repeats
+counts. ``--stages`` shows where that time goes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ LOOPS = (
 
 @dataclass(frozen=True)
 class Program:
-    """Statements that are repeated, with a coefficient each, between a head and an end; and what it is called with."""
+    """A program of repeated statements, each with its own coefficient, between a head and an end; with its
+    arguments."""
 
     head: tuple[str, ...]
     statements: tuple[str | tuple[str, ...], ...]
@@ -83,7 +84,7 @@ class Program:
     arguments: str
 
     def text(self, edited: str | None = None) -> str:
-        """``edited``: the coefficient of one statement, or another statement, is new."""
+        """The text. ``edited``: one statement has a new coefficient, or is replaced."""
         lines = list(self.head)
         for k in range(COUNT):
             form = k + 1 if edited == "statement" and k == EDITED else k
@@ -136,7 +137,7 @@ with open("told", "wb") as file:
 
 
 class Stages:
-    """CPU seconds by stage of a process; what is measured inside of a stage is not the stage's."""
+    """CPU seconds of a process by stage; the time of an inner stage is not counted for the outer one."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}

@@ -1,9 +1,9 @@
 """Seconds until the first value and the first gradient of each function of docs/numpy.md, by processor time.
 
-Each sample call of ``tests/numpy/samples.py`` is compiled twice in this process. The first time kernels of the library
-are made or found; the second time, which counts, nothing is kept of the program, so that it is traced and compiled
-again. The gradient is of a number made of all results that are floats, which is traced anew, too. Between them the
-gradient of ``np.sum(np.sin(x))`` is compiled, by which a busy machine can be told from a slow program.
+Each sample call of ``tests/numpy/samples.py`` is compiled twice in this process. The first time library kernels are
+compiled or found; the second time, which counts, nothing of the program is cached, so that it is traced and compiled
+again. The gradient is that of a number computed from all float results, which is also traced anew. In between, the
+gradient of ``np.sum(np.sin(x))`` is compiled, to distinguish a busy machine from a slow program.
 
     python -m benchmarks.every_function [--only PATTERN] [--every N] [--worst N]
 
@@ -48,7 +48,7 @@ def _seconds(make: Callable[[], Callable[..., Any]], inputs: list[Any]) -> float
 
 
 def again(call: str) -> Times:
-    """As ``first_calls``, of a program that this process and the cache know nothing of but kernels."""
+    """As ``first_calls``, for a program of which only kernels are cached."""
     os.environ["ADC_CACHE"] = "1"
     first_calls(sample(call))
     os.environ["ADC_CACHE"] = "0"
@@ -56,7 +56,7 @@ def again(call: str) -> Times:
 
 
 def unit() -> float:
-    """Seconds that the gradient of a sum of sines takes, now."""
+    """The seconds that compiling the gradient of a sum of sines takes now."""
     f = adc.jit_grad(threads=1)(function_of("return np.sum(np.sin(x))", "x"))
     return _seconds(lambda: f.value_and_grad, [np.ones(3)])
 

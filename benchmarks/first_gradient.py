@@ -1,9 +1,9 @@
-"""From a fresh process to the first gradient of the stencil, import included, beside Numba compiling the function; and
-in a later process, with the machine code that the first one kept.
+"""The time from the start of a process to the first gradient of the stencil, import included, compared with Numba
+compiling the function; and the same in a later process, with cached machine code.
 
     python -m benchmarks.first_gradient [--repeats N]
 
-Each is a process of its own, started in turn; the least time counts. The time of starting Python is in both.
+Each runs in its own process, and they alternate; the minimum counts. Both include the start of Python.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ PROGRAMS = {
 
 
 def run(program: str, folder: Path, kept: bool) -> float:
-    """Seconds that the program takes as a file run by a new Python, ``kept``: with what an earlier one kept."""
+    """The seconds that the program takes as a file run by a new Python; ``kept``: with the cache of an earlier one."""
     file = folder / "first_gradient_program.py"
     file.write_text(program)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     environment |= {"ADC_CACHE": str(int(kept)), "ADC_CACHE_DIR": str(folder / "kept")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what pip installs has its bytecode beside it
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as after pip, bytecode is available
     start = time.perf_counter()
     subprocess.run([sys.executable, str(file)], check=True, env=environment, cwd=folder)
     return time.perf_counter() - start

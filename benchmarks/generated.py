@@ -1,4 +1,4 @@
-"""Functions from generated texts, and how long they take to compile."""
+"""Functions from generated texts, and their compile times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adc import jit_grad
 
 
 def load(text: str, name: str, function: str) -> Callable[..., Any]:
-    """A function of a text, which tracing finds under ``name``."""
+    """A function from a text, which tracing finds under ``name``."""
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     namespace: dict[str, Any] = {}
     exec(compile(text, name, "exec"), namespace)
@@ -25,7 +25,7 @@ def load(text: str, name: str, function: str) -> Callable[..., Any]:
 def first_calls(
     function: Callable[..., Any], arguments: tuple[Any, ...], argnums: int | tuple[int, ...] = 0
 ) -> tuple[float, float]:
-    """Processor seconds until the first value, whose function may change its arguments, and then until the first
+    """CPU seconds until the first value, for which the function may change its arguments, and then until the first
     gradient."""
     compiled = jit_grad(function)
     mine = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)

@@ -1,10 +1,9 @@
-"""A plate of 512 x 512 points cooling for 200 steps: what its gradient costs, in time and in memory.
+"""A plate of 512 x 512 points cooling for 200 steps: the cost of its gradient in time and memory.
 
-1. With respect to the initial temperature, on one thread: time against the function's, and no tape at all, for the
-   scheme is linear in the temperature.
-2. With respect to the diffusivity as well, which needs the temperatures of all steps.
-3. One thread and two give the same bits.
-4. The machine code: innermost loops on vector registers, with no checks of bounds in them.
+1. With respect to the initial temperature, on one thread: time compared with the function's, and no tape at all,
+because the scheme is linear in the temperature. 2. With respect to the diffusivity as well, which requires the
+temperatures of all steps. 3. One thread and two give the same bits. 4. The machine code: innermost loops use vector
+registers and have no bounds checks.
 
     python -m benchmarks.heat [--size N] [--steps N]
 """
@@ -74,7 +73,7 @@ def main() -> int:
     print(f"    {by_both / best['function']:8.2f}  gradient by both / function")
     plane = 8 * n * n
     tape = (memory["by state"] - memory["function"]) / plane
-    # Beside the two planes of the function there are their shadows, and a plane for the final residual at most.
+    # In addition to the two planes of the function: their shadows, and at most one plane for the final residual.
     good &= ratio("planes of memory more than the function's, by the initial state", tape, 3.0)
     print(f"    {(memory['by state and diffusivity'] - memory['function']) / plane:8.2f}  planes more, by both")
     print(f"{'ok ' if same and same_both else 'BAD'} one and two threads give the same bits: {same}, {same_both}")
@@ -101,7 +100,7 @@ def plan(function: Any) -> str:
 
 
 def check(one: Any, both: Any, arguments: tuple[Any, ...]) -> None:
-    """The gradients along a random direction against central differences."""
+    """Compare the gradients along a random direction with central differences."""
     u0, r, target, steps = arguments
     step = np.random.default_rng(1).standard_normal(u0.shape)
     by_state, (again, by_rate) = one.grad(*arguments), both(*arguments)

@@ -1,5 +1,5 @@
-"""Hessian-vector products over gradients: the plate, by both of its arguments and by the state alone; and logistic
-regression.
+"""Times of Hessian-vector products relative to gradients: the plate, with respect to both arguments and to the state
+alone; and logistic regression.
 
     python -m benchmarks.hvp [--threads N]
 """

@@ -1,8 +1,8 @@
-"""Functions of matrices beside NumPy, one thread: how long calls, gradients and compiling them take.
+"""Functions of matrices compared with NumPy, one thread: times of calls, of gradients and of compilation.
 
-For each function and size: NumPy's time over adc's, the gradient's over the value's, and the processor's seconds until
-the first value and the first gradient: with nothing in the cache, and again once the kernels are there, as they are for
-all programs on a machine after the first one. ``ADC_LAPACK=0`` measures adc's own code.
+For each function and size: NumPy's time over adc's, the gradient's over the value's, and CPU seconds until the first
+value and the first gradient, both with an empty cache and with cached kernels, as for all programs on a machine after
+the first one. ``ADC_LAPACK=0`` measures adc's own code.
 
     python -m benchmarks.linear_algebra [--only NAME ...] [--sizes 8 200]
 """
@@ -73,7 +73,7 @@ FUNCTIONS = {f.__name__: f for f in (solve, inv, slogdet, cholesky, qr, eigh, ei
 
 
 def first(run: Callable[..., Any], a: Any) -> float:
-    """Seconds of the processor's until the first result."""
+    """CPU seconds until the first result."""
     start = time.process_time()
     run(a)
     return time.process_time() - start

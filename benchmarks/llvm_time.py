@@ -1,9 +1,9 @@
-"""How long LLVM takes for what the first gradients of the latency programs compile, by choices in its pipeline.
+"""LLVM's time for the code of the latency programs' first gradients, for several choices in its pipeline.
 
     python -m benchmarks.llvm_time [--repeats N] [PATTERN]
 
-Processor time of optimising and of generating code, and the bytes of the objects: as adc does it, and with choices made
-otherwise. They take turns, so that a busy moment meets all; the least of the repeats counts.
+CPU time of optimisation and of code generation, and the sizes of the objects: with adc's choices, and with others. They
+alternate, so that a busy moment affects all; the minimum of the repeats counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Cost = tuple[float, float, int]
 
 
 def texts(pattern: str) -> Iterator[tuple[str, list[str]]]:
-    """The modules of each program's gradient as LLVM IR, which are compiled without optimisation."""
+    """The modules of each program's gradient as LLVM IR, found by compiling without optimisation."""
     for name, source in (programs.PROGRAMS | arrays.PROGRAMS).items():
         if not re.search(pattern, name):
             continue

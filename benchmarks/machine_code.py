@@ -1,4 +1,4 @@
-"""The innermost loops of a piece of assembly: are they vectorised, and does anything in them jump out?"""
+"""The innermost loops of a piece of assembly: are they vectorised, and do they have other exits?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Loop:
     """The blocks of an innermost loop."""
 
     lines: tuple[str, ...]
-    exits: int  # ways out of it; one that is checked for bounds has more than the one at its end
+    exits: int  # exits; a loop with bounds checks has others than the one at its end
 
     @property
     def vector(self) -> bool:
@@ -28,7 +28,7 @@ class Loop:
 
 
 def innermost_loops(assembly: str) -> list[Loop]:
-    """The natural loops (Aho et al., Compilers, section 9.6) that have no other in them. Loops must be reducible."""
+    """The natural loops (Aho et al., Compilers, section 9.6) that contain no other loop. Loops must be reducible."""
     blocks, successors = _control_flow(assembly.splitlines())
     predecessors: list[list[int]] = [[] for _ in blocks]
     for n, targets in enumerate(successors):
@@ -48,7 +48,7 @@ def innermost_loops(assembly: str) -> list[Loop]:
 
 
 def _control_flow(lines: list[str]) -> tuple[list[list[str]], list[list[int]]]:
-    """Basic blocks, and for each the numbers of those that may follow it."""
+    """Basic blocks, and for each the numbers of its successors."""
     blocks: list[list[str]] = [[]]
     labels: dict[str, int] = {}
     for line in lines:
@@ -71,7 +71,7 @@ def _control_flow(lines: list[str]) -> tuple[list[list[str]], list[list[int]]]:
 
 
 def _retreating(successors: list[list[int]]) -> list[tuple[int, int]]:
-    """The edges that lead back to a block through which the walk came."""
+    """The retreating edges of a depth-first walk."""
     found: list[tuple[int, int]] = []
     seen: set[int] = set()
     for start in range(len(successors)):
@@ -95,7 +95,7 @@ def _retreating(successors: list[list[int]]) -> list[tuple[int, int]]:
 
 
 def _body(head: int, end: int, predecessors: list[list[int]]) -> frozenset[int]:
-    """The blocks from which ``end`` is reached without passing ``head``, and these two."""
+    """The blocks from which ``end`` can be reached without passing through ``head``, with both of them."""
     body, work = {head}, [end]
     while work:
         block = work.pop()
@@ -113,7 +113,7 @@ def assembly(function: Any, types: str, kind: str) -> str:
 
 
 def hot_loops(function: Any, types: str, kind: str, calls: str | None = None) -> bool:
-    """Print how many innermost loops are vectorised, and whether each has its end as the only way out.
+    """Print how many innermost loops are vectorised, and check that each has its end as the only exit.
 
     With ``calls``, some of them must call a function of that name (a pattern).
     """

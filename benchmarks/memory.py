@@ -1,8 +1,8 @@
-"""The acoustic wave equation on 400 x 400 points and 2,000 steps, by the memory that its gradient may take.
+"""The acoustic wave equation on 400 x 400 points and 2,000 steps, with several limits of its gradient's memory.
 
-For budgets from a hundredth of what a tape of all steps takes: the peak that is predicted, the one that the operating
-system saw (the growth of the resident set, each in a process of its own), the time over that of the tape, and what
-theory says of it: with so many steps run again, and the gradient ``ratio`` times as long as the function.
+For budgets from a hundredth of the memory of a tape of all steps: the predicted peak, the peak measured by the
+operating system (the growth of the resident set, each in its own process), the time relative to that with the tape, and
+the theoretical time, given the number of repeated steps and the ratio of the gradient's time to the function's.
 
     python -m benchmarks.memory [--size N] [--steps N] [--threads N] [--parts N,N] [--plot FILE]
 """
@@ -27,7 +27,7 @@ PARTS = (100, 50, 20, 10, 5, 2, 1)
 
 
 def wave(c, u0, steps):  # type: ignore[no-untyped-def]
-    """Energy at the end; three buffers change places."""
+    """Energy at the end; three buffers rotate."""
     n, m = u0.shape
     old, now, new = u0.copy(), u0.copy(), u0.copy()
     for _ in range(steps):
@@ -40,16 +40,17 @@ def wave(c, u0, steps):  # type: ignore[no-untyped-def]
 
 
 def run_one(size: int, steps: int, threads: int, memory: int | None) -> None:
-    """Print what one gradient took, as JSON. Without ``memory`` it has a tape, and the function is timed too."""
+    """Print time and memory of one gradient, as JSON. Without ``memory`` it has a tape, and the function is timed,
+    too."""
     rng = np.random.default_rng(0)
     c, u0 = 0.2 * rng.random((size, size)), rng.random((size, size))
     compiled = jit_grad(memory=memory, threads=threads)(wave)
     predicted = compiled.grad.forecast(c, u0, steps)
-    # Whether it has a schedule depends on the size: what is compiled is compiled before.
+    # Whether it has a schedule depends on the size, so the right code is compiled first.
     compiled.grad(c, u0, steps)
     runtime.release_memory()
     gc.collect()
-    # The highest resident set so far is forgotten.
+    # Resets the peak resident set.
     Path("/proc/self/clear_refs").write_text("5")
     before = _status("VmRSS")
     seconds = []
@@ -131,7 +132,7 @@ def main() -> int:
 
 
 def plot(path: Path, points: list[tuple[float, float, float]]) -> None:
-    """Draw time over memory; ``points`` are megabytes, times that of the tape, and what theory says of that."""
+    """Draw time over memory; ``points`` are megabytes, time relative to the tape, and the theoretical time."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4))

@@ -1,9 +1,10 @@
-"""The programs of ``tests/programs/numpy``, as people write them, beside NumPy, Numba and JAX; one thread, two sizes.
+"""The programs of ``tests/programs/numpy``, as people write them, compared with NumPy, Numba and JAX; one thread, two
+sizes.
 
-For each: NumPy's time over adc's, Numba's over adc's where Numba takes the function as it is, the gradient's over the
-value's, and the time of JAX's ``jit(value_and_grad)`` over that of adc's, of the program as a user of JAX writes it
+For each: NumPy's time over adc's, Numba's over adc's if Numba supports the function as it is, the gradient's over the
+value's, and the time of JAX's ``jit(value_and_grad)`` over adc's, for the program as a user of JAX writes it
 (``benchmarks/jax_forms``), after values and gradients have been compared. Bars: NumPy at least 5 in the geometric mean
-and never below 0.9; Numba 1.3; JAX 5, never below 1; the gradient at most 3.5 values in the median. Processor time.
+and never below 0.9; Numba 1.3; JAX 5, never below 1; the gradient at most 3.5 values in the median. CPU time.
 
     python -m benchmarks.numpy [--only NAME ...] [--sizes small large] [--peers numba jax]
 """
@@ -35,8 +36,8 @@ from tests.programs.numpy import complex_numbers, data, dense, learning, physics
 from tests.programs.numpy.programs import PROGRAMS, Program, objective
 
 FILES = (complex_numbers, data, dense, learning, physics, stencils)
-LEAST = 1e-3  # seconds that are timed at once
-LIMIT = 60  # seconds of processor time that a peer may take to compile
+LEAST = 1e-3  # seconds of a timed run
+LIMIT = 60  # CPU seconds that a peer may take to compile
 Row = dict[str, float]
 Candidates = dict[str, Callable[..., Any]]
 
@@ -75,7 +76,7 @@ def _copies(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _found(make: Callable[[], Candidates]) -> Candidates:
-    """What a peer makes of a program, if it takes it, and in time."""
+    """A peer's version of a program, if the peer supports it and compiles it in time."""
     try:
         with _limited():
             return make()
@@ -114,7 +115,7 @@ def _first(result: Any) -> Any:
 
 
 def _in_jax(p: Program, scalar: Callable[..., Any], ours: Callable[..., Any], given: tuple[Any, ...]) -> Candidates:
-    """JAX's gradient, once it has been held against adc's. What JAX does not take, or what differs, is printed."""
+    """JAX's gradient, after comparison with adc's. Programs that JAX does not support, or that differ, are printed."""
     try:
         with _limited():
             theirs = gradient_in_jax(p, scalar, given)

@@ -1,8 +1,9 @@
-"""What the checks of Python's integers for 64 bits cost: each row of the suite with and without them, in turn.
+"""The cost of checking that Python's integers fit into 64 bits: each row of the suite with and without checks,
+alternating.
 
 Bar: at most 3 %, for values and gradients. One thread, the suite's quick sizes unless ``--full`` is given. The last
-column says how many of the function's checks are left in the code that is lowered; the others are proved, or tested
-before the loops.
+column says how many of the function's checks remain in the lowered code; the others are proved, or tested before the
+loops.
 
     python -m benchmarks.overflow [--full] [REPEATS] [NAME...]
 """

@@ -1,10 +1,11 @@
-"""Peak memory of a gradient beside JAX: Burgers' equation on 512 x 512 points, 400 steps, by the initial state.
+"""Peak memory of a gradient compared with JAX: Burgers' equation on 512 x 512 points, 400 steps, with respect to the
+initial state.
 
     python -m benchmarks.peer_memory
 
-Each case runs in a process of its own, where a first call compiles. Printed are by how much the resident memory grows
-in a second call at most, and the time of a third. JAX is run as its users write it: a scan
-over all steps, and a scan over 20 segments of 20 steps, each under ``jax.checkpoint``.
+Each case runs in its own process, where a first call compiles. The output is the peak growth of the resident memory in
+a second call, and the time of a third. JAX programs are as its users write them: a scan over all steps, and a scan over
+20 segments of 20 steps, each under ``jax.checkpoint``.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def measure(case: str) -> None:
 
         runtime.release_memory()
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = resident("VmRSS")
     gradient(u, STEPS)
     added = resident("VmHWM") - before

@@ -1,9 +1,10 @@
-"""What a pullback costs beside the function: the forward sweep and one reverse sweep, over the time of the value alone.
+"""The cost of a pullback relative to the function: the forward sweep and one reverse sweep, over the time of the value
+alone.
 
-Run ``python -m benchmarks.pullback``. Prints one row for each function and size, arguments apart and views of one array
-(``--threads``: how many; 1 by default, which other work on the machine disturbs least). Exits with 1 where a pullback
-takes more than ``MOST`` times the value, at the size at which all arrays are in cache; at the larger one it has twice
-as many of them as the function, and how fast memory is decides.
+Run ``python -m benchmarks.pullback``. Prints one row for each function and size, with separate arguments and with views
+of one array (``--threads``: how many; 1 by default, which is least disturbed by other work on the machine). Exits with
+1 if a pullback takes more than ``MOST`` times the value at the size where all arrays are in cache; at the larger size
+it has twice as many arrays as the function, and memory bandwidth decides.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def arguments(size: int, *, apart: bool) -> tuple[Any, ...]:
 
 
 def measure(function: Callable[..., Any], args: tuple[Any, ...], threads: int) -> float:
-    """The ratio of the lower quartiles of calls that take turns: other work on the machine counts little, new pages for
-    each call count."""
+    """The ratio of the lower quartiles of alternating calls: other work on the machine has little influence, but new
+    pages in each call count."""
     compiled = jit_grad(argnums=(0, 1, 2), threads=threads)(function)
     cotangent = np.ones_like(compiled(*args))
     compiled.pullback(*args)[1](cotangent)

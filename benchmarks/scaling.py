@@ -1,16 +1,17 @@
-"""How ``adc.distribute`` scales: measured on a few ranks, and by a model from these measurements on up to 10,000.
+"""How ``adc.distribute`` scales: measured on a few ranks, and on up to 10,000 ranks by a model based on these
+measurements.
 
     python -m benchmarks.scaling [--ranks 1,2] [--mpiexec mpiexec] [--latency US] [--bandwidth GB/S] [--extent N]
 
-Needs mpi4py and an MPI library. The program is heat in two dimensions with its gradient by the field and by the
-coefficient. On one rank it measures what a step takes for blocks of several sizes; on two, how long messages between
-ranks take, and how many of how many bytes a step sends. From these follows what a step takes on any number of ranks:
+Needs mpi4py and an MPI library. The program is heat in two dimensions, with its gradient with respect to the field and
+the coefficient. On one rank it measures the time of a step for blocks of several sizes; on two ranks, the time of
+messages, and their number and size per step. From these follows the time of a step on any number of ranks:
 
     step = (points of a rank) x (time per point for such a block) + messages x latency + bytes / bandwidth
 
-It prints how well that holds where it was measured, and then strong scaling (one grid of N x N) and weak scaling
-(1024 x 1024 points for each rank) with what limits them. ``--latency`` and ``--bandwidth`` are those of a network in
-place of the ones measured, which are of the memory that ranks of one machine share. docs/scale.md explains the result.
+It prints how accurate this is where it was measured, and then strong scaling (one grid of N x N) and weak scaling (1024
+x 1024 points per rank), with their limiting factors. ``--latency`` and ``--bandwidth`` are those of a network, to
+replace the measured ones, which are for the shared memory of one machine. docs/scale.md explains the result.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def misfit(u0: Any, c: Any, steps: Any) -> Any:
 
 
 def least(call: Callable[[], Any], barrier: Callable[[], Any]) -> float:
-    """The least time of a call, in seconds, of the ranks that begin it together."""
+    """The minimum time of a call, in seconds, which the ranks begin together."""
     found = math.inf
     for _ in range(REPEATS):
         barrier()
@@ -60,7 +61,7 @@ def least(call: Callable[[], Any], barrier: Callable[[], Any]) -> float:
 
 
 def measure(file: Path) -> None:
-    """What runs on each rank; the first one writes down what it found."""
+    """Run the measurements on each rank; the first rank writes the results to a file."""
     from mpi4py import MPI
 
     import adc
@@ -95,7 +96,7 @@ def measure(file: Path) -> None:
 
 
 def _message(world: Any, size: int) -> float:
-    """The time of an exchange of messages of so many bytes between two ranks."""
+    """The time of an exchange of messages of ``size`` bytes between two ranks."""
     out, into = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
     other = 1 - world.rank
 
@@ -107,12 +108,12 @@ def _message(world: Any, size: int) -> float:
 
 
 class Model:
-    """What a step takes, in seconds, from what was measured."""
+    """The time of a step, in seconds, according to the measurements."""
 
     def __init__(self, one: list[Row], two: list[Row], latency: float, bandwidth: float) -> None:
         self.one = one
         self.latency, self.bandwidth = latency, bandwidth
-        widest = two[-1]  # of two ranks, each of which has one neighbour
+        widest = two[-1]  # two ranks, each with one neighbour
         self.messages = {what: widest[f"{what} messages"] for what in ("value", "gradient")}
         self.rows = {what: widest[f"{what} bytes"] / 8 / widest["n"] for what in ("value", "gradient")}
 
@@ -122,7 +123,7 @@ class Model:
         return points * float(np.interp(math.log(points), np.log(known), rates))
 
     def sending(self, what: str, edges: list[float]) -> tuple[float, float]:
-        """Of latency, and of bytes, for a block with neighbours across edges of these lengths."""
+        """The time due to latency, and due to bytes, for a block with neighbours across edges of these lengths."""
         count = self.messages[what] * len(edges)
         return count * self.latency, self.rows[what] * 8 * sum(edges) / self.bandwidth
 
@@ -153,7 +154,7 @@ def show(model: Model, title: str, sides: Callable[[int], float]) -> None:
         computing = model.computing("gradient", side * side)
         latency, volume = model.sending("gradient", edges)
         step = computing + latency + volume
-        work = step / (side * side)  # of a rank, for a point
+        work = step / (side * side)  # time of a rank per point
         first = first or work
         cells = f"{step * 1e6:8.0f}us {computing * 1e6:8.0f}us {latency * 1e6:7.1f}us {volume * 1e6:7.1f}us"
         print(f"{ranks:7} {f'{side:.0f} x {side:.0f}':>14} {cells} {first / work:11.2f}")

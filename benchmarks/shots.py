@@ -1,11 +1,11 @@
-"""What processes cost that run shots: ``adc.sum_shots`` on one and on two of them.
+"""The overhead of processes that run shots: ``adc.sum_shots`` on one and on two processes.
 
-Run ``python -m benchmarks.shots [--workers N] [--shots N] [--rounds N]``. The shots are those of ``examples/wave.py
---quick``, with one thread each. Pools of one and of N processes run them by turns. It prints wall times, the least of
-all rounds, whose ratio means something only where as many processors are idle; and processor time: that of the work in
-the worker processes, and that of this one, which pickles and sums. From these follows what N workers that are not
-disturbed take at least: an equal part of the work each, and what this process does. All values and gradients are
-compared to the bit with a sum in this process.
+Run ``python -m benchmarks.shots [--workers N] [--shots N] [--rounds N]``. The shots are those of
+``examples/wave.py --quick``, with one thread each. Pools of one and of N processes run them alternately. It prints wall
+times, the minimum of all rounds, whose ratio is meaningful only if enough processors are idle; and CPU time, that of
+the worker processes and that of this process, which pickles and sums. From these follows a lower bound of the time with
+N undisturbed workers: an equal share of the work each, plus the time of this process. All values and gradients are
+compared bit by bit with a sum in this process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def example() -> Any:
 
 
 def processor_time(processes: list[int]) -> float:
-    """Seconds that processes have used, as Linux tells."""
+    """CPU seconds that processes have used, according to Linux."""
     found = 0.0
     for number in processes:
         fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
@@ -44,7 +44,7 @@ def processor_time(processes: list[int]) -> float:
 
 
 class Measured:
-    """A pool, and what sums on it took."""
+    """A pool, and the times of sums on it."""
 
     def __init__(self, workers: int) -> None:
         before = {child.pid for child in multiprocessing.active_children()}
@@ -86,7 +86,7 @@ def main() -> None:
         for measured in pools:
             found = measured.run(misfit, shots, model)
             assert (found[0], found[1].tobytes()) == (value, gradient.tobytes())
-            if k == 0:  # the model was sent, and code was loaded
+            if k == 0:  # in the first round the model was sent and code was loaded
                 for times in (measured.wall, measured.work, measured.here):
                     times.clear()
     for measured in pools:

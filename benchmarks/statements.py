@@ -1,9 +1,9 @@
-"""What one more statement on whole arrays costs to compile, and a tuple of twice as many arrays.
+"""The compile time of one more statement on whole arrays, and of a tuple with twice as many arrays.
 
     python -m benchmarks.statements [--repeats N]
 
-Processor time of the first value and of the first gradient of functions with few and with many statements; the
-difference by the number of statements. The least of the repeats counts.
+CPU time of the first value and of the first gradient of functions with few and with many statements; the difference is
+divided by the number of statements. The minimum of the repeats counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORMS = (
 
 
 def seconds(body: list[str], head: str, number: int, arguments: tuple[Any, ...], argnums: Any) -> dict[str, float]:
-    """Processor time of the first value and of the first gradient of a function."""
+    """CPU time of the first value and of the first gradient of a function."""
     text = "\n".join(["import numpy as np", "", head, *(f"    {line}" for line in body), ""])
     function = load(text, f"<statements-{len(body)}-{number}>", "main")
     return dict(zip(MOST, first_calls(function, arguments, argnums), strict=True))
@@ -60,7 +60,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
-    os.environ["ADC_CACHE"] = "0"  # or there would be nothing to measure
+    os.environ["ADC_CACHE"] = "0"  # otherwise there would be nothing to measure
     statements(1, 1, -1)
     good = True
     for rank in (1, 2, 3):

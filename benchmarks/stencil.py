@@ -1,9 +1,9 @@
 """The stencil sin(2a) cos(3b) 4c, on one thread: ratios first, then times.
 
-1. Values and three partials at 100,000 points, against the same closed-form partials in vectorised NumPy.
-2. The gradient of sum(w * stencil(x)) over ten million points of one array, where a, b and c are neighbours, against
-   the function itself.
-3. The machine code of both: vector registers, vector sine and cosine, and no checks of bounds in the loops.
+1. Values and three partials at 100,000 points, compared with the same closed-form partials in vectorised NumPy. 2. The
+gradient of sum(w * stencil(x)) over ten million points of one array, where a, b and c are neighbours, compared with the
+function itself. 3. The machine code of both: vector registers, vector sine and cosine, and no bounds checks in the
+loops.
 
     python -m benchmarks.stencil [--points N]
 """

@@ -1,4 +1,4 @@
-"""Timing for the benchmarks: the least of several repeats, of things that take turns."""
+"""Timing for the benchmarks: the minimum of several repeats of alternating candidates."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ def least(
     warm: int = 2,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Seconds that each takes at best. They run in turn, ``repeats`` times, so that a busy moment hits all. What has
-    one thread may be timed by ``time.process_time``, which other work on the machine does not lengthen."""
+    """The minimum seconds of each candidate. They alternate, ``repeats`` times, so that a busy moment affects all.
+    Single-threaded candidates may be timed by ``time.process_time``, which is independent of other work on the
+    machine."""
     for run in candidates.values():
         for _ in range(warm):
             run()
@@ -28,7 +29,7 @@ def least(
 
 
 def ratio(text: str, value: float, bound: float, *, at_least: bool = False) -> bool:
-    """Print a ratio and whether it keeps to its bound."""
+    """Print a ratio and whether it is within its bound."""
     good = value >= bound if at_least else value <= bound
     limit = f"{'at least' if at_least else 'at most'} {bound:g}"
     print(f"{'ok ' if good else 'BAD'} {value:8.2f}  {text} (wanted: {limit})")

@@ -1,7 +1,7 @@
-"""``adc.vmap`` over 10,000 small problems beside a Python loop that calls the compiled function for each.
+"""``adc.vmap`` over 10,000 small problems, compared with a Python loop that calls the compiled function for each.
 
-Bar: at least 20 times as fast for values; 10 times for the gradient of the sum and for the gradient of each item, which
-the loop has of one compiled call each too. All threads.
+Bar: at least 20 times as fast for values; 10 times for the gradient of the sum and for the gradient of each item; the
+loop, too, makes one compiled call per item. All threads.
 
     python -m benchmarks.vmap [ITEMS]
 """

@@ -51,7 +51,7 @@ def colour_stars(order: Any, start: Any, neighbours: Any, colour: Any, seen: Any
     the number of colours.
 
     ``neighbours`` are the columns of the entries of each row, with or without the diagonal. ``colour``, for each
-    column, and ``seen``, of one more element, begin with -1.
+    column, and ``seen``, with one more element, must be filled with -1.
     """
     used = 0
     for p in range(len(order)):

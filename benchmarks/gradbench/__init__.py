@@ -1,1 +1,1 @@
-"""GradBench's programs, written plainly, beside hand-written C and JAX; and adc as a tool of GradBench."""
+"""GradBench's programs in plain Python, compared with hand-written C and JAX; and adc as a tool for GradBench."""

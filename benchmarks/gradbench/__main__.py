@@ -1,8 +1,8 @@
-"""Times of GradBench's programs: adc, hand-written C, JAX, by turns in one process.
+"""Times of GradBench's programs: adc, hand-written C and JAX alternate in one process.
 
     python -m benchmarks.gradbench [PROGRAM ...] [--seconds S] [--small] [--no-jax]
 
-One thread; CPU time, the least of several. Values and derivatives are compared before anything is timed.
+One thread; minimum CPU time of several runs. Values and derivatives are compared before anything is timed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from benchmarks.gradbench.program import Call, Program, flat
 from benchmarks.gradbench.programs import NAMES, program
 
 GOALS = {"det": 0.5, "ht": 1.0, "ode": 1.0}  # of C's time; 0.5 elsewhere
-SHORT = 0.002  # seconds; calls that are shorter are timed several in a row
+SHORT = 0.002  # seconds; of shorter calls several are timed in a row
 
 
 def least(calls: Mapping[str, Call], seconds: float) -> dict[str, float]:
-    """Seconds of one call of each."""
+    """The minimum seconds of a call of each."""
     best = dict.fromkeys(calls, float("inf"))
     until = time.perf_counter() + seconds * len(calls)
     while True:
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def one_thread_of_jax() -> Any:
-    """JAX, if it is installed, on one thread: its threads are bound when it starts."""
+    """JAX, if it is installed, on one thread: its threads are configured when it starts."""
     cores = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {min(cores)})

@@ -1,4 +1,4 @@
-"""The adjoints by hand, in C: compiled in the run, and called through ctypes."""
+"""Hand-written adjoints in C: compiled during the run, and called through ctypes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLAGS = ["-O3", "-march=native", "-fPIC", "-shared", "-std=gnu11", "-Wall", "-We
 
 @functools.cache
 def library(name: str) -> ctypes.CDLL:
-    """``c/<name>.c``, compiled and loaded. OSError where that fails."""
+    """``c/<name>.c``, compiled and loaded. Raises OSError if that fails."""
     made = c_calls.place(f"gradbench-{name}.so")
     c_calls.compile_c([*FLAGS, str(SOURCES / f"{name}.c"), "-o", made, "-lm"])
     return ctypes.CDLL(made)

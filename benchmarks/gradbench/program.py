@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-Input = Any  # what the evaluation sends: names and arrays, or lists; a number for hello
+Input = Any  # the evaluation's message: names and arrays, or lists; a number for hello
 Call = Callable[[], Any]
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program, in Python for adc, in C and in JAX. ``by_...`` prepare an input: they return, for each function that
-    the evaluation asks for, a call that computes it."""
+    """A program, in Python for adc, in C and in JAX. The ``by_...`` functions prepare an input: they return a call for
+    each function that the evaluation requests."""
 
     name: str
     derivative: str  # the function that is timed
@@ -28,11 +28,11 @@ class Program:
     by_c: Callable[[Input], dict[str, Call]]
     by_jax: Callable[[Any, Input], dict[str, Call]] | None = None
     note: str = ""
-    answer: Callable[[Input, str, Any], Any] | None = None  # (input, function, result): what is sent, if not the result
+    answer: Callable[[Input, str, Any], Any] | None = None  # (input, function, result): the answer, if not the result
 
 
 def flat(result: Any) -> Array:
-    """The numbers of a result, one after the other; of a sparse matrix also where they are."""
+    """The numbers of a result in one array; for a sparse matrix with their places."""
     if hasattr(result, "tocoo"):
         entries = result.tocoo()
         order = np.lexsort((entries.col, entries.row))

@@ -2,10 +2,10 @@
 
     gradbench run --eval EVAL --tool "python -m benchmarks.gradbench.tool"
 
-Every message has an ``id``, which comes back. ``define`` names a module, which is a program of this benchmark;
-``evaluate`` a function of it and its input. The answer has the output and the times, in nanoseconds, of as many runs as
-the input asks for (``min_runs``, ``min_seconds``). What is done once for an input, compilation included, is timed as
-``prepare``.
+Every message has an ``id``, which is returned. ``define`` names a module, which is a program of this benchmark;
+``evaluate`` names a function of it and gives its input. The answer has the output and the times, in nanoseconds, of as
+many runs as the input requests (``min_runs``, ``min_seconds``). Work that is done once per input, compilation included,
+is timed as ``prepare``.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def evaluate(given: Program, function: str, inputs: Any) -> dict[str, Any]:
 
 
 def listed(value: Any) -> Any:
-    """What JSON can hold: lists in place of arrays."""
+    """A value in JSON's types: lists in place of arrays."""
     if isinstance(value, dict):
         return {name: listed(item) for name, item in value.items()}
     if isinstance(value, tuple | list):

@@ -1,7 +1,7 @@
 """The programs of ``tests/programs/numpy`` as users of JAX write them: whole arrays, ``scan``, ``fori_loop``, ``at``.
 
-Each function of the modules replaces the program of its name and takes what that one takes; integers are static, as
-lengths are. A program that is not here is the same text with ``jax.numpy`` for ``numpy``.
+Each function of the modules replaces the program of the same name and has the same parameters; integers are static,
+since they are lengths. For programs that are not here, the same text is used with ``jax.numpy`` for ``numpy``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from tests.programs.numpy.programs import Program
 
 MODULES = ("complex_numbers", "data", "dense", "learning", "physics", "stencils")
-CLOSE = 1e-8  # relative to the largest: two orders of the same sums, loops of thousands of steps
+CLOSE = 1e-8  # relative to the largest: sums in different orders, loops of thousands of steps
 
 
-# Near convergence the derivative by the matrix is a difference of what is rounded: forward mode is off as much.
+# Near convergence the derivative with respect to the matrix suffers from cancellation; forward mode has the same error.
 ILL_CONDITIONED = {"conjugate_gradients": 0.2}
 
 
@@ -42,10 +42,10 @@ def gradient_in_jax(p: Program, scalar: Callable[..., Any], given: tuple[Any, ..
 
 
 def compare(name: str, ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> None:
-    """Hold two values of a program and their gradients against each other."""
+    """Compare two values of a program, and their gradients."""
     close = ILL_CONDITIONED.get(name, CLOSE)
     pairs = list(zip([ours[0], *ours[1]], [theirs[0], *theirs[1]], strict=True))
-    # A gradient that is nothing but rounding, as of a phase that cancels, is small beside the largest of all.
+    # A gradient that consists of rounding errors, as for a phase that cancels, is small compared with the largest.
     nothing = 1e-14 * max(float(np.max(np.abs(b), initial=0.0)) for _, b in pairs)
     for k, (a, b) in enumerate(pairs):
         a, b = np.asarray(a), np.asarray(b)

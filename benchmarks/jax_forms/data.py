@@ -67,8 +67,8 @@ def group_means(x, group):
 
 
 def masked_statistics(X, valid):
-    """The rows that count have no known number: they stand where they were, the others are zero (as their squares are,
-    which the objective sums)."""
+    """The number of valid rows is not known: they stay in place, and the others are zero (so that their squares, which
+    the objective sums, are zero, too)."""
     counts = valid[:, None]
     mean = jnp.mean(X, axis=0, where=counts)
     deviation = jnp.std(X, axis=0, where=counts)

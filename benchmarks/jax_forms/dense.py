@@ -10,7 +10,7 @@ def cholesky_by_slices(A):
     at = jnp.arange(n)
 
     def column(j, L):
-        row = L[j]  # zero from j on
+        row = L[j]  # zero from column j on
         diagonal = jnp.sqrt(A[j, j] - row @ row)
         below = (A[:, j] - L @ row) / diagonal
         return L.at[:, j].set(jnp.where(at > j, below, jnp.where(at == j, diagonal, 0.0)))

@@ -1,5 +1,5 @@
-"""How long the first value and the first gradient take, beside JAX and Numba: ``python -m benchmarks.latency``.
+"""Times of the first value and the first gradient, compared with JAX and Numba: ``python -m benchmarks.latency``.
 
-``programs.py`` and ``arrays.py`` have the programs, ``in_jax.py`` the same as users of JAX write them, ``processes.py``
-runs one of them in a process of its own, ``__main__.py`` compares.
+``programs.py`` and ``arrays.py`` have the programs, ``in_jax.py`` the same programs as users of JAX write them.
+``processes.py`` runs each program in its own process; ``__main__.py`` compares.
 """

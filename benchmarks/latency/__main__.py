@@ -1,11 +1,11 @@
-"""The first gradient of programs in a fresh process, nothing cached, beside JAX's, and the first value beside Numba's;
-and the first gradient in a second process, which finds by the function's code what the first one compiled.
+"""The first gradient of programs in a new process with an empty cache, compared with JAX's, and the first value,
+compared with Numba's; and the first gradient in a second process, which finds the code that the first one compiled.
 
     python -m benchmarks.latency [--repeats N] [PATTERN]
 
-CPU time of the call alone, all threads together, imports aside; the least of several processes counts. JAX: the first
-call of ``jit(value_and_grad(f))``, of the same program as its users write it; Numba: the first call of what ``njit``
-makes of the program, where it takes it. Values and gradients must agree. Peers that are not installed are left out.
+CPU time of the call, summed over threads, without imports; the minimum of several processes counts. JAX: the first call
+of ``jit(value_and_grad(f))`` for the program as a user of JAX writes it. Numba: the first call of the program compiled
+by ``njit``, if Numba supports it. Values and gradients must agree. Peers that are not installed are skipped.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SECOND = "adc, second process"
 MEAN, WORST = 1.0, 2.0  # adc's gradient over JAX's
 NUMBA = 0.5  # adc's value over Numba's compilation
 MILLISECONDS = 20.0  # of the second process
-LONG = 10.0  # seconds; what takes longer is not measured again
+LONG = 10.0  # seconds; longer calls are measured only once
 
 
 def measure(processes: Processes, name: str, calls: list[str], repeats: int) -> dict[str, First]:
-    """The quickest first call of each kind; what was refused is not there."""
+    """The fastest first call of each kind, without those that were refused."""
     best: dict[str, First] = {}
     for _ in range(repeats):
         wanted = [what for what in calls if what not in best or best[what].seconds < LONG]
@@ -57,7 +57,7 @@ def _calls(processes: Processes, name: str, wanted: list[str]) -> Iterator[tuple
 
 
 def _agree(what: str, found: Any, truth: Any) -> None:
-    """Compare results, of one structure."""
+    """Compare results of equal structure."""
     if isinstance(truth, tuple):
         for part, other in zip(found, truth, strict=True):
             _agree(what, part, other)
@@ -80,7 +80,7 @@ def row(name: str, found: dict[str, First]) -> str:
 
 
 def bars(all_found: dict[str, dict[str, First]]) -> bool:
-    """Print what is wanted and whether it is reached."""
+    """Print the bars, and whether they are met."""
 
     def over(what: str, other: str) -> dict[str, float]:
         return {name: f[what].seconds / f[other].seconds for name, f in all_found.items() if other in f}

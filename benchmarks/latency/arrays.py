@@ -1,4 +1,4 @@
-"""More programs, of statements on whole arrays: what the README shows, networks, a long formula."""
+"""More programs, with statements on whole arrays: the README's example, networks, a long formula."""
 
 NETWORK = """
 def main(layers, x, y):

@@ -1,7 +1,7 @@
 """The programs as users of JAX write them: whole arrays, ``scan``, loops of known length where reverse mode needs them.
 
-Each replaces ``main`` of the program of its name, and takes what that one takes; integers are static, as lengths are.
-A program that is not here is the same text with ``jax.numpy`` for ``numpy``.
+Each replaces ``main`` of the program of the same name, and has the same parameters; integers are static, since they are
+lengths. For programs that are not here, the same text is used with ``jax.numpy`` for ``numpy``.
 """
 
 HEAD = """
@@ -94,7 +94,7 @@ def main(feed, kill, u0, v0, target, steps):
     _, v = lax.fori_loop(0, steps, step, (u0, v0))
     return jnp.sum((v - target) ** 2)
 """,
-    # Reverse mode needs a loop of known length: more steps than there are, of which the last ones do nothing.
+    # Reverse mode needs a loop of known length: it has more steps than needed, and the last ones do nothing.
     "three bodies": """
 def acceleration(x, m):
     d = x[None] - x[:, None]

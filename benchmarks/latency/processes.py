@@ -1,4 +1,4 @@
-"""First calls in processes of their own, by adc, JAX and Numba."""
+"""First calls by adc, JAX and Numba, each in its own process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.latency import arrays, in_jax, programs
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = programs.PROGRAMS | arrays.PROGRAMS
 
-# The run-time library is compiled once for a machine, and not with a program.
+# The run-time library is compiled once per machine, not per program.
 ADC = """
 import adc.cpu
 from adc import jit_grad
@@ -41,7 +41,7 @@ CALLS = {
     "JAX, gradient": "jax.block_until_ready(function(*placed))",
     "Numba, value": "main(*arguments)",
 }
-# What the call would import is imported before: it is not compilation, and it is not in JAX's time either.
+# Modules that the call would import are imported before: this is not compilation, and not in JAX's time either.
 TAIL = """
 import contextlib
 import importlib
@@ -74,7 +74,7 @@ with open("told", "wb") as file:
 
 @dataclass(frozen=True)
 class First:
-    """A first call: CPU seconds of all threads, how often adc ran LLVM, what it returned: None if it was refused."""
+    """A first call: CPU seconds of all threads, how often adc ran LLVM, and the result; None if it was refused."""
 
     seconds: float
     runs: int
@@ -87,7 +87,7 @@ def text_of(what: str, name: str, modules: list[str]) -> str:
     if what.startswith("adc"):
         text += ADC
     elif what.startswith("JAX"):
-        # What is not written for JAX is the same with its arrays.
+        # Programs not written for JAX are the same, with JAX's arrays.
         main = in_jax.PROGRAMS.get(name) or PROGRAMS[name].split("\n\n")[0].replace("np.", "jnp.")
         text += in_jax.HEAD + main + JAX + made
     else:
@@ -97,13 +97,13 @@ def text_of(what: str, name: str, modules: list[str]) -> str:
 
 
 class Processes:
-    """Runs first calls. Modules that a call was seen to import are imported before the next one."""
+    """Runs first calls. Modules that a call imported are imported before the next call is timed."""
 
     def __init__(self) -> None:
         self.modules: dict[str, list[str]] = {what: [] for what in CALLS}
 
     def first(self, what: str, name: str, folder: Path) -> First:
-        """A call in a process of its own. adc keeps machine code in ``folder`` and finds what was kept there."""
+        """A call in its own process. ``folder`` is adc's cache of machine code."""
         file = folder / "program.py"
         file.write_text(text_of(what, name, self.modules[what]))
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADC_CACHE": "1", "ADC_CACHE_DIR": str(folder / "kept")}

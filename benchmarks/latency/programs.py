@@ -1,6 +1,6 @@
-"""The programs whose first gradients are timed, as texts: what a process of its own runs.
+"""The programs whose first gradients are timed, as texts, since each runs in its own process.
 
-Each defines ``main`` and ``arguments``; the gradient is by ``argnums``, 0 if a program does not say.
+Each defines ``main`` and ``arguments``; the gradient is with respect to ``argnums``, by default 0.
 """
 
 HEAD = """import math

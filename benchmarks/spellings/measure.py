@@ -1,4 +1,4 @@
-"""Times of functions and their gradients, one after the other and by turns."""
+"""Times of functions and their gradients, in alternating runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from adc import jit_grad
 from adc.errors import AdcError
 
 NAMES = "heat2d", "heat3d", "burgers", "wave", "sparse", "mixture", "kmeans", "lstm", "lorenz", "bundle"
-SECONDS = 0.004  # of a run that is long enough to be timed; shorter ones are repeated
+SECONDS = 0.004  # of a timed run; shorter functions are repeated in it
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem: its spellings, the data, and by which arguments gradients are taken."""
+    """A problem: its spellings, the data, and the differentiated arguments."""
 
     name: str
     spellings: tuple[Callable[..., Any], ...]
@@ -63,7 +63,7 @@ def measure(
         truth = truth or (value, gradient)
         _agree(f"{given.name}, {name}", (value, gradient), truth)
         runs[name] = _run(made, given.arguments), _run(made.value_and_grad, given.arguments)
-    clock = time.process_time if threads == 1 else time.perf_counter  # other work on the machine does not lengthen it
+    clock = time.process_time if threads == 1 else time.perf_counter  # independent of other work
     for _ in range(repeats):
         for name, (value_run, gradient_run) in runs.items():
             found[name].value = min(found[name].value, _seconds(value_run, clock))
@@ -76,7 +76,7 @@ def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[[
 
 
 def _seconds(run: Callable[[], Any], clock: Callable[[], float]) -> float:
-    """Seconds of one run, of several if it is short."""
+    """Seconds of one run, averaged over several if it is short."""
     count, total = 0, 0.0
     begin = clock()
     while total < SECONDS:

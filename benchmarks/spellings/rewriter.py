@@ -1,7 +1,7 @@
-"""Rewriting of Python programs that keeps their meaning: other spellings than anybody has written down.
+"""Rewrites Python programs without changing their meaning, to get spellings that nobody has written.
 
-Each rewriting is a transformer of syntax trees. What a program computes stays the same but for rounding. Only programs
-of this benchmark are rewritten: expressions in them have no effects.
+Each rewriting is a transformer of syntax trees. The results of a program stay the same up to rounding. Only programs of
+this benchmark are rewritten: expressions in them have no effects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GLOBAL = "np", "math", "len", "sum", "range", "max", "min"
 
 
 class _Rewriting(ast.NodeTransformer):
-    """A rewriting; ``draw`` says of each place whether it is rewritten there."""
+    """A rewriting; ``draw`` decides for each place whether it is rewritten."""
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
@@ -55,7 +55,7 @@ class Commuted(_Rewriting):
 
 
 class Spelt(_Rewriting):
-    """``a += b`` becomes ``a = a + b`` where ``a`` is a number or an element, and slices are written again."""
+    """``a += b`` becomes ``a = a + b`` where ``a`` is a number or an element; slices are assigned to in full."""
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
@@ -90,7 +90,7 @@ class Whiles(_Rewriting):
 
 
 class Backwards(_Rewriting):
-    """Loops that ``prange`` says are independent count down."""
+    """Loops over ``prange``, which are independent, count down."""
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
@@ -104,7 +104,7 @@ class Backwards(_Rewriting):
 
 
 class Collapsed(_Rewriting):
-    """Two ``prange`` loops in each other become one, whose counter is divided."""
+    """Two nested ``prange`` loops become one; the subscripts are computed from its counter by division."""
 
     def visit_For(self, node: ast.For) -> Any:
         self.generic_visit(node)
@@ -128,7 +128,7 @@ class Collapsed(_Rewriting):
 
 
 class Named(_Rewriting):
-    """Operands of what is assigned get names of their own: one operation a line."""
+    """Operands of an assigned expression get names, so that each line has one operation."""
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         if not isinstance(node.value, ast.BinOp) or _has_list(node.value) or not self.draw():
@@ -144,7 +144,7 @@ class Named(_Rewriting):
 
 
 class Outlined(_Rewriting):
-    """What is assigned to an element is computed by a function of its own."""
+    """The value assigned to an element is computed by a separate function."""
 
     def __init__(self, draw: Draw) -> None:
         super().__init__(draw)
@@ -190,7 +190,7 @@ REWRITINGS = InOrder, Commuted, Spelt, Whiles, Backwards, Collapsed, Named, Outl
 
 
 def drawn(given: Problem, count: int, chance: random.Random, folder: Path) -> list[tuple[str, Callable[..., Any]]]:
-    """``count`` programs, each a spelling of a problem with up to four rewritings, and what they are called."""
+    """``count`` programs, each a spelling of a problem with up to four rewritings, and their names."""
     module = importlib.import_module(f"benchmarks.spellings.problems.{given.name}")
     text = inspect.getsource(module)
     found: list[tuple[str, Callable[..., Any]]] = []
@@ -213,7 +213,7 @@ def drawn(given: Problem, count: int, chance: random.Random, folder: Path) -> li
 
 
 def _reduced(tree: ast.Module, function: str) -> ast.Module:
-    """A module with one function, and what it needs."""
+    """A module with only one function and what it needs."""
     defined = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     needed, work = set(), [function]
     while work:

@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = options(argv)
     console = Console()
     if not console.is_terminal:
-        console = Console(width=170)  # of a file
+        console = Console(width=170)  # for output to a file
     if chosen.list:
         for problem in PROBLEMS:
             console.print(f"{problem.name:20}  {problem.title}", highlight=False)
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
         results.append(measure(problem, size, counts, budget=budget, only=tuple(chosen.peer), timed=timed))
         if chosen.scaling and timed:
             scaled += _scaled(problem, counts, budget)
-    # At small sizes ratios say nothing.
+    # At small sizes ratios mean nothing.
     wanted = list(bars.bars(results, counts)) if timed and not chosen.quick else []
     rates = machine.summary(chosen.threads, quick=chosen.quick) if timed and peers.available("C") else {}
     report.show(console, results, counts, wanted)
@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def thread_counts(most: int, *, every: bool) -> tuple[int, ...]:
-    """One and ``most``; with ``every``, the powers of two between them too."""
+    """One and ``most``; with ``every``, also the powers of two between them."""
     between = [1 << k for k in range(1, most.bit_length()) if 1 << k < most] if every else []
     return tuple(dict.fromkeys((1, *between, most)))
 

@@ -1,4 +1,4 @@
-"""The ratios that are wanted, and whether a run has them."""
+"""The required ratios, and whether a run meets them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PEER_SHARE = 0.2  # of JAX's and PyTorch's time, in the geometric mean
 
 @dataclass(frozen=True)
 class Bar:
-    """One wanted ratio. ``at_least``: the larger the better. An infinite ``bound`` is none: the ratio is shown."""
+    """A required ratio. ``at_least``: the larger the better. With an infinite ``bound`` the ratio is only shown."""
 
     text: str
     value: float
@@ -38,7 +38,7 @@ def mean(values: Iterable[float]) -> float:
 
 
 def bars(results: Sequence[Measured], counts: Sequence[int]) -> Iterator[Bar]:
-    """All bars for which there are numbers. ``counts``: the numbers of threads that were run, the first of them 1."""
+    """All bars for which there are measurements. ``counts``: the numbers of threads that were run; the first is 1."""
     one, most = counts[0], counts[-1]
     for m in results:
         ratio = m.ratio(("adc", "gradient", one), ("adc", "primal", one))
@@ -102,7 +102,7 @@ def _over_threads(results: Sequence[Measured], one: int, most: int) -> Iterator[
 
 
 def wanted_speedup(m: Measured, what: str, one: int, most: int) -> tuple[float, str]:
-    """1.85 for each doubling; what STREAM makes of the working set, where memory is the limit and it does less."""
+    """1.85 for each doubling; or STREAM's speedup on the working set, if memory is the limit and it is less."""
     full = 1.85 ** math.log2(most / one)
     known = m.limits.get((what, most))
     if known is None or known.name != "memory":

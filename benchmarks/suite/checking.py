@@ -1,4 +1,4 @@
-"""Values and gradients of peers against adc's, before anything is timed."""
+"""Compares values and gradients of peers with adc's, before anything is timed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.suite.problem import Problem, Runner
 
 @dataclass(frozen=True)
 class Result:
-    """What a runner gave: copies, as its buffers may be overwritten."""
+    """The result of a runner: copies, because its buffers may be overwritten."""
 
     primal: Any = None
     value: Any = None
@@ -37,7 +37,7 @@ def _array(value: Any) -> Any:
 
 
 def differences(problem: Problem, ours: Result, theirs: Result) -> Iterator[str]:
-    """What differs by more than the tolerance, as text; nothing if all is well."""
+    """The differences that exceed the tolerance, as text."""
     reference = ours.primal
     pairs = [("value", theirs.primal, reference), ("value beside the gradient", theirs.value, reference)]
     if theirs.gradients is not None:

@@ -1,4 +1,4 @@
-"""What this machine can do, measured on the spot, and what of it limits a problem."""
+"""The limits of this machine, measured during the run, and which of them bounds a problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REPEATS = 7
 
 
 def _rate(name: str, threads: int, amount: float, *args: int) -> float:
-    """The most of ``amount`` per second over some repeats."""
+    """The highest rate, ``amount`` per second, of several repeats."""
     run = native.bound("machine", name, threads, *args)
     run()
     best = math.inf
@@ -27,7 +27,7 @@ def _rate(name: str, threads: int, amount: float, *args: int) -> float:
 
 @functools.cache
 def bandwidth(working_set: int, threads: int) -> float:
-    """Bytes per second of STREAM's triad over a working set of so many bytes, which may fit into a cache."""
+    """Bytes per second of STREAM's triad with a working set of this size, which may fit into a cache."""
     n = max(working_set // 24, 512)
     repeats = max(1, 20_000_000 // n)
     return _rate("triad", threads, 24.0 * n * repeats, n, repeats)
@@ -42,7 +42,7 @@ def sines(threads: int) -> float:
 
 @functools.cache
 def flops(threads: int) -> float:
-    """Additions and multiplications per second, fused."""
+    """Additions and multiplications per second, as fused multiply-adds."""
     n = 80 * 1_200_000  # a multiple of the chains, for all widths
     return _rate("multiply_adds", threads, 2.0 * n * threads, n)
 
@@ -56,19 +56,19 @@ def links() -> float:
 
 @dataclass(frozen=True)
 class Limit:
-    """What bounds the time of a call from below, and by how many seconds."""
+    """A lower bound of the time of a call: its cause, and its seconds."""
 
     name: str
     seconds: float
 
 
 def rounded(working_set: float) -> int:
-    """Bytes, as a power of two: working sets that are nearly alike share a measurement."""
+    """Bytes, rounded to a power of two: working sets of similar size share a measurement."""
     return 1 << max(14, round(math.log2(max(working_set, 1.0))))
 
 
 def limit(cost: Cost, working_set: int, threads: int) -> Limit:
-    """The limit that applies: of memory, vector mathematics, arithmetic and latency the one that takes longest."""
+    """The limit that applies: memory, vector mathematics, arithmetic or latency, whichever takes longest."""
     candidates = [
         Limit("memory", cost.bytes / bandwidth(working_set, threads)),
         Limit("vector math", cost.special / sines(threads)),
@@ -79,7 +79,8 @@ def limit(cost: Cost, working_set: int, threads: int) -> Limit:
 
 
 def summary(threads: int, *, quick: bool = False) -> dict[str, float]:
-    """The rates that the report shows, on one thread and on ``threads``. Unless ``quick``, STREAM is in main memory."""
+    """The rates that the report shows, on one thread and on ``threads``. Unless ``quick``, STREAM is measured in main
+    memory."""
     rates = {}
     large = 1 << (20 if quick else 29)
     for n in dict.fromkeys((1, threads)):

@@ -1,4 +1,4 @@
-"""Times of the problems: adc and its peers in turns, the least of many."""
+"""Times of the problems: adc and its peers alternate, and the minimum counts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from benchmarks.suite.checking import Result, differences
 from benchmarks.suite.machine import Limit
 from benchmarks.suite.problem import Args, Problem, Runner
 
-THREAD_COUNTS = (1, 2, 3, 4, 8)  # on which adc has to give the same bits
+THREAD_COUNTS = (1, 2, 3, 4, 8)  # for which adc must give the same bits
 
 
 @dataclass
 class Measured:
-    """What is known of one problem at one size after a run.
+    """The measurements of one problem at one size.
 
-    ``seconds`` has keys (peer, "primal" or "gradient", threads). ``wrong`` says what did not agree, ``skipped`` why
+    ``seconds`` has keys (peer, "primal" or "gradient", threads). ``wrong`` says which results differ, ``skipped`` why
     peers were not run. ``limits`` has keys ("primal" or "gradient", threads). ``working_set`` is in bytes.
     """
 
@@ -34,12 +34,12 @@ class Measured:
 
     @property
     def fused(self) -> str:
-        """adc as it stands beside peers that fuse products with sums."""
+        """The name of the adc variant to compare with peers that fuse products with sums."""
         known = any(peer == peers.CONTRACTED for peer, _, _ in self.seconds)
         return peers.CONTRACTED if known else "adc"
 
     def cost_of_exactness(self, what: str, threads: int) -> float | None:
-        """How much longer adc takes where each operation is rounded than where products may be fused with sums."""
+        """How much longer adc takes if each operation is rounded than if products may be fused with sums."""
         return self.ratio(("adc", what, threads), (peers.CONTRACTED, what, threads))
 
     def ratio(self, over: tuple[str, str, int], under: tuple[str, str, int]) -> float | None:
@@ -48,7 +48,7 @@ class Measured:
         return self.seconds[over] / self.seconds[under]
 
     def share(self, what: str, threads: int, peer: str = "adc") -> float | None:
-        """What part of the limit adc, or a peer, reaches."""
+        """The fraction of the limit that adc, or a peer, reaches."""
         if (what, threads) not in self.limits or (peer, what, threads) not in self.seconds:
             return None
         return self.limits[what, threads].seconds / self.seconds[peer, what, threads]
@@ -65,7 +65,7 @@ def measure(
 ) -> Measured:
     """Check and then time adc and its peers on each of ``counts`` threads.
 
-    ``budget``: seconds of timing per peer, roughly. ``only``: the peers that are run; none means all.
+    ``budget``: approximate seconds of timing per peer. ``only``: the peers to run; empty means all.
     """
     args = problem.arguments(size)
     work = problem.work(args)
@@ -84,7 +84,7 @@ def measure(
         if not peers.available(name):
             measured.skipped[name] = "not installed"
             continue
-        # NumPy runs on one thread however many there are.
+        # NumPy always runs on one thread.
         for n in counts if name != "NumPy" else (1,):
             runner = make(args, n)
             found = list(differences(problem, ours, Result.of(runner)))
@@ -107,7 +107,7 @@ def measure(
 
 
 def _on_any_threads(problem: Problem, args: Args, wrong: list[str]) -> Result:
-    """What adc gives on one thread. It has to give the same bits on the others of ``THREAD_COUNTS``."""
+    """adc's result on one thread, after checking that the other ``THREAD_COUNTS`` give the same bits."""
     runner, usual, found = peers.by_adc(problem, args, None), runtime.threads(), []
     try:
         for n in THREAD_COUNTS:
@@ -124,10 +124,10 @@ def _on_any_threads(problem: Problem, args: Args, wrong: list[str]) -> Result:
 def least(
     calls: Mapping[tuple[str, str, int], Callable[[], Any]], budget: float, rounds: int = 5
 ) -> dict[tuple[str, str, int], float]:
-    """Seconds that each call takes at best.
+    """The minimum seconds of each call.
 
-    They take turns, so that a busy moment meets all. A turn is several calls in a row, the first of which finds the
-    caches cold; short calls have more of them. After two rounds a call that has used up its budget stands back.
+    The calls alternate, so that a busy moment affects all. A turn is several calls in a row, the first of which finds
+    cold caches; short calls have longer turns. After two rounds a call that has used up its budget is skipped.
     """
     best = dict.fromkeys(calls, float("inf"))
     used = dict.fromkeys(calls, 0.0)

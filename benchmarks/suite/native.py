@@ -1,4 +1,4 @@
-"""Hand-written C, compiled in the run and called through ctypes."""
+"""Hand-written C, compiled during the run and called through ctypes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FLAGS = ["-O3", "-march=native", "-ffast-math", "-fopenmp", "-fPIC", "-std=gnu11
 
 @functools.cache
 def library(name: str) -> ctypes.CDLL:
-    """``c/<name>.c``, compiled and loaded. OSError or CalledProcessError where that fails.
+    """``c/<name>.c``, compiled and loaded. Raises OSError or CalledProcessError if that fails.
 
-    It is compiled with -ffast-math but linked without: linking with it makes loading the library switch denormals off
-    in the whole process, for adc and NumPy as well.
+    It is compiled with -ffast-math but linked without it: otherwise loading the library would switch off denormals in
+    the whole process, for adc and NumPy as well.
     """
     built = c_calls.place(name)
     wide = ["-mprefer-vector-width=512"] if platform.machine() == "x86_64" else []

@@ -1,4 +1,4 @@
-"""adc, JAX and PyTorch as makers of runners, and which peers there are on this machine."""
+"""Makers of runners for adc, JAX and PyTorch, and the peers that are available on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ MODULES = {"Numba": "numba", "JAX": "jax", "PyTorch": "torch"}
 
 
 def available(peer: str) -> bool:
-    """Whether a peer can be run here. Names are those of ``Problem.peers``; "C, tangent" and the like are C too."""
+    """Whether a peer can be run here. Names are those of ``Problem.peers``; "C, tangent" and similar names are C,
+    too."""
     if peer == "C" or peer.startswith("C,"):
         return _c_compiler()
     module = MODULES.get(peer.split(",")[0])
@@ -41,7 +42,7 @@ def _c_compiler() -> bool:
 
 def by_adc(problem: Problem, args: Args, threads: int | None, *, contract: bool = False) -> Runner:
     """adc's value and gradient. ``threads``: None for ``ADC_NUM_THREADS``, or all cores. ``contract``: products of the
-    problem may be fused with sums, as C does it."""
+    problem may be fused with sums, as in C."""
     function: Any = jit_grad(argnums=problem.argnums, threads=threads, contract=contract)(problem.function)
     if problem.cotangent is None or problem.weighted is None:
         return Runner(lambda: function(*args), lambda: function.value_and_grad(*args))
@@ -57,9 +58,9 @@ def by_adc(problem: Problem, args: Args, threads: int | None, *, contract: bool 
 
 
 def by_jax(make: Callable[..., Callable[..., Any]], argnums: tuple[int, ...], args: Args, threads: int) -> Runner:
-    """``make(jax)`` is a function of the problem's arguments. Integers are static, as loop bounds are.
+    """``make(jax)`` is a function of the problem's arguments. Integers are static, because they are loop bounds.
 
-    XLA decides how many threads it uses when it starts; ``threads`` cannot tell it.
+    XLA fixes its number of threads when it starts; ``threads`` has no influence.
     """
     import jax
 
@@ -102,7 +103,7 @@ def by_torch(
     threads: int,
     cotangent: Callable[[Args], Any] | None = None,
 ) -> Runner:
-    """``make(torch)`` is a function of the problem's arguments; floats that are differentiated come as tensors."""
+    """``make(torch)`` is a function of the problem's arguments; differentiated floats are passed as tensors."""
     import torch
 
     torch.set_num_threads(threads)
@@ -133,7 +134,7 @@ def by_torch(
 def numba_runner(
     primal: Callable[..., Any] | None, gradient: Callable[..., Any] | None, args: Args, threads: int
 ) -> Runner:
-    """Functions that Numba compiled, run on so many of its threads. ``gradient`` returns (value, gradients)."""
+    """Functions compiled by Numba, run on ``threads`` of its threads. ``gradient`` returns (value, gradients)."""
     import numba
 
     def limited(function: Callable[..., Any]) -> Any:

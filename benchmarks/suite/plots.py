@@ -1,4 +1,4 @@
-"""The plots of a run: peers beside each other, and adc over threads and over problem size."""
+"""The plots of a run: a comparison of peers, and adc over threads and over problem size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.suite.measuring import Measured
 
 
 def draw(folder: Path, results: Sequence[Measured], scaled: Sequence[Measured], counts: Sequence[int]) -> list[Path]:
-    """Write the plots into ``folder`` and return their paths. ImportError if there is no matplotlib."""
+    """Write the plots into ``folder`` and return their paths. Raises ImportError without matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -49,14 +49,14 @@ def _rows(axes: Any, names: Sequence[str]) -> None:
 
 
 def _points(axes: Any, ratios: Sequence[float | None], label: str, marker: str = "o") -> None:
-    """One point in the line of each problem that has a ratio."""
+    """A point in the line of each problem that has a ratio."""
     points = [(ratio, row) for row, ratio in enumerate(ratios) if ratio is not None]
     if points:
         axes.scatter(*zip(*points, strict=True), marker=marker, label=label, zorder=2)
 
 
 def _peers(axes: Any, results: Sequence[Measured], what: str, threads: int) -> None:
-    """Seconds over adc's, for each peer on so many threads (NumPy: on one)."""
+    """Seconds relative to adc's, for each peer on ``threads`` threads (NumPy: on one)."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     _rows(axes, [m.problem.name for m in results])

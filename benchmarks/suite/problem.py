@@ -1,4 +1,4 @@
-"""What a problem of the suite is: a function as a user writes it, data for it, and the same by its peers."""
+"""The definition of a problem: a function as a user writes it, data for it, and the same function for its peers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Args = tuple[Any, ...]
 class Runner(NamedTuple):
     """One implementation, bound to its data and to a number of threads.
 
-    ``primal()`` is the function's value, ``gradient()`` a pair of the value and the tuple of gradients, in the order
-    of the problem's ``argnums``. Either may be missing. What they return may be overwritten by the next call.
+    ``primal()`` is the function's value, ``gradient()`` a pair of the value and the tuple of gradients, in the order of
+    the problem's ``argnums``. Either may be missing. The next call may overwrite their results.
     """
 
     primal: Callable[[], Any] | None
@@ -27,11 +27,11 @@ Maker = Callable[[Args, int], Runner]  # from arguments and a number of threads
 
 @dataclass(frozen=True)
 class Cost:
-    """What one call has to do at least, whoever does it.
+    """The least work of one call, for any implementation.
 
-    ``bytes`` pass between the core and the memory that holds the working set, ``flops`` are additions,
-    multiplications and divisions, ``special`` elementary functions (sine, exponential, logarithm), ``chain``
-    operations of which each needs the result of the one before.
+    ``bytes`` pass between the core and the memory that holds the working set; ``flops`` are additions, multiplications
+    and divisions; ``special`` are elementary functions (sine, exponential, logarithm); ``chain`` is the number of
+    operations in the longest dependent chain.
     """
 
     bytes: float = 0.0
@@ -42,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Work:
-    """The costs of a problem at one size. ``working_set``: bytes that are gone through again and again."""
+    """The costs of a problem at one size. ``working_set``: bytes that are accessed again and again."""
 
     primal: Cost
     gradient: Cost
@@ -53,12 +53,13 @@ class Work:
 class Problem:
     """One line of the table.
 
-    ``function`` is what adc compiles, in plain Python. It returns a float, or else an array that is pulled back while
-    it is computed: ``cotangent`` makes the array's cotangent of the arguments, and ``weighted`` takes it as one more
-    argument, and returns the sum of the products, and the array. ``data`` makes arguments from a random generator and
-    the sizes of ``full`` or ``quick``. ``most`` is the most that a gradient may cost, in primals, on one thread.
-    ``tolerance`` is that of values and gradients, relative to the largest element. ``scaling`` are further sizes, for
-    the plot over problem size. ``scales`` is false where nothing can run on several threads.
+    ``function`` is the plain Python function that adc compiles. It returns a float, or else an array that is pulled
+    back while it is computed: ``cotangent`` makes the array's cotangent from the arguments, and ``weighted`` takes it
+    as an additional argument, and returns the sum of the products, and the array. ``data`` makes arguments from a
+    random generator and the sizes of ``full`` or ``quick``. ``most`` is the maximum cost of a gradient on one thread,
+    in units of the primal's time. ``tolerance`` is that of values and gradients, relative to the largest element.
+    ``scaling`` has more sizes, for the plot over problem size. ``scales`` is false if nothing can run on several
+    threads.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a run found: tables for the terminal, ratios first, and JSON."""
+"""The results of a run: tables for the terminal, ratios first, and JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ratios(results: Sequence[Measured], counts: Sequence[int]) -> Table:
 
 
 def exactness(results: Sequence[Measured], threads: int) -> Table:
-    """What it costs that each operation which a problem has written is rounded."""
+    """The cost of rounding each operation that a problem has written."""
     title = f"Time with each operation rounded / with products fused, {threads} threads"
     table = Table(title=title, title_justify="left")
     for head in ("problem", "primal", "gradient"):

@@ -1,4 +1,4 @@
-"""GradBench's programs in plain Python, with their adjoints by hand and in JAX."""
+"""GradBench's programs in plain Python, with hand-written adjoints and in JAX."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def objective(cameras, points, weights, seen, features):
 
 
 def pattern(n: int, m: int, seen: Array) -> tuple[Array, Array]:
-    """Row and column numbers of what may differ from zero, row by row."""
+    """Row and column numbers of the entries that may differ from zero, row by row."""
     p = len(seen)
     camera = CAMERA * seen[:, :1] + np.arange(CAMERA)
     point = CAMERA * n + 3 * seen[:, 1:] + np.arange(3)
@@ -71,7 +71,7 @@ compiled = adc.jit_grad(argnums=ACTIVE, threads=1)(objective)
 
 
 def given(rng: np.random.Generator, n: int, m: int, p: int) -> Input:
-    """As the evaluation sends it: all cameras are one camera, all points one point."""
+    """The input as the evaluation sends it: all cameras are the same camera, all points the same point."""
     camera = np.concatenate([
         0.3 * rng.standard_normal(3), 0.1 * rng.standard_normal(3), [1.1], 0.1 * rng.standard_normal(2), [0.05, -0.02]
     ])  # fmt: skip
@@ -106,12 +106,12 @@ def by_c(given: Input) -> dict[str, Call]:
         "ba", "jacobian", cameras, points, weights, seen, features, errors, lost, values, rows, columns, n, m, p
     )
     jacobian()
-    sparse = csr_array((values, columns, rows), shape=(3 * p, CAMERA * n + 3 * m + p))  # of the same memory
+    sparse = csr_array((values, columns, rows), shape=(3 * p, CAMERA * n + 3 * m + p))  # shares the memory
     return {"objective": lambda: (value(), (errors, lost))[1], "jacobian": lambda: (jacobian(), sparse)[1]}
 
 
 def answer(given: Input, function: str, result: Any) -> Any:
-    """All blocks are one block: the evaluation wants that, and how often it is there."""
+    """All blocks are equal: the evaluation expects one block and its multiplicity."""
     if function == "objective":
         errors, lost = result
         return {

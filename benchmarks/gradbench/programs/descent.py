@@ -1,5 +1,5 @@
-"""Gradient descent as GradBench's particle and saddle use it: a step that is halved after each failure, and doubled
-after ten successes in a row."""
+"""Gradient descent as in GradBench's particle and saddle: the step is halved after each failure, and doubled after ten
+successes in a row."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def argmin(f, gradient, start):
 
 
 def forward(f):
-    """The gradient of f in forward mode, one direction after the other."""
+    """The gradient of f in forward mode, one direction at a time."""
     import adc
 
     def gradient(x):

@@ -1,4 +1,4 @@
-"""The determinant by expansion in minors, recursively. Rows and columns that are left form linked lists of numbers."""
+"""The determinant by expansion in minors, recursively. The remaining rows and columns form linked lists of numbers."""
 
 from __future__ import annotations
 

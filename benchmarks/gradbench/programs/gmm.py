@@ -1,7 +1,7 @@
 """Gaussian mixture: the log-likelihood of points under full covariances, with a Wishart prior.
 
-The inverse square root of a covariance is a lower triangle: logarithms of its diagonal (``q``), and what is below it,
-packed column after column (``l``) and read with an index that runs along.
+The inverse square root of a covariance is a lower triangular matrix: ``q`` has the logarithms of its diagonal, ``l``
+the entries below, packed by columns and read with a running index.
 """
 
 from __future__ import annotations

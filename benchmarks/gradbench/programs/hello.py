@@ -1,4 +1,4 @@
-"""The square of a number, and its derivative: what every tool is asked first."""
+"""The square of a number, and its derivative: the first request to every tool."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Hand tracking: the Jacobian of the distances of points from a skinned hand model, by the pose and, if each point may
-lie anywhere on its triangle, by the two coordinates there. Those of one point matter to its distances only, so that two
-columns hold them."""
+"""Hand tracking: the Jacobian of the distances of points from a skinned hand model, with respect to the pose and, if
+each point may lie anywhere on its triangle, to the two coordinates there. The coordinates of a point affect only its
+own distances, so two columns hold all these derivatives."""
 
 from __future__ import annotations
 

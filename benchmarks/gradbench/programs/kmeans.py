@@ -1,4 +1,4 @@
-"""k-means: Newton's direction, the gradient over the diagonal of the Hessian, which is diagonal."""
+"""k-means: Newton's direction, which is the gradient divided by the diagonal of the (diagonal) Hessian."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Least squares: half the sum of squares of what a polynomial leaves of the sign of t, at n points of [-1, 1]."""
+"""Least squares: half the sum of squares of the residuals of a polynomial fit to the sign of t, at n points of [-1,
+1]."""
 
 from __future__ import annotations
 

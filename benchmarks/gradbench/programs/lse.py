@@ -1,4 +1,4 @@
-"""The logarithm of a sum of exponentials, with the largest taken out."""
+"""The logarithm of a sum of exponentials, with the largest factored out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """LSTM with diagonal weights: the mean negative log-likelihood of a sequence.
 
-``main``: a row of weights and one of biases for each layer, each the four gates one after the other; ``extra``: weights
-of the input, weights and biases of the output; ``state``: a row of hidden values and one of cells for each layer.
+``main``: for each layer a row of weights and a row of biases, each for the four gates in order; ``extra``: input
+weights, output weights and biases; ``state``: for each layer a row of hidden values and a row of cells.
 """
 
 from __future__ import annotations

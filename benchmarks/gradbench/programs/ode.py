@@ -1,4 +1,5 @@
-"""Runge-Kutta on y'[0] = x[0], y'[i] = x[i] y[i - 1], from 0 to 2; the gradient of the last component by x."""
+"""Runge-Kutta on y'[0] = x[0], y'[i] = x[i] y[i - 1], from 0 to 2; the gradient of the last component with respect to
+x."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A charged particle's path by Euler's method, in a field that is a gradient; a parameter of the field is found, by
-gradient descent, for which the path meets the origin. The functions' names say the mode (f, r) of the descent and
-of the field."""
+"""A charged particle's path by Euler's method, in a field that is a gradient; gradient descent finds a parameter of the
+field for which the path meets the origin. The names of the functions say the mode (f, r) of the descent and of the
+field."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def field_forward(x, y, w):
 
 
 def missed(field, w):
-    """The square of the place where the path meets the axis."""
+    """The square of the coordinate at which the path meets the axis."""
     dt = 0.1
     x, y, u, v = 0.0, 8.0, 0.75, 0.0
     while y + dt * v > 0.0:

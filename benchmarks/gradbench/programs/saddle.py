@@ -1,5 +1,5 @@
-"""A saddle point: the x that minimises the largest value by y, each found by gradient descent, one within the other.
-The functions' names say the mode (f, r) of the outer and of the inner descent."""
+"""A saddle point: the x that minimises the maximum over y, with nested gradient descents. The names of the functions
+say the mode (f, r) of the outer and of the inner descent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def f(x, y):
 
 
 def highest(x, start, reverse):
-    """Where -f(x, .) is least."""
+    """The minimiser of -f(x, .)."""
 
     def below(y):
         return -f(x, y)

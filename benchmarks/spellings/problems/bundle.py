@@ -1,4 +1,4 @@
-"""Reprojection errors of bundle adjustment: points turned by a vector of Rodrigues, moved, distorted."""
+"""Reprojection errors of bundle adjustment: points rotated by a Rodrigues vector, moved, distorted."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def in_order(points, centres, factors, weights):
 
 
 def running(points, centres, factors, weights):
-    """The triangles are packed; a running index walks them."""
+    """The triangles are packed, and read with a running index."""
     n, d = points.shape
     k = len(weights)
     packed = np.empty((k, d * (d + 1) // 2))

@@ -1,4 +1,4 @@
-"""A book of European calls: its value, and the derivatives by spots, times, volatilities and the rate."""
+"""A book of European calls: its value, and the derivatives with respect to spots, times, volatilities and the rate."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def data(rng: np.random.Generator, n: int, m: int, steps: int) -> Args:
 
 
 def step(xp: Any, f: Any, omega: Any, solid: Any) -> Any:
-    """For arrays: all populations after a step."""
+    """All populations after a step, on whole arrays."""
     p = xp.stack([xp.roll(f[q], (CX[q], CY[q]), (0, 1)) for q in range(9)])
     rho = p.sum(0)
     u = (p[1] + p[5] + p[8] - p[3] - p[6] - p[7]) / rho
@@ -135,7 +135,7 @@ def in_torch(torch):
 
 def work(args: Args) -> Work:
     amount = args[3].size * args[4]
-    # Nine populations are read and written in a step; in a reverse one the state is read besides.
+    # Nine populations are read and written in a step; a reverse step also reads the state.
     primal = Cost(8 * 18 * amount, 120 * amount)
     return Work(primal, Cost(8 * (18 + 27) * amount, (120 + 260) * amount), 8 * 9 * args[3].size * (args[4] + 2))
 

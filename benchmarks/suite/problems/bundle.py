@@ -1,4 +1,5 @@
-"""Bundle adjustment as in ADBench, in explicit loops: reprojection and weight errors by cameras, points and weights.
+"""Bundle adjustment as in ADBench, in explicit loops: reprojection and weight errors, with respect to cameras, points
+and weights.
 
 A camera is a rotation vector (3), a centre (3), a focal length, a principal point (2) and two radial distortions.
 """
@@ -62,7 +63,7 @@ def data(rng: np.random.Generator, cameras: int, points: int, observations: int)
             0.05 * rng.standard_normal((cameras, 2)),
         ]
     )
-    camera[0, :3] = 0.0  # a camera that is not turned
+    camera[0, :3] = 0.0  # a camera without rotation
     point = rng.standard_normal((points, 3))
     point[:, 2] += 8.0  # in front of the cameras
     seen = np.column_stack([rng.integers(0, n, observations) for n in (cameras, points)])
@@ -135,7 +136,7 @@ def in_jax(jax):
 
 
 def in_torch(torch):
-    # Of a camera that is not turned PyTorch has the same gradient: what `where` does not choose has a finite one.
+    # For a camera without rotation PyTorch has the same gradient: the branch that `where` discards has a finite one.
     return in_arrays(torch, torch.linalg.cross)
 
 

@@ -40,7 +40,7 @@ def data(rng: np.random.Generator, n: int, m: int, steps: int) -> Args:
 
 
 def change(f: Any, u: Any, v: Any, c: float, k: float) -> Any:
-    """What a step adds to the field f, at inner points."""
+    """The change of the field f in a step, at inner points."""
     here, up, left = f[1:-1, 1:-1], f[:-2, 1:-1], f[1:-1, :-2]
     upwind = c * u[1:-1, 1:-1] * (here - up) + c * v[1:-1, 1:-1] * (here - left)
     return k * (up + f[2:, 1:-1] + left + f[1:-1, 2:] - 4.0 * here) - upwind
@@ -149,7 +149,7 @@ def in_torch(torch):
 
 def work(args: Args) -> Work:
     points, steps = args[0].size, args[6]
-    # Forward, again between snapshots, and back, where two states and two adjoints are read and two written.
+    # Forward, again between snapshots, and backward, where two states and two adjoints are read and two written.
     forward, back = Cost(32 * points * steps, 32 * points * steps), Cost(48 * points * steps, 50 * points * steps)
     gradient = Cost(2 * forward.bytes + back.bytes, 2 * forward.flops + back.flops)
     return Work(forward, gradient, 8 * 24 * points)

@@ -1,4 +1,5 @@
-"""A plate that cools: the gradient by its initial state, which needs no tape, and by its diffusivity too."""
+"""A plate that cools: the gradient with respect to its initial state, which needs no tape, and also to its
+diffusivity."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def by_numpy(state_only: bool, args: Args, threads: int) -> Runner:
         return states
 
     def back(bar: Any, u: Any) -> float:
-        """``bar`` a step earlier, in place; the derivative by r if there is a state."""
+        """Pull ``bar`` back by one step, in place; returns the derivative with respect to r if there is a state."""
         inner = bar[1:-1, 1:-1].copy()
         bar[1:-1, 1:-1] -= 4.0 * r * inner
         for part in (bar[:-2, 1:-1], bar[2:, 1:-1], bar[1:-1, :-2], bar[1:-1, 2:]):
@@ -122,7 +123,7 @@ def work(state_only: bool, args: Args) -> Work:
     primal = Cost(16 * plane * steps, 7 * plane * steps)
     if state_only:
         return Work(primal, Cost(32 * plane * steps, 14 * plane * steps), 2 * 8 * plane)
-    # Forward, again between snapshots, and back, where the state is read as well.
+    # Forward, again between snapshots, and backward, where the state is read as well.
     return Work(primal, Cost((16 + 16 + 24) * plane * steps, (7 + 7 + 15) * plane * steps), 8 * 8 * plane)
 
 

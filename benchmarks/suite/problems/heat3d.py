@@ -1,4 +1,4 @@
-"""Heat in a box, by the initial state and the diffusivity."""
+"""Heat in a box, with respect to the initial state and the diffusivity."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def in_torch(torch):
 
 def work(args: Args) -> Work:
     amount = args[0].size * args[3]
-    # Forward, again between snapshots, and back, where the state is read as well.
+    # Forward, again between snapshots, and backward, where the state is read as well.
     gradient = Cost((16 + 16 + 24) * amount, (9 + 9 + 19) * amount)
     return Work(Cost(16 * amount, 9 * amount), gradient, 18 * args[0].nbytes)
 

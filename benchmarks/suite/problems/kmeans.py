@@ -1,4 +1,4 @@
-"""The cost of k-means by its centres: each point is drawn to the nearest."""
+"""The cost of k-means, with respect to its centres: each point belongs to the nearest centre."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def in_jax(jax):
 
 
 def in_torch(torch):
-    # PyTorch shares a gradient among equal minima, of which there are none.
+    # PyTorch splits a gradient among equal minima, which do not occur here.
     return lambda points, centres: ((points[:, None, :] - centres) ** 2).sum(2).amin(1).sum()
 
 

@@ -1,4 +1,5 @@
-"""Lorenz' equations by Runge and Kutta's method, by initial state and parameters: one long chain of operations."""
+"""Lorenz' equations by the Runge-Kutta method, with respect to initial state and parameters: one long chain of
+operations."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def lorenz(x, y, z, sigma, rho, beta, dt, steps):
 
 
 def data(rng: np.random.Generator, steps: int) -> Args:
-    # Four units of time: chaos has not yet made the gradient a matter of rounding.
+    # Four units of time: chaos has not yet amplified rounding errors too much in the gradient.
     return 1.0, 1.5, 20.0, 10.0, 28.0, 8.0 / 3.0, 4.0 / steps, steps
 
 
@@ -59,7 +60,8 @@ def by_c(args: Args, threads: int) -> Runner:
 
 
 def by_recurrence(args: Args, threads: int) -> Runner:
-    """NumPy for vectors of three: the tangents of all six inputs beside the state, an independent truth."""
+    """NumPy on vectors of three: the tangents of all six inputs are carried with the state, as an independent
+    reference."""
     x, y, z, sigma, rho, beta, dt, steps = args
 
     def f(s: Any, t: Any) -> tuple[Any, Any]:
@@ -103,7 +105,7 @@ def in_jax(jax):
 
 def work(args: Args) -> Work:
     steps = args[7]
-    # The longest way through a step: four stages of a subtraction, two multiply-adds and one to the next; the sum.
+    # The longest chain in a step: four stages of a subtraction, two multiply-adds and one to the next; the sum.
     return Work(
         Cost(flops=68.0 * steps, chain=18.0 * steps),
         Cost(48.0 * steps, 68.0 * steps * 3, chain=(18.0 + 16.0) * steps),

@@ -1,4 +1,4 @@
-"""The LSTM of ADBench, in explicit loops: the loss of predicting a sequence, by weights and extras."""
+"""The LSTM of ADBench, in explicit loops: the loss of predicting a sequence, with respect to weights and extras."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def data(rng: np.random.Generator, layers: int, d: int, length: int) -> Args:
 
 
 def gates(xp: Any, sigmoid: Any, d: int, w: Any, b: Any, x: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
-    """A layer, for arrays: hidden and cell after it."""
+    """A layer, on whole arrays: hidden and cell values after it."""
     forget, ingate = sigmoid(x * w[:d] + b[:d]), sigmoid(hidden * w[d : 2 * d] + b[d : 2 * d])
     outgate = sigmoid(x * w[2 * d : 3 * d] + b[2 * d : 3 * d])
     change = xp.tanh(hidden * w[3 * d :] + b[3 * d :])
@@ -194,6 +194,6 @@ PROBLEMS = (
             "JAX": partial(peers.by_jax, in_jax, (0, 1)),
             "PyTorch": partial(peers.by_torch, in_torch, (0, 1)),
         },
-        scales=False,  # a step is too short to be shared
+        scales=False,  # a step is too short for several threads
     ),
 )

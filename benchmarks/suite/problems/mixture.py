@@ -1,7 +1,7 @@
 """The log-likelihood of a Gaussian mixture with a Wishart prior, as in ADBench, in explicit loops.
 
-The inverse covariance of a component is Q'Q, Q lower triangular: a row of ``icf`` has the logarithms of Q's diagonal,
-then what is below it, by columns.
+The inverse covariance of a component is Q'Q, with Q lower triangular: a row of ``icf`` has the logarithms of Q's
+diagonal, then the entries below it, by columns.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def log_likelihood(alphas, means, icf, x, gamma, m, constant):
 
 
 def constant(n: int, d: int, k: int, gamma: float, m: int) -> float:
-    """What does not depend on the parameters: of the normal density and of the prior."""
+    """The terms of the normal density and of the prior that do not depend on the parameters."""
     degrees = d + m + 1
     gammas = d * (d - 1) / 4 * math.log(math.pi) + sum(math.lgamma(0.5 * (degrees - i)) for i in range(d))
     return -n * d * 0.5 * math.log(2 * math.pi) - k * (degrees * d * (math.log(gamma) - 0.5 * math.log(2)) - gammas)
@@ -199,7 +199,7 @@ def in_torch(torch):
 def work(args: Args) -> Work:
     n, (k, d) = len(args[3]), args[1].shape
     pairs, entries = n * k, d * (d + 1) // 2
-    # The reverse pass computes the products again and adds an outer product.
+    # The reverse sweep computes the products again and adds an outer product.
     primal = Cost(8 * n * d, pairs * (2 * entries + 3 * d), pairs)
     return Work(primal, Cost(16 * n * d, pairs * (6 * entries + 8 * d), pairs), 8 * (n * d + 3 * k * entries))
 

@@ -21,7 +21,7 @@ def minmod(a, b):
 
 
 def flux(hl, ql, tl, hr, qr, tr):
-    """Across a face, of depth, of the momentum across and of that along it."""
+    """The fluxes across a face: of depth, of normal momentum and of tangential momentum."""
     u, v = ql / hl, qr / hr
     speed = max(abs(u) + math.sqrt(G * hl), abs(v) + math.sqrt(G * hr))
     return (
@@ -32,7 +32,7 @@ def flux(hl, ql, tl, hr, qr, tr):
 
 
 def misfit(s0, c, target, steps):
-    """``s0`` (3, n, m): depth and momenta, of which two points at the rim are kept; ``c``: step of time over space."""
+    """``s0`` (3, n, m): depth and momenta, constant on two points at the rim; ``c``: time step over grid spacing."""
     _, n, m = s0.shape
     s = s0.copy()
     sx, sy, fx, fy = np.zeros_like(s), np.zeros_like(s), np.zeros_like(s), np.zeros_like(s)
@@ -75,7 +75,7 @@ def data(rng: np.random.Generator, n: int, m: int, steps: int) -> Args:
 
 
 def step(xp: Any, s: Any, c: Any) -> Any:
-    """For arrays: what a step adds to inner points, (3, n - 4, m - 4)."""
+    """The change of inner points in a step, (3, n - 4, m - 4), on whole arrays."""
 
     def slopes(u: Any) -> Any:
         a, b = u[:, 1:-1] - u[:, :-2], u[:, 2:] - u[:, 1:-1]

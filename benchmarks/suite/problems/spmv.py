@@ -1,4 +1,4 @@
-"""A sparse matrix times a vector, and a hyperbolic tangent of each row: indices are data."""
+"""A sparse matrix times a vector, and a hyperbolic tangent of each row; subscripts are data."""
 
 from __future__ import annotations
 

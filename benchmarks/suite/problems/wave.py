@@ -1,4 +1,4 @@
-"""Acoustic waves from a source to receivers: the gradient of the misfit by the medium and by the source."""
+"""Acoustic waves from a source to receivers: the gradient of the misfit with respect to the medium and the source."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def in_torch(torch):
 
 def work(args: Args) -> Work:
     points, steps = args[0].size, len(args[1])
-    # A step reads the field, the one before and the medium, and writes one; the reverse step also runs it backwards.
+    # A step reads the field, the previous field and the medium, and writes one; the reverse step also undoes the step.
     primal = Cost(32 * points * steps, 15 * points * steps)
     return Work(primal, Cost((32 + 96) * points * steps, (15 + 32) * points * steps), 8 * 8 * points)
 
