@@ -52,7 +52,7 @@ class OnPart:
 
 Step = Pass | IfChanged | Repeat | OnPart
 Pipeline = tuple[Step, ...]
-"""What is run, in order. No pass runs others: what follows from what it did is said here."""
+"""The steps that are run, in order. A pass does not run others: what has to follow it is stated here."""
 
 
 def passes_of(steps: Sequence[Step]) -> Iterator[Pass]:

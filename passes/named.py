@@ -30,7 +30,7 @@ PIPELINES: dict[str, Pipeline] = {
 
 PASSES: dict[str, type[Pass]] = {step.name: type(step) for steps in PIPELINES.values() for step in passes_of(steps)}
 PASSES |= {kind.name: kind for kind in (MarkForward, OutlineSteps, CheckFinite, InlineShared, CountSteps)}
-"""All that pipelines run, in the order in which they do, and what is run between pipelines and last of all."""
+"""All passes: those of pipelines, in their order, and those that are run between pipelines and last of all."""
 
 
 def parse_pipeline(text: str) -> Pipeline:

@@ -100,7 +100,7 @@ SMALL_ARRAYS: Pipeline = (
 """Arrays of few elements are values, also where functions take and return them."""
 
 CONTRACT: Pipeline = (ReplaceSmallArrays(), *TIDY, DeadStores(), DCE())
-"""After loops over elements have become the outermost: arrays of one element are numbers."""
+"""After loops over elements have become the outermost: arrays of one element become numbers."""
 
 _SHORT = 16  # operations of a function that returns a view of an array: the call would be as long
 
@@ -175,7 +175,7 @@ FREE: Pipeline = (InsertDeallocs(), ShareArrays(), Canonicalize(), CSE(memory=Fa
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
-"""What is rare, and what makes functions long, moves to functions of its own."""
+"""Rare code, and code that makes functions long, moves to functions of its own."""
 
 WIDEN: Pipeline = (
     *(MatchTransposes(), OrderLoops(), CoalesceLoops()),
@@ -184,7 +184,7 @@ WIDEN: Pipeline = (
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops()),
     *(RepeatRows(), AlignLoops(), SignsApart()),
 )
-"""What makes loops faster when it is settled which are parallel."""
+"""Passes that make loops faster when it is decided which are parallel."""
 
 SHARE: Pipeline = (
     *(DistributeSums(), Parallelise()),

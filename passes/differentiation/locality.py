@@ -194,7 +194,7 @@ def _equal_values(func: Func) -> dict[Value, frozenset[Value]]:
 
 
 SAME_FOR_ALL = ("allreduce", "allgather", "bcast")
-"""The symbols of what gives all ranks the same."""
+"""The symbols of operations that give the same result on all ranks."""
 
 _WRITE = frozenset({ops.store, ops.fill, ops.copy, ops.accumulate, ops.matmul, ops.grow, ops.pack})
 

@@ -30,13 +30,13 @@ from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.licm import LICM
 
 TAPE_OVER_TANGENT = 2.0
-"""What the memory traffic of a tape costs over what is computed instead, beside what ``costs`` says: arithmetic hides
+"""How much more the memory traffic of a tape costs than computing instead, beyond what ``costs`` says: arithmetic hides
 behind other arithmetic, a trajectory that leaves the cache does not."""
 
 LARGEST_REST = 0.25  # the share of the tape that may remain in spite of the tangents
 
 TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
-"""What comes before tangents are weighed: they cost what they will when they run, as the function itself does."""
+"""Passes that run before tangents are weighed, so that these, like the function, cost what they will in the end."""
 
 PlansOf = Callable[[Module, tuple[int, ...]], Iterable[StoragePlan]]
 """What is stored for the gradient by some arguments, by the function and all that it calls. The module may change."""

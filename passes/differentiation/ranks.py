@@ -16,13 +16,13 @@ from adc.passes.analysis.messages import Messages
 from adc.passes.differentiation.locality import SAME, Locality
 
 LEFT = "adc.left"
-"""Attribute of the call that hands on a result: its second operand is whether that is the same on all ranks."""
+"""Attribute of the call that hands on a result: its second operand says whether it is the same on all ranks."""
 
 DIFFERS = "adc.differs"
 """Attribute of a function of several ranks: its float results that may differ between them, by position."""
 
 SHARED = "adc.shared"
-"""Attribute of such a function: the float results that are the same on all and do not count as those of the first."""
+"""Attribute of such a function: float results that are the same on all ranks but not counted as the first rank's."""
 
 
 def settle_ranks(module: Module, name: str) -> None:

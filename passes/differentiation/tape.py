@@ -25,7 +25,7 @@ from adc.passes.analysis.kinds import LOOPS
 from adc.passes.differentiation.insertion import Insertions
 
 MOST_ALWAYS = 16
-"""Values of one region that are kept whether it runs or not."""
+"""The most values of one region that are kept whether it runs or not."""
 
 
 @dataclass(frozen=True)

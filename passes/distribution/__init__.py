@@ -1,1 +1,1 @@
-"""Loop distribution: what one loop does is done by several, with buffers for the values that cross."""
+"""Loop distribution: the work of one loop is done by several, with buffers for the values that cross."""

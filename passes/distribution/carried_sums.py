@@ -22,7 +22,7 @@ _ADDITIONS = _SUMS | {ops.subf, ops.subi}
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """One of the additions of an iteration: ``opdef(so far, term)``. Of a branch, whose result at ``position`` is the
+    """One of the additions of an iteration: ``opdef(so far, term)``. For a branch, whose result at ``position`` is the
     sum, only the side ``taken`` adds."""
 
     op: Op
@@ -33,7 +33,7 @@ class Link:
     attrs: dict[str, Attr] = field(default_factory=dict)  # of the addition
 
     def added(self, so_far: Value, term: Value) -> Value:
-        """Append the addition of ``term`` as ``taken_out`` gives it."""
+        """Append the addition of ``term``, as ``taken_out`` gives it."""
         opdef = self.opdef if self.taken is None else ops.addf if so_far.type.is_float else ops.addi
         total: Value = opdef(so_far, term, **self.attrs)
         return total
@@ -41,14 +41,14 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """What a loop carries at ``position``; the additions of an iteration, the first one first."""
+    """The sum that a loop carries at ``position``; the additions of an iteration, the first one first."""
 
     position: int
     links: Sequence[Link]
 
 
 def sums_of(loop: Op) -> list[Sum]:
-    """The sums of a loop that carries nothing else, but for reductions of integers."""
+    """The sums of a loop that carries nothing else, except reductions of integers."""
     (body,) = loop.regions
     found = []
     for k, arg in enumerate(body.args[1:]):
@@ -63,7 +63,7 @@ def sums_of(loop: Op) -> list[Sum]:
 
 
 def is_sum(loop: Op, position: int) -> bool:
-    """Whether what a loop carries there is a sum."""
+    """Whether the value that a loop carries at ``position`` is a sum."""
     (body,) = loop.regions
     return bool(_links(body, body.args[1 + position], body.terminator.operands[position]))
 
@@ -90,7 +90,7 @@ def _adds(op: Op) -> bool:
 
 
 def _addition(op: Op, made: set[Value]) -> tuple[Link | None, Value | None]:
-    """An addition to what the iteration has so far, and that."""
+    """An addition to the sum so far, and the sum before it."""
     if not _adds(op):
         return None, None
     a, b = op.operands
@@ -102,7 +102,7 @@ def _addition(op: Op, made: set[Value]) -> tuple[Link | None, Value | None]:
 
 
 def _made_of(body: Block, arg: Value) -> set[Value]:
-    """The values that are made of ``arg`` by additions alone."""
+    """The values that are made from ``arg`` only by additions."""
     found = {arg}
     for op in body.ops:
         if op.opdef is ops.if_:
@@ -116,7 +116,7 @@ def _made_of(body: Block, arg: Value) -> set[Value]:
 
 
 def _branch(op: Op, position: int) -> tuple[Link | None, Value | None]:
-    """A branch that adds on one of its sides, and what it adds to."""
+    """A branch that adds on one of its sides, and the value that it adds to."""
     for taken in (0, 1):
         added, before = (op.regions[k].terminator.operands[position] for k in (taken, 1 - taken))
         inner = added.op
@@ -131,7 +131,7 @@ def _branch(op: Op, position: int) -> tuple[Link | None, Value | None]:
 
 
 def taken_out(link: Link) -> Value:
-    """The term, after the addition has gone from the body."""
+    """Remove the addition from the body, and return its term."""
     if link.taken is None:
         _remove(link.op)
         return link.term

@@ -1,4 +1,4 @@
-"""Loops that would be parallel, did they not count: what they count is found first, and kept.
+"""Loops that would be parallel if they did not count: what they count is computed first, and kept.
 
     e = 0                                          # first: where each iteration begins
     for i in range(n):                             for i in range(n):
@@ -8,9 +8,9 @@
                                                    for i in range(n):
                                                        for e in range(begin[i], last[i]): ...
 
-Integers that follow from themselves and from what the loop only reads take a short loop of their own, which keeps what
-they are at the start of each iteration. It stands in front of all loops around that do not change it either, so that a
-time loop does it once, and a reverse sweep finds it.
+Integers that follow from themselves and from what the loop only reads are computed in a short loop of their own, which
+keeps their values at the start of each iteration. It is placed before all loops around that do not change these values
+either, so that a time loop runs it once, and a reverse sweep finds them.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, sections 2.4.2 (loop
 distribution) and 5.3 (scalar expansion).
@@ -38,14 +38,14 @@ from adc.passes.rewrite import put_before
 from adc.passes.threads.parallelise import integer_reduction
 
 LEAST_COST = 24.0
-"""Of what is left of an iteration, in the units of ``costs``, if there is no loop in it."""
+"""The least cost of the rest of an iteration, in the units of ``costs``, if it contains no loop."""
 
-FEWEST = 64  # iterations, where that is known
+FEWEST = 64  # iterations, if their number is known
 
 
 @dataclass(frozen=True)
 class DistributeCounters:
-    """Split loops of which nothing but integers must be found in order."""
+    """Split loops in which only integers must be computed in order."""
 
     name: ClassVar[str] = "distribute-counters"
 
@@ -59,8 +59,8 @@ class DistributeCounters:
 
 
 def _counters(loop: Op) -> list[int]:
-    """The positions of the integers that a loop carries, and that are no reductions; none if it carries what cannot be
-    summed either."""
+    """The positions of carried integers that are not reductions; none if the loop also carries something that is not a
+    sum."""
     found = []
     for k, arg in enumerate(loop.regions[0].args[1:]):
         if arg.type.is_integer and integer_reduction(loop, k) is None:
@@ -77,8 +77,8 @@ class _Distribution:
         self.module = module
 
     def block(self, block: Block, parallel: Op | None = None) -> None:
-        """Change the outermost loops that can be; inside of ``parallel``, an outermost parallel loop, those whose
-        counters can be found in front of it."""
+        """Change the outermost loops that qualify; inside ``parallel``, an outermost parallel loop, only those whose
+        counters can be computed before it."""
         for op in list(block.ops):
             if op.opdef is ops.for_ and (counters := _counters(op)) and self._pays(op) and self._is_free(op):
                 slice_ = self._slice(op, counters)
@@ -99,12 +99,12 @@ class _Distribution:
         return any(op.opdef in LOOPS for op in body.walk()) or cost_of_block(body, self.module) >= LEAST_COST
 
     def _is_free(self, loop: Op) -> bool:
-        """Whether iterations may run in any order otherwise."""
+        """Whether iterations may run in any order apart from that."""
         accesses = self.analysis.accesses(loop)
         return not accesses.obstacles and not any(self.analysis.conflicts(loop, accesses.found))
 
     def _slice(self, loop: Op, counters: list[int]) -> list[Op] | None:
-        """The operations of the body that the counters follow from; None if these cannot be done beforehand."""
+        """The operations of the body that the counters follow from; None if these cannot be run beforehand."""
         body = loop.regions[0]
         found: set[Op] = set()
         work = [body.terminator.operands[k] for k in counters]
@@ -130,8 +130,8 @@ class _Distribution:
         return op.opdef in PURE and op.opdef not in DIVISIONS
 
     def _outermost(self, loop: Op, slice_: list[Op]) -> Op:
-        """The loop in front of which the counters can be found: those around ``loop`` run at least once where it
-        does, and change nothing of it."""
+        """The loop before which the counters can be computed: the loops around ``loop`` run at least once if it does,
+        and change nothing that the counters depend on."""
         place = loop
         used = [*loop.operands, *(v for op in slice_ for v in op.operands)]
         while True:
@@ -152,7 +152,7 @@ def _distribute(loop: Op, counters: list[int], slice_: list[Op], place: Op) -> N
     body, (lower, upper, step) = loop.regions[0], loop.operands[:3]
     made = Block()
     with insert_at(made, loop.loc):
-        for around in _between(loop, place):  # where they do not run, nor does this one
+        for around in _between(loop, place):  # if these do not run, this one does not either
             runs = ops.cmpi(around.operands[0], around.operands[1], predicate="slt")
             upper = ops.select(runs, upper, lower)
         trips = trip_count(lower, upper, step)

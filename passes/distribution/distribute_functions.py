@@ -1,10 +1,10 @@
 """Elementary functions that follow an inner loop are computed in a loop of their own, which becomes SIMD.
 
-A loop with another one inside is no SIMD loop, and a function of what the inner one found is then computed for one
-iteration at a time: a hyperbolic tangent after each row of a sparse product. Here iterations are taken in blocks: a
-first loop does what comes up to the end of the inner loop and keeps what is needed of it in small buffers, and a
-second one does the rest (loop distribution; Allen and Kennedy, Optimizing Compilers for Modern Architectures, 5.2).
-Iterations of parallel loops do not depend on each other, so nothing has to be shown.
+A loop with an inner loop is not SIMD, so a function of the inner loop's result is computed for one iteration at a time:
+a hyperbolic tangent after each row of a sparse product, for instance. Here iterations are taken in blocks: a first loop
+runs everything up to the end of the inner loop and keeps what is needed in small buffers, and a second one does the
+rest (loop distribution; Allen and Kennedy, Optimizing Compilers for Modern Architectures, 5.2). Iterations of parallel
+loops do not depend on each other, so nothing has to be proved.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from adc.passes.distribution.expansion import Cut, Limits, in_strips
 from adc.passes.rewrite import put_instead
 
 BLOCK = 32
-"""Iterations: a few vectors, and few enough that short loops still have blocks for many threads."""
+"""Iterations of a block: a few vectors, and few enough that short loops still have blocks for many threads."""
 
 MOST_BUFFERS = 8
-FUNCTION = 8.0  # what an elementary function costs at least, in the units of ``costs``
-UNROLLED = 64  # trips up to which LLVM unrolls loops
+FUNCTION = 8.0  # the least cost of an elementary function, in the units of ``costs``
+UNROLLED = 64  # trip counts up to which LLVM unrolls loops
 _MARKS = frozenset({"threads", REVERSE})
 _MOVED = frozenset({ops.load, ops.store})
 
 
 @dataclass(frozen=True)
 class DistributeFunctions:
-    """Cut parallel loops behind the last loop inside of them, where elementary functions follow."""
+    """Cut parallel loops after the last loop inside them, if elementary functions follow."""
 
     name: ClassVar[str] = "distribute-functions"
 
@@ -56,7 +56,7 @@ def _block(block: Block) -> None:
 
 
 def _cut(loop: Op) -> None:
-    """Replace ``loop`` by one over blocks, if it has a part that is worth setting apart."""
+    """Replace ``loop`` by one over blocks, if it has a part that is worth separating."""
     body = loop.regions[0]
     at = max((k for k, op in enumerate(body.ops) if op.regions), default=-1) + 1
     first, second = body.ops[:at], body.ops[at:-1]
@@ -83,17 +83,17 @@ def _cut(loop: Op) -> None:
 
 
 def _is_subscript(op: Op) -> bool:
-    """Whether an operation on integers is as well done again."""
+    """Whether an operation on integers may as well be repeated."""
     return op.opdef in PURE and (op.opdef is ops.constant or op.opdef.dialect == "arith")
 
 
 def with_inner(op: Op) -> list[Op]:
-    """``op`` and all that is inside of it."""
+    """``op`` and everything inside it."""
     return [op, *(inner for region in op.regions for inner in region.walk())]
 
 
 def _stays(op: Op) -> bool:
-    """Whether this is a loop that LLVM does not unroll, so that the one around it is no SIMD loop."""
+    """Whether this is a loop that LLVM does not unroll, so that the one around it is not SIMD."""
     if op.opdef not in LOOPS:
         return False
     known = op.opdef is not ops.while_ and None not in map(constant_of, op.operands[:3])

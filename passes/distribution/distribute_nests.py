@@ -1,9 +1,9 @@
-"""Sums over nested loops: blocks of the outer loop's iterations compute their terms on threads; Python's order stays.
+"""Sums over nested loops: blocks of the outer loop compute their terms on threads; the order of the sum stays.
 
 ``for i in range(n): for j in range(m): total += f(x[i, j])`` becomes, for blocks of rows, a nest without a sum, which
-stores the terms in a buffer and can be parallel, and one that adds them to the total in order. How many rows a block
-has follows from the extents alone. Rows that are too long for a buffer are summed one after the other (see
-``distribute_sums``), so the nest is there twice. What takes long may be the terms, or what comes before them in a row.
+stores the terms in a buffer and can be parallel, and one that adds them to the total in order. The number of rows in a
+block follows from the extents alone. Rows that are too long for a buffer are summed one after the other (see
+``distribute_sums``), so the nest exists twice. The costly part may be the terms, or what comes before them in a row.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from adc.passes.distribution.summed_blocks import by_blocks
 from adc.passes.rewrite import replace_op
 
 TERMS = 1 << 14
-"""In a block, about: enough work for threads, and some kilobytes in cache."""
+"""About as many terms in a block: enough work for threads, and some kilobytes in cache."""
 
 ROWS = 8
-"""In a block, at least."""
+"""The least number of rows in a block."""
 
 LONGEST = 1 << 16
-"""The longest row: buffers have at most eight of these."""
+"""The longest row; a buffer holds at most eight of these."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nest:
-    """``outer`` carries nothing but what ``inner``, in its body, sums."""
+    """``outer`` carries only what ``inner``, in its body, sums."""
 
     outer: Op
     inner: Op
@@ -43,7 +43,7 @@ class Nest:
 
 
 def find_nest(outer: Op) -> Nest | None:
-    """None if the loop does not sum in a loop inside of it, whose limits are always the same."""
+    """The nest of a loop; None if it does not sum in an inner loop with loop-invariant limits."""
     (body,) = outer.regions
     ends = body.terminator.operands
     inner = ends[0].op if ends else None
@@ -63,7 +63,7 @@ def find_nest(outer: Op) -> Nest | None:
 
 
 def distribute_nest(nest: Nest) -> Op:
-    """Append what does the same as the nest, which is dropped. Returns a copy that is done where rows are too long."""
+    """Append the equivalent of the nest, which is dropped. Returns a copy of it that runs if rows are too long."""
     outer = nest.outer
     with insert_at(Block(), outer.loc) as otherwise:
         kept = clone_op(outer, {})

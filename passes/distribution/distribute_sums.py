@@ -1,8 +1,8 @@
-"""Loops that would be parallel, did they not sum: the terms are computed in any order, and summed in Python's.
+"""Loops that would be parallel if they did not sum: the terms are computed in any order, and summed in Python's.
 
 ``for i in range(n): total += f(x[i])`` becomes, for blocks of iterations, a loop that stores the terms in a small
 buffer, which can be parallel and SIMD, and one that adds them to the total one after the other. The sum has the same
-bits as Python's. That pays where a term takes longer than an addition.
+bits as Python's. That pays if a term takes longer than an addition.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, sections 2.4.2 (loop
 distribution) and 5.3 (scalar expansion).
@@ -29,15 +29,15 @@ from adc.passes.distribution.summed_blocks import by_blocks
 from adc.passes.rewrite import replace_op
 
 BLOCK = 4096
-"""Terms in the buffer: some kilobytes in the frame; enough iterations for threads if they have much to do."""
+"""Terms in the buffer: some kilobytes in the frame; enough iterations for threads if each has much to do."""
 
 LEAST_COST = 24.0
-"""Of an iteration, in the units of ``costs``."""
+"""The least cost of an iteration, in the units of ``costs``."""
 
 
 @dataclass(frozen=True)
 class DistributeSums:
-    """Split loops of which nothing but sums of floats must be done in order."""
+    """Split loops in which only sums of floats must be done in order."""
 
     name: ClassVar[str] = "distribute-sums"
 
@@ -63,7 +63,7 @@ class _Distribution:
         self.module = module
 
     def block(self, block: Block) -> None:
-        """Change the outermost loops that can be, outside of parallel ones."""
+        """Change the outermost loops that qualify, outside parallel ones."""
         new = block.in_place_of()
         for op in block.ops:
             nest = find_nest(op) if op.opdef is ops.for_ else None
@@ -85,19 +85,19 @@ class _Distribution:
         block.set_ops(new.ops)
 
     def _pays_in_nest(self, nest: Nest) -> bool:
-        """Whether terms take long, or what is done before them."""
+        """Whether the terms are costly, or what is done before them."""
         terms = trips(nest.inner) * cost_of_block(nest.inner.regions[0], self.module)
         whole = cost_of_block(nest.outer.regions[0], self.module)
         return _pays(nest.inner, self.module) or whole - terms >= max(terms, LEAST_COST)
 
     def _is_free(self, loop: Op) -> bool:
-        """Whether iterations may run in any order otherwise."""
+        """Whether iterations may run in any order apart from that."""
         accesses = self.analysis.accesses(loop)
         return not accesses.obstacles and not any(self.analysis.conflicts(loop, accesses.found))
 
 
 def _distribute(loop: Op, sums: Sequence[Sum]) -> None:
-    """Append what does the same as ``loop``, which is dropped."""
+    """Append the equivalent of ``loop``, which is dropped."""
     buffers = {link: ops.alloc(type=MemRefType((BLOCK,), link.term.type)) for s in sums for link in s.links}
     totals = by_blocks([loop], sums, [s.position for s in sums], const_index(BLOCK), buffers)
     replace_op(loop, totals)

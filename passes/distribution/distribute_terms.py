@@ -1,13 +1,13 @@
-"""What irregular loops add is computed first, as SIMD, and then added, in order.
+"""The terms that irregular loops add are computed first, as SIMD, and then added, in order.
 
-An iteration that adds to elements which are loaded (the camera and the point of an observation) is no SIMD code, as
-the next iteration may add to the same ones. But most of its work is in the terms. Strips of iterations are taken
-together: a first loop does all but the additions and keeps the terms in small buffers, and a second one adds them, one
-iteration after the other (loop distribution and scalar expansion; Allen and Kennedy, Optimizing Compilers for Modern
-Architectures, chapter 5). Each element gets its terms in the order that it would have got them in.
+An iteration that adds to elements at loaded subscripts (the camera and the point of an observation) is not SIMD, as the
+next iteration may add to the same elements. But most of its work is in the terms. Strips of iterations are taken
+together: a first loop does everything except the additions and keeps the terms in small buffers, and a second one adds
+them, one iteration after the other (loop distribution and scalar expansion; Allen and Kennedy, Optimizing Compilers for
+Modern Architectures, chapter 5). Each element gets its terms in the same order as before.
 
-The loops are those over the iterations of a chunk (``privatisation``) and of a block (``colouring``). Where loops
-inside do the adding, row by row, they are what comes second, if elementary functions come before them.
+The loops are those over the iterations of a chunk (``privatisation``) or of a block (``colouring``). If inner loops add
+the terms, row by row, they form the second loop, provided elementary functions come before them.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from adc.passes.distribution.expansion import Cut, in_strips
 from adc.passes.rewrite import put_instead
 
 STRIP = 64
-"""Iterations: some vectors, and few enough that dozens of buffers stay in the first cache."""
+"""Iterations of a strip: some vectors, and few enough that dozens of buffers stay in the first-level cache."""
 
 LONG_STRIP = 1 << 14
-"""The same where the first loop is for threads."""
+"""The same if the first loop is for threads."""
 
 WORTH = 12.0
-"""What the terms cost to compute, at least, each: keeping one and finding its place again costs about half of that."""
+"""The least cost of computing a term: keeping one and finding its place again costs about half of that."""
 
 _ELSEWHERE = frozenset({ops.call, ops.alloc, ops.dealloc, ops.while_})
 
 
 @dataclass(frozen=True)
 class DistributeTerms:
-    """Cut loops that add to private copies behind the terms, or in front of the loops inside that add them."""
+    """Cut loops that add to private copies after the terms, or before the inner loops that add them."""
 
     name: ClassVar[str] = "distribute-terms"
 
@@ -85,7 +85,7 @@ def _is_candidate(loop: Op) -> bool:
 
 
 def adds_by_rows(loop: Op) -> bool:
-    """Whether nothing but loops inside adds terms, last of all, and elementary functions are computed before."""
+    """Whether only inner loops add terms, at the end of an iteration, and elementary functions are computed before."""
     if not ends_in_rows(loop):
         return False
     nests = _adding(loop)
@@ -93,7 +93,7 @@ def adds_by_rows(loop: Op) -> bool:
 
 
 def ends_in_rows(loop: Op) -> bool:
-    """Whether nothing but loops inside adds terms, and all else in an iteration can be done before."""
+    """Whether only inner loops add terms, and everything else in an iteration can be done before."""
     nests = _adding(loop)
     if loop.results or not nests or constant_of(loop.operands[2]) != 1 or not all(op.opdef in COUNTED for op in nests):
         return False
@@ -109,7 +109,7 @@ def ends_in_rows(loop: Op) -> bool:
 
 
 def _adding(loop: Op) -> dict[Op, None]:
-    """What the body of ``loop`` has that adds terms: additions, and whatever has some inside."""
+    """The operations in the body of ``loop`` that add terms: additions, and operations that contain some."""
     return dict.fromkeys(
         op for op in loop.regions[0].ops if any(inner.opdef is ops.accumulate for inner in with_inner(op))
     )
@@ -132,8 +132,8 @@ def _strips(loop: Op, memory: Memory) -> None:
 
 
 def rows_last(loop: Op, repeatable: Callable[[Op], bool]) -> Op:
-    """Append what ``loop`` does, which ends in rows: for strips of iterations, a parallel loop with all that comes
-    before the rows, and one in order that adds their terms (see ``terms_first``), which is returned."""
+    """Append the equivalent of ``loop``, which ends in rows: for strips of iterations, a parallel loop with everything
+    before the rows, and a sequential one that adds their terms (see ``terms_first``). Returns the latter."""
     size = ops.maxsi(ops.minsi(trip_count(*loop.operands[:3]), const_index(LONG_STRIP)), const_index(1))
     cut, made = Cut(loop, _adding(loop), repeatable), list[Op]()
     in_strips(loop, size, ops.for_, {}, "part", lambda limits: made.extend(cut.build(limits, size, ops.for_)))
@@ -148,11 +148,11 @@ def terms_first(
     size: int,
     repeatable: Callable[[Op], bool],
 ) -> Sequence[Value]:
-    """Append the iterations of ``loop`` between ``limits``, at most ``size``: what ``terms`` add is computed, then
-    added. They are additions, or loops that add.
+    """Append the iterations of ``loop`` between ``limits``, at most ``size``: what ``terms`` add is computed first, and
+    added then. ``terms`` are additions, or loops that add.
 
-    ``initial``: what the loop's reductions begin with; they are returned. Subscripts are computed again by operations
-    that are ``repeatable``, and kept otherwise.
+    ``initial``: the initial values of the loop's reductions, which are returned. Subscripts are recomputed by
+    operations that are ``repeatable``, and kept otherwise.
     """
     first, second = Cut(loop, terms, repeatable).build(limits, size, ops.for_, initial)
     for name in ("threads", PRIVATE, ONE_BY_ONE):

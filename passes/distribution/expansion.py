@@ -1,7 +1,7 @@
-"""A loop cut in two: what the second half needs of the first one is computed again, or kept in buffers.
+"""A loop cut in two: what the second half needs from the first one is recomputed, or kept in buffers.
 
 (Loop distribution with scalar expansion; Allen and Kennedy, Optimizing Compilers for Modern Architectures, sections 5.2
-and 5.3.) Who asks for it has shown that the second half of an iteration may come after the first halves of others.
+and 5.3.) The caller has shown that the second half of an iteration may come after the first halves of others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Limits = tuple[Value, Value]
 
 
 class Cut:
-    """``loop`` with the operations ``last`` of its body in a second loop. Operands of these are computed again there by
+    """``loop``, with the operations ``last`` of its body in a second loop. Operands of these are recomputed there by
     operations that are ``repeatable``, unless they are floats; the others are ``kept``."""
 
     def __init__(self, loop: Op, last: Collection[Op], repeatable: Callable[[Op], bool]) -> None:
@@ -33,7 +33,7 @@ class Cut:
         self.kept = [v for v in used_from_outside(list(last)) if inside(v, loop) and not self._has(v)]
 
     def _has(self, value: Value) -> bool:
-        """Whether ``value`` can be computed again; what that takes is then in ``_again``."""
+        """Whether ``value`` can be recomputed; if so, the operations for that are added to ``_again``."""
         op = value.op
         if not inside(value, self.loop) or value is self.loop.regions[0].args[0] or op in self._again:
             return True
@@ -45,8 +45,8 @@ class Cut:
         return True
 
     def build(self, limits: Limits, size: int | Value, opdef: OpDef, initial: Sequence[Value] = ()) -> tuple[Op, Op]:
-        """Append both for the iterations between ``limits``, at most ``size`` of them. The second loop is an ``opdef``;
-        the first one has the attributes of the loop, and its reductions, which begin with ``initial``."""
+        """Append both loops for the iterations between ``limits``, at most ``size`` of them. The second loop is an
+        ``opdef``; the first one has the attributes of the loop, and its reductions, which begin with ``initial``."""
         body, step = self.loop.regions[0], self.loop.operands[2]
         known, extents = (size, ()) if isinstance(size, int) else (None, (size,))
         buffers = {value: ops.alloc(*extents, type=MemRefType((known,), value.type)) for value in self.kept}
@@ -80,9 +80,9 @@ class Cut:
 def in_strips(
     loop: Op, size: Value, opdef: OpDef, attrs: dict[str, Attr], name: str, body: Callable[[Limits], object]
 ) -> None:
-    """Append a loop over strips of ``size`` iterations of ``loop``; ``body`` appends what is done between limits."""
+    """Append a loop over strips of ``size`` iterations of ``loop``; ``body`` appends the code between two limits."""
     lower, upper, step = loop.operands[:3]
-    # Strips are counted: the start of one after the last could wrap around.
+    # Strips are counted, since the start of one after the last could wrap around.
     count = ops.ceildivsi(trip_count(lower, upper, step), size)
 
     def one(number: Value) -> None:

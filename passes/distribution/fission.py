@@ -1,9 +1,9 @@
-"""Taking some accumulations out of a parallel loop nest, with what computes their terms, into a nest of their own.
+"""Moving some accumulations out of a parallel loop nest, with what computes their terms, into a nest of their own.
 
-The new nest runs before what is left of the old one. That is right if what it reads is in memory already: nothing that
-the old nest writes may be read by it in another iteration, or earlier in the same one; and nothing else may touch what
-it adds to. (An adjoint first loads the cotangent of what an iteration stored, then zeroes it: the zeroing stays
-behind.)
+The new nest runs before what is left of the old one. That is right if what it reads is already in memory: it must not
+read what the old nest writes in another iteration, or earlier in the same one; and nothing else may touch what it adds
+to. (An adjoint first loads the cotangent of what an iteration stored, then zeroes it: the zeroing stays in the old
+nest.)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Accumulations = Sequence[Op]
 
 
 class Fission:
-    """One outermost parallel loop, its accesses, and which of its operations are to be kept for some purpose."""
+    """One outermost parallel loop, its accesses, and the selection of its operations for some purpose."""
 
     def __init__(self, analysis: Analysis, loop: Op) -> None:
         self.analysis = analysis
@@ -46,7 +46,7 @@ class Fission:
             if op is None or op not in self.position:
                 block = value.owner if isinstance(value.owner, Block) else None
                 outer = block.parent_op if block is not None else None
-                # An argument of an inner loop that carries values is had by running that loop.
+                # An argument of an inner loop that carries values is obtained by running that loop.
                 if outer is None or outer not in self.position or value.index == 0:
                     continue
                 op = outer
@@ -60,11 +60,11 @@ class Fission:
         return needed
 
     def with_surroundings(self, accumulations: Accumulations) -> set[Op]:
-        """``accumulations``, what they need, and the loops and branches that they are in, with what those need."""
+        """``accumulations``, what they need, and the loops and branches around them, with what those need."""
         return set(accumulations) | self.surroundings(accumulations, [v for op in accumulations for v in op.operands])
 
     def surroundings(self, accumulations: Accumulations, values: Iterable[Value]) -> set[Op]:
-        """What computes ``values``, and the loops and branches that ``accumulations`` are in, with what those need."""
+        """What computes ``values``, and the loops and branches around ``accumulations``, with what those need."""
         needed: set[Op] = set()
         wanted = list(values)
         for op in accumulations:
@@ -116,7 +116,7 @@ class Fission:
         return around[: around.index(self.loop) + 1][::-1]
 
     def _other_iterations_apart(self, a: Access, b: Access) -> bool:
-        """Whether the two never meet in different iterations of the loops around both, sequential ones included."""
+        """Whether the two never meet in different iterations of the loops around both, including sequential ones."""
         return all(level.opdef in COUNTED and self.analysis.independent(a, b, level) for level in self._levels(a, b))
 
     def _never_meet(self, a: Access, b: Access) -> bool:
@@ -141,14 +141,14 @@ class Fission:
         return False
 
     def _fixed(self, access: Access, levels: list[Op]) -> bool:
-        """Whether in one iteration of ``levels`` the access is of one place."""
+        """Whether the access is to a single place in one iteration of ``levels``."""
         assert access.where is not None
         counters = {level.regions[0].args[0] for level in levels}
         symbols = {s for low, high in access.where for s in low.symbols() | high.symbols()}
         return all(s.value in counters or not inside(s.value, self.loop) for s in symbols)
 
     def _reads_before(self, read: Access, write: Access) -> bool:
-        """Whether what ``read`` reads is never changed by ``write`` before."""
+        """Whether ``write`` never changes what ``read`` reads before it is read."""
         if self._apart(read, write):
             return True
         if read.base is not write.base or not self._other_iterations_apart(read, write):
@@ -160,17 +160,17 @@ class Fission:
         return in_one and (self.position[read.op] < self.position[write.op] or _exclusive(read.op, write.op))
 
     def _innermost(self, op: Op) -> Op | None:
-        """The loop that ``op`` is in."""
+        """The innermost loop around ``op``."""
         return next((o for o in enclosing(op.parent) if o.opdef in COUNTED or o.opdef is ops.while_), None)
 
     # Copies -----------------------------------------------------------------------------------------------------------
 
     def copy(self, needed: set[Op], mapping: Mapping | None = None) -> Op:
-        """Append a nest of the operations ``needed`` alone. ``mapping``: what stands for values from outside."""
+        """Append a nest of only the operations ``needed``. ``mapping``: replacements of values from outside."""
         return self._copy_loop(self.loop, needed, {} if mapping is None else mapping)
 
     def _copy_loop(self, loop: Op, needed: set[Op], mapping: Mapping) -> Op:
-        """A parallel loop that keeps none of its reductions."""
+        """A parallel loop without its reductions."""
         (body,) = loop.regions
         block = Block([a.type for a in body.args], [a.hint for a in body.args])
         mapping.update(zip(body.args, block.args, strict=True))
@@ -181,7 +181,7 @@ class Fission:
         return current_block().append(Op(ops.parallel, bounds, (), dict(loop.attrs), [block], loop.loc))
 
     def copy_ops(self, block: Block, needed: set[Op], mapping: Mapping) -> None:
-        """Append copies of the operations of ``block`` that are ``needed``, its terminator excepted."""
+        """Append copies of the operations of ``block`` that are ``needed``, without its terminator."""
         for op in block.ops[:-1]:
             if op not in needed:
                 continue
@@ -208,13 +208,13 @@ class Fission:
 
 
 def _exclusive(a: Op, b: Op) -> bool:
-    """Whether the two are in different branches of one ``scf.if``, so that one iteration runs one of them at most."""
+    """Whether the two are in different branches of one ``scf.if``, so that an iteration runs at most one of them."""
     branches = dict(_branches(a))
     return any(branches.get(outer, region) is not region for outer, region in _branches(b))
 
 
 def _branches(op: Op) -> Iterator[tuple[Op, Block]]:
-    """The branches that ``op`` is in, within its innermost loop."""
+    """The branches around ``op`` within its innermost loop."""
     block = op.parent
     while block is not None and (outer := block.parent_op) is not None and outer.opdef is ops.if_:
         yield outer, block
@@ -222,7 +222,7 @@ def _branches(op: Op) -> Iterator[tuple[Op, Block]]:
 
 
 def _repeatable(op: Op) -> bool:
-    """Whether running ``op`` once more changes nothing: it reads at most."""
+    """Whether running ``op`` again changes nothing: at most, it reads."""
     return bool(op.regions) or op.opdef.pure or op.opdef in _REPEATABLE
 
 
@@ -230,7 +230,7 @@ _REPEATABLE = TERMINATORS | {ops.load, ops.bound}
 
 
 def effects_left(loop: Op, gone: set[Op]) -> bool:
-    """Whether ``loop`` does anything once the operations ``gone`` are."""
+    """Whether ``loop`` still does anything without the operations ``gone``."""
     if any(r.uses for r in loop.results):
         return True
     return any(not (o.opdef.pure or o in gone or o.opdef in _INERT or o.regions) for o in loop.regions[0].walk())

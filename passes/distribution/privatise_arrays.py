@@ -6,9 +6,9 @@
             r[i] = x[p, i] - m[i]                          r[i] = x[p, i] - m[i]
         s += norm(r)                                   s += norm(r)
 
-All that iterations had in common was the memory: now they are independent, but for sums, and so is what a reverse sweep
-does for each of them, which would otherwise have to go through the shadow of the array in order. It is done where
-nothing else stands in the way. Where iterations run in order after all, ``share-arrays`` makes the arrays one again.
+Iterations shared nothing but the memory: now they are independent, except for sums, and so is what a reverse sweep does
+for each of them, which would otherwise have to go through the shadow of the array in order. This is done if nothing
+else prevents a parallel loop. If iterations run in order after all, ``share-arrays`` makes the arrays one again.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 5.4 (scalar
 and array renaming) and 6.2.1 (privatization).
@@ -41,7 +41,7 @@ _COUNTED = frozenset({ops.for_, ops.parallel})
 
 @dataclass(frozen=True)
 class PrivatiseArrays:
-    """Give each iteration of a loop work arrays of its own, where they are all that iterations share."""
+    """Give each iteration of a loop work arrays of its own, if these are all that iterations share."""
 
     name: ClassVar[str] = "privatise-arrays"
 
@@ -55,7 +55,7 @@ class PrivatiseArrays:
 
 
 def _is_changed(func: Func, module: Module, summaries: Summaries, made: set[Value]) -> bool:
-    """Change one loop that can be, an outer one before those in it, and add its new arrays to ``made``."""
+    """Change one loop that qualifies, outer ones first, and add its new arrays to ``made``."""
     allocated = [op.result for op in func.walk() if op.opdef is ops.alloc]
     works = [v for v in allocated if v not in made and _is_plain(v)]
     if not works:
@@ -64,7 +64,7 @@ def _is_changed(func: Func, module: Module, summaries: Summaries, made: set[Valu
 
 
 def _is_plain(memref: Value) -> bool:
-    """Whether no more is done with an array than to load and store its elements."""
+    """Whether an array is only used to load and store its elements."""
     uses = [op for op, _ in memref.uses]
     return all(op.opdef in _KNOWN for op in uses) and any(op.opdef is ops.load for op in uses)
 
@@ -87,7 +87,7 @@ class _Privatisation:
         return False
 
     def _loop(self, loop: Op) -> bool:
-        """Whether iterations of ``loop`` have got arrays of their own."""
+        """Give iterations of ``loop`` arrays of their own, if possible. Returns whether that was done."""
         shared = [v for v in self.works if not inside(v, loop) and _touched(v, loop)]
         if not shared or not all(integer_reduction(loop, k) or _is_sum(loop, k) for k in range(len(loop.results))):
             return False
@@ -105,14 +105,14 @@ class _Privatisation:
         return True
 
     def _is_private(self, memref: Value, loop: Op) -> bool:
-        """Whether an iteration reads only what it wrote, and nothing that is read elsewhere is what it left."""
+        """Whether an iteration reads only what it wrote, and what it leaves is not read elsewhere."""
         if not self._is_filled(loop.regions[0], memref):
             return False
         elsewhere = [op for op, _ in memref.uses if not _is_in(op, loop) and _reads(op, memref)]
         return all(self._is_apart(op, memref, loop) for op in elsewhere)
 
     def _is_apart(self, read: Op, memref: Value, loop: Op) -> bool:
-        """Whether a read is in another loop of which each iteration reads only what it wrote."""
+        """Whether a read is in another loop, each iteration of which reads only what it wrote."""
         for around in enclosing(read.parent):
             if _is_in(loop, around):
                 return False
@@ -133,7 +133,7 @@ class _Privatisation:
         return True
 
     def _covers(self, op: Op, memref: Value, counters: tuple[Value, ...]) -> bool:
-        """Whether ``op`` writes all elements with such first subscripts, and reads none of them before."""
+        """Whether ``op`` writes all elements with ``counters`` as first subscripts, and reads none of them before."""
         if op.opdef is ops.fill or op.opdef is ops.copy:
             return not counters and op.operands[1] is memref and op.operands[0] is not memref
         shape = self.extents.shape(memref)
@@ -154,7 +154,7 @@ class _Privatisation:
 
 
 def _is_sum(loop: Op, k: int) -> bool:
-    """Whether what a loop carries at position ``k`` is a float to which it and loops in it add, no more."""
+    """Whether the value that a loop carries at position ``k`` is a float to which it and inner loops only add."""
     body = loop.regions[0]
     value = body.args[1 + k]
     while value.type.is_float and len(value.uses) == 1:
@@ -174,7 +174,7 @@ def _is_sum(loop: Op, k: int) -> bool:
 
 
 def _reduces(op: Op, n: int) -> bool:
-    """Whether a parallel loop adds to its operand of that number."""
+    """Whether a parallel loop adds to its operand ``n``."""
     return op.opdef is ops.parallel and n >= 0 and op.regions[0].terminator.attrs["kinds"][n] == "add"
 
 
@@ -191,7 +191,7 @@ def _reads(op: Op, memref: Value) -> bool:
 
 
 def _touching(block: Block, memref: Value) -> Iterable[Op]:
-    """The operations of a block that use a memref, or in which others do."""
+    """The operations of a block that use a memref, or that contain such operations."""
     users = {op for op, _ in memref.uses}
     return [op for op in block.ops if op in users or (op.regions and any(_is_in(user, op) for user in users))]
 

@@ -1,7 +1,7 @@
-"""Arrays that privatise-arrays gave each iteration of a loop are one again, if the iterations run in order.
+"""Arrays that privatise-arrays gave each iteration of a loop become one again, if the iterations run in order.
 
-An allocation for each of them takes longer than some iterations do. In a parallel loop the array belongs to the whole
-iteration, so that those which one thread runs have it in turn; the lowering sees to that. This is done last of all,
+An allocation for each iteration takes longer than some iterations do. In a parallel loop the array belongs to the whole
+iteration, so that the iterations that one thread runs use it in turn; the lowering sees to that. This pass runs last,
 when memory is freed where its use ends.
 """
 
@@ -20,7 +20,7 @@ from adc.passes.rewrite import put_before, put_instead
 
 @dataclass(frozen=True)
 class ShareArrays:
-    """Allocate in front of sequential loops what each iteration allocates and frees because of privatise-arrays."""
+    """Allocate before sequential loops what each iteration allocates and frees because of privatise-arrays."""
 
     name: ClassVar[str] = "share-arrays"
 
@@ -42,7 +42,7 @@ def _share(func: Func) -> None:
 
 
 def _around(alloc: Op, free: Op, opdef: OpDef) -> Op | None:
-    """The loop whose iterations, one after the other, could have the array in turn, if it is such an operation."""
+    """The loop whose iterations, one after the other, could use the array in turn, if it is an ``opdef``."""
     block = alloc.parent
     loop = block.parent_op if block is not None else None
     if loop is None or loop.opdef is not opdef or free.parent is not block:

@@ -1,4 +1,4 @@
-"""Blocks of iterations that store the terms of sums in buffers, and then add them, in the order that they had."""
+"""Blocks of iterations that store the terms of sums in buffers, and then add them, in the original order."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Buffers = Mapping[Link, Value]
 def by_blocks(
     loops: Sequence[Op], sums: Sequence[Sum], carried: Sequence[int], size: Value, buffers: Buffers
 ) -> Sequence[Value]:
-    """Append what a loop, or one with another inside, sums; ``loops`` lose their bodies. What the outer one carries is
-    returned.
+    """Append the sums of a loop, or of one with another inside; ``loops`` lose their bodies. Returns what the outer
+    loop carries.
 
-    ``carried``: where it carries each of the ``sums``. ``size`` iterations of it have their terms in ``buffers`` at a
-    time. Between the loops there is nothing that is carried but sums.
+    ``carried``: the positions at which it carries the ``sums``. The terms of ``size`` of its iterations are in
+    ``buffers`` at a time. Nothing but sums is carried between the loops.
     """
     outer = loops[0]
     starts = outer.operands[3:]
@@ -50,8 +50,8 @@ def _terms(
     others: Sequence[int],
     starts: Sequence[Value],
 ) -> Sequence[Value]:
-    """Append the loops over a block of iterations, which store terms. What the outer one carries at ``others``, which
-    begins with ``starts``, it still does."""
+    """Append the loops over a block of iterations, which store terms. The outer loop still carries the values at
+    ``others``, which begin with ``starts``."""
     bodies = [loop.regions[0] for loop in loops]
     ends = [body.pop() for body in bodies]
     yielded = [ends[0].operands[k] for k in others]
@@ -75,7 +75,7 @@ def _terms(
 def _emptied(
     loop: Op, body: Block, count: Value, others: Sequence[int], yielded: Sequence[Value], starts: Sequence[Value]
 ) -> Op:
-    """Append ``count`` iterations of the body of ``loop``, which carry nothing but ``others``."""
+    """Append ``count`` iterations of the body of ``loop``, which carry only ``others``."""
     with insert_at(body, loop.loc):
         build(ops.yield_, yielded)
     keep_args(body, [0, *(1 + k for k in others)])

@@ -1,7 +1,7 @@
-"""Functions that do the same are one: statements that are alike become nests that are, and LLVM compiles each once.
+"""Functions that do the same are merged: similar statements become equal nests, and LLVM compiles each only once.
 
-As LLVM's MergeFunctions, but before anything is spent on the others. Names of values do not count, nor do places in the
-source, but where an operation tells the place: what may end the run, calls, and what takes memory.
+Like LLVM's MergeFunctions, but before anything is spent on the duplicates. Names of values do not count. Neither do
+source locations, unless an operation reports them: operations that may end the run, calls, and allocations of memory.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from adc.passes.analysis.kinds import LOOPS, PURE, SILENT, TERMINATORS
 _AT_NO_PLACE = frozenset({ops.if_, ops.load, ops.store, ops.accumulate, ops.dealloc})
 _TELL_NO_PLACE = (PURE | SILENT | LOOPS | TERMINATORS | _AT_NO_PLACE) - {ops.call, ops.alloc}
 _TOUCH = frozenset({ops.load, ops.store, ops.dealloc})
-_SMALL = 128  # elements of a buffer that is in the frame for certain
+_SMALL = 128  # elements of a buffer that is certainly in the frame
 
 Key = tuple[Hashable, ...]
 
 
 def merge_equal(module: Module, candidates: Iterable[Func]) -> None:
-    """Let one of the ``candidates`` that are equal stay, and be called in the place of the others. They are functions
-    that only calls name."""
+    """Keep one of the ``candidates`` that are equal, and call it in place of the others. Candidates are functions that
+    only calls refer to."""
     first: dict[Key, str] = {}
     instead: dict[str, str] = {}
     for func in candidates:
@@ -44,7 +44,7 @@ def merge_equal(module: Module, candidates: Iterable[Func]) -> None:
 
 
 def _key(func: Func) -> Key:
-    """Equal for functions that do the same in the same way."""
+    """A key that is equal for functions that do the same in the same way."""
     numbers: dict[Value, int] = {}
     arguments = tuple(map(attr_key, func.arg_attrs))
     return attr_key(func.attrs), arguments, func.result_types, _block(func.body, numbers, count())
@@ -64,7 +64,7 @@ def _op(op: Op, numbers: dict[Value, int], fresh: count[int]) -> Key:
 
 
 def _in_frame(op: Op) -> bool:
-    """Whether ``op`` makes a small buffer, as for the lanes of a loop: there is memory for it."""
+    """Whether ``op`` makes a small buffer, such as one for the lanes of a loop: allocating it cannot fail."""
     if op.opdef is not ops.alloc or op.operands:
         return False
     t = op.result.type

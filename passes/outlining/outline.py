@@ -1,4 +1,4 @@
-"""Operations move to a function of their own, and a call takes their place."""
+"""Moving operations to a function of their own, and calling that in their place."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from adc.passes.analysis.attributes import attr_key
 
 @dataclass(frozen=True)
 class Piece:
-    """Operations of a block, and those of their values that others use.
+    """Operations of a block, and those of their results that others use.
 
-    They can all be run where the last one is: between them stands nothing that they could change places with, or that
-    uses their values. Copies of views that are in no block may be among them.
+    They can all run where the last one is: operations between them can change places with them, and do not use their
+    results. Copies of views that are in no block may be among them.
     """
 
     moved: Sequence[Op]
@@ -29,9 +29,9 @@ class Piece:
 
 
 def outline(module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasing) -> list[Func]:
-    """Move each piece to a function of its own, called something like ``name``. ``aliasing`` is outdated after that.
+    """Move each piece to a function of its own, with a name like ``name``. Afterwards ``aliasing`` is outdated.
 
-    Coefficients are arguments: what differs in these alone is one function.
+    Coefficients become arguments, so that pieces that differ only in these are one function.
     """
     for piece in pieces:
         _take_out_coefficients(piece)
@@ -60,15 +60,15 @@ def _inside(piece: Piece) -> set[Op]:
 
 
 def _is_coefficient(op: Op, inside: set[Op]) -> bool:
-    """Whether ``op`` is a float constant that the operations ``inside`` may as well have in a register: LLVM would make
-    nothing of its value."""
+    """Whether ``op`` is a float constant that the operations ``inside`` may as well have in a register, as LLVM would
+    not make use of its value."""
     if op.opdef is not ops.constant or not op.result.type.is_float or op.attrs["value"] in _PLAIN:
         return False
     return all(user.opdef in _ARITHMETIC for user, _ in op.result.uses if user in inside)
 
 
 def _take_out_coefficients(piece: Piece) -> None:
-    """Move the coefficients in the regions of ``piece`` in front of it, equal ones as one."""
+    """Move the coefficients in the regions of ``piece`` before it, equal ones as one."""
     inside = _inside(piece)
     nested = [op for each in piece.moved for region in each.regions for op in region.walk()]
     found = [op for op in nested if _is_coefficient(op, inside)]
@@ -91,7 +91,7 @@ def _take_out_coefficients(piece: Piece) -> None:
 
 
 def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op:
-    """A function that does the same, and a call of it that is in no block yet."""
+    """Make a function that does the same as ``piece``. Returns a call of it that is in no block yet."""
     used = used_from_outside(piece.moved)
     inside = _inside(piece)
     constants = [v.op for v in used if v.op is not None and v.op.opdef is ops.constant]
@@ -114,7 +114,7 @@ def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op
 
 
 def shows_frame(moved: Sequence[Op]) -> bool:
-    """Whether ``moved`` use a buffer of fixed size from outside that nobody else sees: it lives in the frame, or in
+    """Whether ``moved`` use a buffer of fixed size from outside that nothing else can see: it is in the frame, or in
     registers."""
     return any(isinstance(v.type, MemRefType) and _fixed(v) for v in used_from_outside(moved))
 
@@ -127,7 +127,8 @@ def _fixed(memref: Value) -> bool:
 
 
 def _alias_numbers(captured: list[Value], aliasing: Aliasing) -> dict[int, int]:
-    """A number for each memref that may share memory with another, by position; those that may share have the same."""
+    """A number for each memref that may share memory with others, by position; those that may share have the same
+    number."""
     groups: list[list[int]] = []
     for k, value in enumerate(captured):
         if isinstance(value.type, MemRefType):

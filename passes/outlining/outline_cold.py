@@ -1,8 +1,8 @@
-"""Cold copies of loops become functions of their own, out of the way of the code that matters.
+"""Cold copies of loops become functions of their own, apart from the code that matters.
 
-A function is optimised as a whole: with the rare copies in it, each as large as the nest that it stands in for, LLVM
-spends most of its time on code that hardly ever runs, and more than linearly so (unswitching a loop costs time in
-proportion to the function around it).
+A function is optimised as a whole: with the rare copies in it, each as large as the nest that it replaces, LLVM spends
+most of its time on code that hardly ever runs, and that time grows faster than linearly (unswitching a loop costs time
+in proportion to the function around it).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adc.passes.outlining.outline import Piece, outline, shows_frame
 
 @dataclass(frozen=True)
 class OutlineCold:
-    """Move each cold region with a loop in it to a function marked ``adc.cold``, and call that."""
+    """Move each cold region that contains a loop to a function marked ``adc.cold``, and call that."""
 
     name: ClassVar[str] = "outline-cold"
 

@@ -1,10 +1,11 @@
 """Long functions are cut: their loop nests become functions of their own.
 
-What LLVM needs for a loop grows with the function around it (its vectoriser and its analysis of induction variables
-look at more than the loop), so that a function of a thousand loops would take more than ten times as long as ten of a
-hundred. A call per nest costs nothing beside the loop in it. Nests that are equal become one function. Fills and copies
-of windows, as of an array's rim, are nests too when they are lowered: those that follow each other become a function.
-What is left of a loop that is too long to be a piece is a function at last, which calls those that were in it: where
+The time that LLVM needs for a loop grows with the function around it (its vectoriser and its analysis of induction
+variables look at more than the loop), so that a function of a thousand loops would take more than ten times as long as
+ten of a hundred. A call for each nest costs nothing compared with the loop in it. Nests that are equal become one
+function. Fills and copies of windows, such as the rim of an array, are nests too when they are lowered: adjacent ones
+become a function.
+The rest of a loop that is too long to be a piece becomes a function at last, which calls those cut out of it: if
 nothing is left that runs twice, LLVM need not look at the rest (``adc.cpu``).
 """
 
@@ -27,14 +28,14 @@ from adc.passes.outlining.equal_functions import merge_equal
 from adc.passes.outlining.outline import Piece, outline, shows_frame
 
 MOST_LOOPS = 24
-"""A function with more is cut, into pieces with no more than a third of that."""
+"""A function with more loops is cut into pieces with at most a third as many."""
 
 MOST_IN_SEQUENCE = 8
-"""A function with more nests that are run one after the other, once in a call, is cut at these: calls of them cost
-nothing beside the call of the function."""
+"""A function with more nests that run one after the other, once in a call, is cut at these: calls of them cost nothing
+compared with the call of the function."""
 
 MOST_WINDOWS = 8
-"""Fills and copies of windows that become one function."""
+"""The most fills and copies of windows that become one function."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class OutlineNests:
     """Move the largest nests that are small enough out of functions with more than ``most`` loops, and the outermost
     ones out of functions with more than ``in_sequence`` of them.
 
-    Parallel loops stay whole: threads are shared out where they begin, and SIMD wants to see what is around.
+    Parallel loops stay whole: threads are shared out where they begin, and SIMD needs to see their surroundings.
     """
 
     most: int = MOST_LOOPS
@@ -58,7 +59,7 @@ class OutlineNests:
             elif sum(op.parent is func.body and count > 0 for op, count in counts.items()) > self.in_sequence:
                 pieces[func] = list(_pieces(func.body, counts, self.most))
         merge_equal(module, [made for func in pieces for made in _outlined(func, module, pieces[func])])
-        # Now, as what is left of two loops may be equal when what was in them is.
+        # Only now, as the rests of two loops may be equal if the functions cut out of them are.
         merge_equal(module, [made for func in pieces for made in _outlined(func, module, list(_rests(func.body)))])
         return module
 
@@ -74,7 +75,7 @@ def _outlined(func: Func, module: Module, pieces: Sequence[Piece]) -> list[Func]
 
 
 def _count(block: Block, counts: dict[Op, int]) -> int:
-    """The loops in ``block``; ``counts`` is extended by those of each operation, itself included."""
+    """The number of loops in ``block``; that of each operation, including itself, is added to ``counts``."""
     total = 0
     for op in block.ops:
         if op.regions:
@@ -111,7 +112,7 @@ def _rests(block: Block) -> Iterator[Piece]:
 
 
 def _is_of_window(op: Op) -> bool:
-    """Whether ``op`` fills or copies numbers that are not known to lie in one piece: row by row."""
+    """Whether ``op`` fills or copies numbers that are not known to be contiguous: row by row."""
     if op.opdef is not ops.fill and op.opdef is not ops.copy:
         return False
     types = [v.type for v in op.operands if isinstance(v.type, MemRefType)]
@@ -119,7 +120,7 @@ def _is_of_window(op: Op) -> bool:
 
 
 def _with_views(windows: list[Op]) -> Piece:
-    """``windows`` and copies of the views that they are of: what is left are the arrays, and where the windows are."""
+    """``windows``, and copies of their views: what remains outside are the arrays, and where the windows are."""
     made, mapping = Block(), Mapping()
     moved: list[Op] = []
 

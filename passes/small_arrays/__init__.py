@@ -1,1 +1,1 @@
-"""Arrays of few elements, known in number, become scalars."""
+"""Arrays of a small, known number of elements become scalars."""

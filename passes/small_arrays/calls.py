@@ -1,4 +1,4 @@
-"""Functions whose signature may change, since all that knows it are calls."""
+"""Functions whose signature may change, since only calls refer to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED, SYMBOL, DERIVAT
 
 
 def own_calls(module: Module) -> dict[str, list[Op]]:
-    """The calls of each function whose signature may change: nobody else knows it."""
+    """The calls of each function whose signature may change, since nothing else refers to it."""
     found: dict[str, list[Op]] = {}
     for func in module.funcs.values():
         for op in func.walk():
@@ -43,6 +43,6 @@ def function_of(op: Op) -> Func:
 
 
 def _is_own(func: Func) -> bool:
-    """Whether nothing but calls says what its arguments are."""
+    """Whether only calls determine what its arguments are."""
     positions = any(name in attrs for attrs in func.arg_attrs for name in ("adc.shadow", "adc.tangent", "adc.alias"))
     return _STAYS.isdisjoint(func.attrs) and not positions and not names_arguments(func)

@@ -1,4 +1,4 @@
-"""What loops carry and branches choose of small arrays becomes scalars, with new arrays inside and behind them that are
+"""Small arrays that loops carry and branches choose become scalars, with new arrays inside and after them that are
 filled from these: copies."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adc.passes.small_arrays.webs import JOINS
 
 
 def carry_scalars(func: Func, shapes: Mapping[Value, Shape]) -> dict[Value, Shape]:
-    """Have memory of its own for each of these memrefs, which are whole webs; returns the arrays that are new."""
+    """Give each of these memrefs, which are whole webs, memory of its own. Returns the new arrays."""
     arrays: dict[Value, Shape] = {}
     for op in [op for op in func.walk() if _joins(op, shapes)]:
         block = op.parent
@@ -37,7 +37,7 @@ def _joins(op: Op, shapes: Mapping[Value, Shape]) -> bool:
 
 
 def subscripts_of(shape: Shape) -> list[tuple[int, ...]]:
-    """Those of all elements, in order."""
+    """The subscripts of all elements, in order."""
     return list(itertools.product(*map(range, shape)))
 
 
@@ -61,7 +61,7 @@ def allocate(t: Type, shape: Shape, values: Sequence[Value], hint: str = "") -> 
 
 
 class _Copies:
-    """For one operation: ``before`` and ``after`` are what comes in front and behind, ``arrays`` the copies."""
+    """For one operation: ``before`` and ``after`` hold what comes before and after it; ``arrays`` are the copies."""
 
     def __init__(self, shapes: Mapping[Value, Shape]) -> None:
         self._shapes = shapes
@@ -69,7 +69,7 @@ class _Copies:
         self.arrays: dict[Value, Shape] = {}
 
     def of(self, op: Op) -> list[Op]:
-        """What takes the place of ``op``."""
+        """The operations that replace ``op``."""
         if op.opdef is ops.select:
             self._select(op)
             return []
@@ -145,7 +145,7 @@ class _Copies:
         block.set_ops([*block.ops, *loads.ops, end])
 
     def _take(self, block: Block, args: Sequence[Value]) -> None:
-        """Begin ``block`` with arrays in place of these arguments."""
+        """Let ``block`` begin with arrays in place of these arguments."""
         start = Block()
         for arg in args:
             values = self._scalars(arg, block.add_arg)
@@ -154,7 +154,7 @@ class _Copies:
         block.set_ops([*start.ops, *block.ops])
 
     def _results(self, op: Op, slots: Sequence[int]) -> int:
-        """Have arrays behind ``op`` in place of its results at ``slots``; how many results are new."""
+        """Put arrays after ``op`` in place of its results at ``slots``. Returns the number of new results."""
         before = len(op.results)
         for k in slots:
             result = op.results[k]

@@ -1,8 +1,8 @@
-"""What a function says about the extents of its arguments: what it checks, and what its subscripts give away.
+"""What a function tells about the extents of its arguments: by checks, and by its subscripts.
 
     def length(v): return math.sqrt(v[0] * v[0] + v[1] * v[1])
 
-takes arrays of any number of elements from two on, and is written for two.
+takes arrays with any number of elements from two on, but is written for two.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from adc.passes.simplify.inline import inline_call, may_be_inlined
 from adc.passes.small_arrays.webs import Web, is_of_numbers
 
 Dimension = tuple[Value, int]
-"""Of an argument."""
+"""A dimension of an argument."""
 
 FEW = range(2, 9)
-"""Extents that are guessed: what people write out, subscript by subscript."""
+"""Extents that are guessed: those for which people write out each subscript."""
 
 SHORT = 64
-"""Operations of a function that becomes part of a version."""
+"""Operations of a function that is inlined into a version."""
 
 
 def checked_extents(func: Func) -> dict[Dimension, int]:
-    """Numbers that extents have to be, as the program checks."""
+    """The extents that the program checks to be certain numbers."""
     found: dict[Dimension, int] = {}
     for op in func.walk():
         pair = equality(op)
@@ -51,7 +51,7 @@ def equality(op: Op) -> tuple[Dimension, int] | None:
 
 
 def guessed_extents(func: Func) -> dict[Dimension, int]:
-    """Extents of arguments that have numbers as subscripts, all from 0 on, and no others that are checked."""
+    """Extents of arguments that have all numbers from 0 on as subscripts, and no others that are checked."""
     seen: dict[Dimension, set[int | None]] = {}
     for op in func.walk():
         made = op.operands[1].op if op.opdef is ops.bound else None
@@ -66,7 +66,7 @@ def _all_from_zero(numbers: set[int | None]) -> bool:
 
 
 def is_worth_guessing(web: Web) -> bool:
-    """Whether arrays are made again and again, and gone through from end to end where subscripts are no numbers."""
+    """Whether arrays are made repeatedly, and gone through from end to end where subscripts are not numbers."""
     again = any(around.opdef in LOOPS for op in web.allocations for around in enclosing(op.parent))
     return again and all(
         _is_plain(v) for op, at in web.others if op.opdef in ELEMENT for v in op.operands[at + 1 :]
@@ -84,7 +84,7 @@ def _is_plain(subscript: Value) -> bool:
 
 
 def inline_users(module: Module, block: Block) -> None:
-    """Let short functions without loops that take arrays of numbers become part of ``block``."""
+    """Inline short functions without loops that take arrays of numbers into ``block``."""
     circular = recursive(module)
     work = list(block.walk())
     while work:

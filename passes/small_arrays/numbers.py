@@ -1,4 +1,4 @@
-"""Integers that are numbers: subscripts, extents and bounds of loops, where shapes and loop counters are known."""
+"""Integers that are known numbers: subscripts, extents and bounds of loops, if shapes and loop counters are known."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ DEPTH = 24
 
 
 class Numbers:
-    """What integers are, where some loop counters have a value and some memrefs a shape."""
+    """The values of integers, given values of some loop counters and shapes of some memrefs."""
 
     def __init__(self, shapes: Mapping[Value, Shape], extents: Mapping[tuple[Value, int], int] | None = None) -> None:
-        """``extents``: some of other memrefs."""
+        """``extents``: some extents of other memrefs."""
         self._shapes = shapes
         self._extents = extents or {}
         self.counters: dict[Value, int] = {}
@@ -54,15 +54,15 @@ class Numbers:
             return None
 
     def shape(self, memref: Value) -> Shape | None:
-        """That of a memref, or of a view of one."""
+        """The shape of a memref, or of a view of one."""
         view = memref.op
         if view is None or view.opdef not in VIEWS:
             return self._shapes.get(memref)
         return shape_of_view(view, self.of, self.shape)
 
     def elements(self, op: Op, position: int) -> list[int | None]:
-        """Which elements an operation reads or writes of the array that is an operand, or that is what that is a view
-        of; None for one that is not known, or does not exist."""
+        """The elements that an operation reads or writes in the array that is an operand, or of which the operand is a
+        view; None for one that is not known, or does not exist."""
         memref = op.operands[position]
         if op.opdef in ELEMENT:
             numbers = [self.of(v) for v in op.operands[position + 1 :]]
@@ -79,7 +79,7 @@ class Numbers:
         return None if lower is None or upper is None or step is None or step < 1 else range(lower, upper, step)
 
     def loops_of(self, value: Value, depth: int = DEPTH) -> list[Op] | None:
-        """The loops with whose counters alone ``value`` changes; None if it changes otherwise."""
+        """The loops whose counters alone determine ``value``; None if it depends on anything else."""
         op = value.op
         if op is None:
             loop = value.owner.parent_op if isinstance(value.owner, Block) else None
@@ -94,9 +94,9 @@ class Numbers:
             if inner is None:
                 return None
             found += inner
-        return found or None  # else it is made of numbers, and has no value: a subscript out of range
+        return found or None  # else it is made of numbers and has no value: a subscript out of range
 
 
 def _may_be_written_out(loop: Op) -> bool:
-    """What other attributes say of a loop, of how it is to run, would be lost."""
+    """Whether a loop may be unrolled: other attributes, which say how it is to run, would be lost."""
     return loop.opdef in COUNTED and loop.attrs.keys() <= {"threads"}

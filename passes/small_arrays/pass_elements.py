@@ -24,8 +24,8 @@ from adc.passes.small_arrays.webs import find_shapes, find_webs, is_known, is_kn
 
 @dataclass(frozen=True)
 class PassElements:
-    """Pass the elements of arrays of at most ``most`` elements that are only read, where loops over them in the
-    function that is called, written out, are at most ``code`` operations each."""
+    """Pass the elements of arrays of at most ``most`` elements that are only read, if loops over them in the callee are
+    at most ``code`` operations each when unrolled."""
 
     most: int = 16
     code: int = 512
@@ -39,7 +39,7 @@ class PassElements:
 
 
 class _Arguments:
-    """What is only read, and has the same small shape in all calls, or in many."""
+    """Arguments that are only read, and have the same small shape in all calls, or in many."""
 
     def __init__(self, module: Module, calls: dict[str, list[Op]], most: int, code: int) -> None:
         self._module = module
@@ -66,12 +66,12 @@ class _Arguments:
                 self._pass_elements(func, chosen, shapes)
 
     def _shapes_of(self, call: Op) -> tuple[Shape | None, ...]:
-        """The shapes of arguments that are known and small."""
+        """The shapes of those arguments that are known to be small."""
         known = self._known(call)
         return tuple(known.get(v) for v in call.operands)
 
     def _version(self, func: Func, calls: Sequence[Op]) -> Func:
-        """A copy of a function for some of its calls; the others know less."""
+        """A copy of a function for some of its calls, as less is known for the others."""
         copy = clone_func(func, self._module.unique_name(f"{func.name}.small"))
         self._module.add(copy)
         for call in calls:
@@ -79,7 +79,7 @@ class _Arguments:
         return copy
 
     def _known(self, call: Op) -> dict[Value, Shape]:
-        """The small shapes in the function that calls."""
+        """The small shapes in the calling function."""
         func = function_of(call)
         if func.name not in self._shapes:
             webs = [web for web in find_webs(func) if all(map(is_known, web.members))]

@@ -1,6 +1,6 @@
-"""Small arrays of which every subscript is a number: their elements become values of their own.
+"""Small arrays all of whose subscripts are numbers: their elements become separate values.
 
-A walk in order knows which value each element has. Loops carry what is written in them, and branches choose.
+A walk in order tracks the value of each element. Loops carry what is written in them, and branches choose.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from adc.passes.small_arrays.sharing import writes
 from adc.passes.small_arrays.views import Shape, with_views
 
 Elements = dict[Value, tuple[Value, ...]]
-"""The elements of each array, as they are at a place."""
+"""The current elements of each array."""
 
 
 def promote(func: Func, shapes: Mapping[Value, Shape], known: Mapping[Value, Shape]) -> None:
-    """Replace the arrays ``shapes``, allocations of ``func``, by scalars. Other uses than of elements are returns.
-    ``known`` are shapes of other memrefs, from which subscripts may follow."""
+    """Replace the arrays ``shapes``, allocations of ``func``, by scalars. Uses other than of elements are returns.
+    ``known``: shapes of other memrefs, from which subscripts may follow."""
     _Promotion(shapes, known).block(func.body, {})
 
 
@@ -41,7 +41,7 @@ class _Promotion:
                     self._note(memref, op)
 
     def _note(self, memref: Value, write: Op) -> None:
-        """What is around the write, inside the block of the array, hands on what was written."""
+        """Note that operations around the write, inside the block of the array, have to hand on what was written."""
         block = write.parent
         while block is not memref.block:
             around = block.parent_op if block is not None else None
@@ -62,7 +62,7 @@ class _Promotion:
     # Elements ---------------------------------------------------------------------------------------------------------
 
     def _element_use(self, op: Op, now: Elements) -> bool:
-        """Do what ``op`` does to the arrays, if it does but that."""
+        """If ``op`` only uses elements of the arrays, replace that."""
         kind = op.opdef
         if kind is ops.alloc and op.result in self._shapes:
             t = op.result.type
@@ -70,7 +70,7 @@ class _Promotion:
             now[op.result] = (const(0, t.element),) * len(subscripts_of(self._shapes[op.result]))
             op.drop()
         elif kind in VIEWS and self._is_of(op, 0):
-            op.drop()  # whoever looks through it finds what it was made by
+            op.drop()  # lookups go through it to the array
         elif kind is ops.load and self._is_of(op, 0):
             (place,) = self._places(op, 0)
             replace_op(op, [now[strip_views(op.operands[0])][place]])
@@ -97,7 +97,7 @@ class _Promotion:
         return strip_views(op.operands[position]) in self._shapes
 
     def _places(self, op: Op, position: int) -> list[int]:
-        """Which elements are meant."""
+        """The numbers of the elements that are meant."""
         places = self._numbers.elements(op, position)
         assert None not in places
         return [place for place in places if place is not None]
@@ -143,7 +143,7 @@ class _Promotion:
     # Loops and branches -----------------------------------------------------------------------------------------------
 
     def _inside(self, op: Op, now: Elements) -> None:
-        """Rebuild the regions of ``op``, which carries or chooses what is written in them; then ``now`` is that."""
+        """Rebuild the regions of ``op``, which carries or chooses what is written in them, and update ``now``."""
         if not op.regions:
             return
         written = list(self._written.get(op, ()))

@@ -1,11 +1,11 @@
-"""Arrays of few elements are values: ``np.array([a, b, c])``, ``u + h * k``, what a function returns of three numbers.
+"""Arrays of few elements are values: ``np.array([a, b, c])``, ``u + h * k``, three numbers that a function returns.
 
-Where all subscripts are known, each element of an array is a value of its own: there is no memory, no allocation, and
-nothing that a reverse sweep has to keep but numbers. It is done before differentiation, so that shadows are values too.
+If all subscripts are known, each element of an array is a value of its own: there is no memory, no allocation, and a
+reverse sweep has to keep only numbers. This is done before differentiation, so that shadows are values too.
 
-1. Memrefs that hand on one another's memory, through loops and branches, are webs (``webs``). All of a web have one
-   shape, and may be copies of each other (``sharing``).
-2. Loops that go through their elements are written out (``unrolling``), if that is not too much code.
+1. Memrefs that hand on one another's memory, through loops and branches, are webs (``webs``). All members of a web have
+   one shape, and may be copies of each other (``sharing``).
+2. Loops that go through their elements are unrolled (``unrolling``), if that is not too much code.
 3. What loops carry and branches choose becomes scalars (``carrying``); then each array is an allocation with loads and
    stores, and these become values (``promotion``).
 """
@@ -27,8 +27,8 @@ from adc.passes.small_arrays.webs import Web, find_shapes, find_webs, is_known, 
 
 @dataclass(frozen=True)
 class ReplaceSmallArrays:
-    """Have a value in place of each element of arrays of at most ``most`` elements, where loops over them, written out,
-    are at most ``code`` operations each."""
+    """Replace arrays of at most ``most`` elements by a value for each element, if loops over them are at most ``code``
+    operations each when unrolled."""
 
     most: int = 16
     code: int = 512
@@ -53,7 +53,7 @@ class ReplaceSmallArrays:
 
 
 class _Found:
-    """The ``webs`` of a function that become scalars, and the ``loops`` that are written out for that."""
+    """The ``webs`` of a function that become scalars, and the ``loops`` that are unrolled for that."""
 
     def __init__(self, func: Func, most: int, code: int) -> None:
         webs = [web for web in find_webs(func) if all(map(is_known, web.members))]
@@ -70,8 +70,8 @@ class _Found:
 
 
 def _gains(web: Web) -> bool:
-    """Whether its elements are read in the function; and it is returned once at most, or the caller could tell copies
-    from what they are copies of."""
+    """Whether its elements are read in the function, and it is returned at most once: otherwise the caller could tell
+    copies from the array itself."""
     returns = sum(op.opdef is ops.return_ for op, _ in web.others)
     reads = any(op.opdef is ops.load or (op.opdef is ops.copy and at == 0) for op, at in web.others)
     return returns <= 1 and (bool(web.flows) or reads)

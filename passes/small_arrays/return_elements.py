@@ -1,7 +1,7 @@
 """Small arrays that functions return are returned element by element.
 
-A function that is too long to be put in the place of its calls, as the right-hand side of a Runge-Kutta method may be,
-would have its result in memory, and with it all that is computed from it.
+The result of a function that is too long to be inlined, such as the right-hand side of a Runge-Kutta method, would
+otherwise be in memory, and with it everything computed from it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from adc.passes.small_arrays.webs import find_shapes, find_webs, is_known, is_kn
 @dataclass(frozen=True)
 class ReturnElements:
     """Return the elements of arrays of at most ``most`` elements that are new in each call, if the arrays that they are
-    made of are passed by elements, too; see ``pass_elements`` for ``code``."""
+    made from are passed by elements, too; see ``pass_elements`` for ``code``."""
 
     most: int = 16
     code: int = 512
@@ -47,8 +47,8 @@ class ReturnElements:
             _return_elements(func, calls, shapes)
 
     def _gains(self, module: Module, call: Op, shape: Shape) -> bool:
-        """Whether no array that is passed has to stay in memory, if it has the shape of what is returned: as the state
-        of a differential equation, whose derivative is returned."""
+        """Whether no array that is passed has to stay in memory, if it has the shape of the returned one: like the
+        state of a differential equation, whose derivative is returned."""
         return all(
             is_passed(module, call, position, shape, self.code)
             for position, operand in enumerate(call.operands)
@@ -62,7 +62,7 @@ def _is_argument(memref: Value) -> bool:
 
 
 def _new_arrays(func: Func, most: int) -> dict[int, Shape]:
-    """The positions and shapes of results that are small arrays made in the function, and nothing else's memory."""
+    """The positions and shapes of results that are small arrays made in the function and share no other memory."""
     end = func.body.terminator
     webs = [web for web in find_webs(func) if all(map(is_known, web.members))]
     find_shapes(webs, most)

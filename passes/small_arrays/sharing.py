@@ -1,8 +1,8 @@
-"""May each memref of a web have memory of its own? Where one is made of another they are copies then.
+"""May each memref of a web have memory of its own? Where one is made from another, it is then a copy.
 
-Two ways of writing programs allow that. Either elements are written only before an array is handed on, by who made it:
-``u = u + h * f(u)``. What is shared never changes. Or each array is handed on once, and nobody looks at it again under
-the old name: buffers that are swapped. Nothing is shared.
+Two ways of writing programs allow that. Either elements are written only before an array is handed on, by the code that
+made it: ``u = u + h * f(u)``. Then what is shared never changes. Or each array is handed on once, and nobody looks at
+it again under the old name: buffers that are swapped. Then nothing is shared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Places:
         self._order: dict[Block, dict[Op, int]] = {}
 
     def at(self, block: Block, op: Op) -> int:
-        """Where ``op``, or what it is in, stands in ``block``."""
+        """The position in ``block`` of ``op``, or of the operation that contains it."""
         order = self._order.get(block)
         if order is None:
             order = self._order[block] = {o: k for k, o in enumerate(block.ops)}

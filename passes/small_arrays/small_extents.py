@@ -1,14 +1,14 @@
-"""Versions of functions for arguments of few elements, where the function all but says how many.
+"""Versions of functions for arguments of few elements, if the function nearly determines how many.
 
     def f(u, steps):
         for _ in range(steps):
             u = u + h * np.array([...three numbers...])
 
-works for three numbers alone, unless ``steps`` is 0. One test of the extent chooses between a version in which it is a
-number, so that ``u`` can be values, and one for the rest, which ends in the first iteration with an error. That one is
-not optimised in loaded code: it was two thirds of what LLVM took for a model of three bodies.
+works only for three numbers, unless ``steps`` is 0. One test of the extent chooses between a version for that number,
+in which ``u`` can be values, and one for other extents, which ends with an error in the first iteration. The latter is
+not optimised in loaded code: it took two thirds of LLVM's time for a model of three bodies.
 
-Where nothing is checked, subscripts may give the number away (``guessed_extents``); other extents are as good then.
+If nothing is checked, subscripts may reveal the number (``guessed_extents``); then other extents are valid, too.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from adc.passes.small_arrays.webs import Web, find_webs, hands_on, is_known, is_
 
 @dataclass(frozen=True)
 class SmallExtents:
-    """Choose a version of a function where that makes arrays of at most ``most`` elements known; the function has at
-    most ``code`` operations, and loops over the arrays ``written_out`` when they are."""
+    """Make a version of a function if arrays of at most ``most`` elements become known in it. The function has at most
+    ``code`` operations, and loops over the arrays have ``written_out`` when they are unrolled."""
 
     most: int = 16
     code: int = 600
@@ -74,7 +74,7 @@ class SmallExtents:
         return module
 
     def _guessed(self, module: Module, func: Func) -> dict[Dimension, int]:
-        """The same by guesses, where short functions that are called have become part of the version."""
+        """The same by guesses, with short callees inlined into the version."""
         guesses = guessed_extents(func)
         if not guesses:
             return {}
@@ -95,7 +95,7 @@ def _is_readonly(arg: Value, attrs: dict[str, object]) -> bool:
 def _equations(
     module: Module, func: Func, most: int, code: int, checked: dict[Dimension, int], *, guessed: bool = False
 ) -> dict[Dimension, int]:
-    """Which extents of arguments have to be what, for arrays to be of few elements; without contradictions."""
+    """The numbers that extents of arguments must equal so that arrays have few elements; without contradictions."""
     own = {arg for arg, attrs in zip(func.args, func.arg_attrs, strict=True) if _is_readonly(arg, attrs)}
     extents = Extents()
     found: dict[Dimension, int] = {}
@@ -113,7 +113,7 @@ def _equations(
 def _is_replaced(
     module: Module, web: Web, own: set[Value], shape: Shape, equations: Mapping[Dimension, int], code: int
 ) -> bool:
-    """Whether its memrefs become values where the equations hold: also if the caller's array is among them."""
+    """Whether its memrefs become values if the equations hold, also if the caller's array is among them."""
     returned = any(op.opdef is ops.return_ for op, _ in web.others)
     if returned and not own.isdisjoint(web.members):
         return False
@@ -128,7 +128,8 @@ def _is_replaced(
 def _of_web(
     web: Web, own: set[Value], extents: Extents, checked: dict[Dimension, int]
 ) -> tuple[Shape, dict[Dimension, int]]:
-    """The shape that a web has if equations hold; without equations if it does not come to that, or is known as it is.
+    """The shape of a web if equations hold. There are no equations if it has no such shape, or one that is known
+    already.
     """
     rank = len(extents.shape(web.members[0]))
     numbers: list[set[int]] = [set() for _ in range(rank)]
@@ -162,7 +163,7 @@ def _order(dimension: Dimension) -> tuple[int, int]:
 
 
 def _version(func: Func, block: Block, dimension: Dimension, extent: int, *, rare: bool) -> Block:
-    """Have ``block`` twice: where the extent is this number, which is returned, and where it is not, which may be rare.
+    """Duplicate ``block``: a version for this extent, which is returned, and one for others, which may be rare.
     """
     arg, d = dimension
     end = block.pop()
@@ -192,8 +193,8 @@ def _version(func: Func, block: Block, dimension: Dimension, extent: int, *, rar
 
 
 def _copy_arguments(func: Func, block: Block, equations: Mapping[Dimension, int]) -> None:
-    """In ``block``, where the equations hold: what is handed on of an argument is a copy, and so is what comes out, so
-    that all others become values. An argument that may come out itself is that object, and stays."""
+    """In ``block``, where the equations hold, let whatever is handed on from an argument be a copy, and results too, so
+    that everything else becomes values. An argument that may itself be returned is that object, and stays."""
     start, finish = Block(), Block()
     own = _returned_arguments(func)
     end = block.pop()
@@ -218,7 +219,7 @@ def _copy_arguments(func: Func, block: Block, equations: Mapping[Dimension, int]
 
 
 def _returned_arguments(func: Func) -> set[Value]:
-    """Memrefs that may be both an argument and a result, and what may be one with these."""
+    """Memrefs that may be both an argument and a result, and those that may be the same memory."""
     found: set[Value] = set()
     for web in find_webs(func):
         if any(op.opdef is ops.return_ for op, _ in web.others) and not set(web.members).isdisjoint(func.args):
@@ -236,7 +237,7 @@ def _copy_of(memref: Value, extents: list[Value]) -> Value:
 
 
 def _end_early(block: Block, dimension: Dimension, extent: int) -> None:
-    """Loops in ``block``, where the extent is not this number, that check it in each iteration: they fail in the first
+    """In ``block``, for other extents, replace loops that check the extent in each iteration: they fail in the first
     one, if there is one."""
     extents = Extents()
     new = Block()

@@ -1,4 +1,4 @@
-"""Loops that small arrays are gone through in: which ones, how long they are written out, and writing them out."""
+"""The loops that go through small arrays: which they are, how long they are when unrolled, and unrolling them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from adc.passes.small_arrays.views import Use, numbers_of
 
 
 def loops_of_uses(uses: Iterable[Use], numbers: Numbers) -> set[Op] | None:
-    """The loops that have to be written out for all subscripts, and what views are made by, to be numbers; None if they
-    would not be then."""
+    """The loops that have to be unrolled so that all subscripts, and the operands of views, are numbers; None if that
+    is not enough."""
     subscripts: list[Value] = []
     around: set[Op] = set()
     for op, position in uses:
@@ -44,7 +44,7 @@ _WHOLE = frozenset({ops.copy, ops.fill})
 
 
 def _parallel_between(op: Op, home: Block | None) -> Iterator[Op]:
-    """The parallel loops around ``op``, inside of ``home``."""
+    """The parallel loops around ``op``, inside ``home``."""
     for around in enclosing(op.parent):
         if home in around.regions:
             return
@@ -53,7 +53,7 @@ def _parallel_between(op: Op, home: Block | None) -> Iterator[Op]:
 
 
 def _written_out(values: Sequence[Value], numbers: Numbers) -> set[Op] | None:
-    """The loops without which these would be numbers, and those on which the bounds of these depend."""
+    """The loops whose unrolling makes these values numbers, and those on which the bounds of these depend."""
     found: set[Op] = set()
     work = list(values)
     while work:
@@ -68,7 +68,7 @@ def _written_out(values: Sequence[Value], numbers: Numbers) -> set[Op] | None:
 
 
 def are_short(loops: set[Op], chosen: set[Op], numbers: Numbers, code: int) -> bool:
-    """Whether each outermost one of ``loops`` has at most ``code`` operations when all ``chosen`` are written out."""
+    """Whether each outermost one of ``loops`` has at most ``code`` operations when all ``chosen`` are unrolled."""
     try:
         for loop in loops:
             if chosen.isdisjoint(enclosing(loop.parent)):
@@ -81,17 +81,17 @@ def are_short(loops: set[Op], chosen: set[Op], numbers: Numbers, code: int) -> b
 
 
 CALL = 28
-"""The code of an elementary function and its derivative, in operations. A loop calls it for several elements at once:
-for more than about twelve that is faster than one by one."""
+"""The code of an elementary function and its derivative, in operations. A loop calls the function for several elements
+at once: for more than about twelve, that is faster than one by one."""
 
 
 class TooLong(Exception):
-    """A nest has more code, written out, than it is worth."""
+    """Raised if a nest has too much code when unrolled."""
 
 
 def length(op: Op, chosen: set[Op], numbers: Numbers, most: int) -> int:
-    """How many operations ``op`` comes to when the chosen loops in it are written out; ``TooLong`` if that is more than
-    ``most``."""
+    """The number of operations of ``op`` when the chosen loops in it are unrolled. Raises ``TooLong`` if it is more
+    than ``most``."""
     if op not in chosen:
         own = CALL if op.opdef.called else 1
         if own > most:
@@ -123,7 +123,7 @@ def _length(op: Op, chosen: set[Op], numbers: Numbers, most: int) -> int:
 
 
 def write_out(func: Func, chosen: set[Op], numbers: Numbers) -> None:
-    """Have the code of each iteration of the chosen loops in the place of these."""
+    """Unroll the chosen loops: replace them by the code of each iteration."""
     _Writer(chosen, numbers).block(func.body)
 
 
@@ -148,7 +148,7 @@ class _Writer:
         block.set_ops(new.ops)
 
     def _loop(self, loop: Op, copies: Copies) -> list[Value]:
-        """Append all iterations of a loop; returns what its results are."""
+        """Append all iterations of a loop, and return its results."""
         trips = self._numbers.trips(loop)
         assert trips is not None
         (body,) = loop.regions
@@ -173,7 +173,7 @@ class _Writer:
                 clone_op(op, copies)
 
     def _copy_around(self, op: Op, copies: Copies) -> None:
-        """Append a copy of ``op``, with loops inside that are written out."""
+        """Append a copy of ``op`` with the loops inside unrolled."""
         regions = []
         for region in op.regions:
             copy = Block([a.type for a in region.args], [a.hint for a in region.args])
@@ -188,6 +188,6 @@ class _Writer:
 
 
 def _combined(end: Op, so_far: Sequence[Value], given: Sequence[Value]) -> Iterator[Value]:
-    """What parallel iterations add to what they reduce, in order."""
+    """The reductions of a parallel loop after one more iteration, in order."""
     for kind, before, value in zip(end.attrs["kinds"], so_far, given, strict=True):
         yield ops.COMBINE[kind][0 if value.type.is_float else 1](before, value)

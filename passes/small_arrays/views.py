@@ -1,4 +1,4 @@
-"""Views of small arrays whose offsets, extents and steps are numbers: which element of the array is meant."""
+"""Views of small arrays whose offsets, extents and steps are numbers: which element of the array they mean."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Shape = tuple[int, ...]
 Use = tuple[Op, int]
 Number = Callable[[Value], int | None]
 Shapes = Callable[[Value], Shape | None]
-"""What an integer is, and the shape of a memref; None where that is not known."""
+"""The value of an integer, and the shape of a memref; None if it is not known."""
 
 
 def with_views(uses: Sequence[Use]) -> Iterator[Use]:
-    """Uses of a memref, and those of the views among these, and of their views."""
+    """Uses of a memref, and those of its views, and of views of these."""
     for op, position in uses:
         yield op, position
         if op.opdef in VIEWS and position == 0:
@@ -26,12 +26,12 @@ def with_views(uses: Sequence[Use]) -> Iterator[Use]:
 
 
 def numbers_of(view: Op) -> Sequence[Value]:
-    """The integers that a view is made by."""
+    """The integers that define a view."""
     return view.operands[1:]
 
 
 def shape_of_view(view: Op, number: Number, shape_of: Shapes) -> Shape | None:
-    """The shape of what a view shows."""
+    """The shape of a view."""
     kind = view.opdef
     if kind is ops.transpose or kind is ops.cast:
         source = shape_of(view.operands[0])
@@ -52,8 +52,8 @@ def shape_of_view(view: Op, number: Number, shape_of: Shapes) -> Shape | None:
 
 
 def element(memref: Value, at: Sequence[int], number: Number, shape_of: Shapes) -> tuple[Value, int] | None:
-    """The array that ``memref`` is, or is a view of, and which of its elements, in order, has these subscripts there.
-    None if that is not known, or there is no such element."""
+    """The array that ``memref`` is, or is a view of, and the number, in order, of its element with these subscripts in
+    ``memref``. None if that is not known, or there is no such element."""
     shape = shape_of(memref)
     if shape is None or not all(0 <= k < extent for k, extent in zip(at, shape, strict=True)):
         return None
@@ -73,7 +73,7 @@ def flat(at: Sequence[int], shape: Sequence[int]) -> int:
 
 
 def _reinterpreted(view: Op, at: Sequence[int], number: Number, shape_of: Shapes) -> tuple[Value, int] | None:
-    """A window on contiguous memory, which all small arrays have."""
+    """The element of a window on contiguous memory, which all small arrays have."""
     memref = view.operands[0]
     while memref.op is not None and memref.op.opdef is ops.cast:
         memref = memref.op.operands[0]
@@ -90,7 +90,7 @@ def _reinterpreted(view: Op, at: Sequence[int], number: Number, shape_of: Shapes
 def _subscripts(
     view: Op, at: Sequence[int], number: Number, shape: Shape, source: Shape | None
 ) -> tuple[int, ...] | None:
-    """The subscripts of the same element in what ``view`` is a view of."""
+    """The subscripts of the same element in the base of ``view``."""
     if source is None:
         return None
     if view.opdef is ops.cast:
@@ -115,7 +115,7 @@ def _subscripts(
 
 
 def _unshaped(groups: Sequence[Sequence[int]], at: Sequence[int], shape: Shape, source: Shape) -> tuple[int, ...]:
-    """Through a reshape: each group of dimensions has the same elements in the same order."""
+    """The subscripts before a reshape: each group of dimensions has the same elements in the same order."""
     found: list[int] = []
     here, there = 0, 0
     for m, n in groups:

@@ -1,7 +1,8 @@
 """Memrefs that hand on one another's memory: an allocation, what loops carry and branches choose of it, and so on.
 
-A *web* is a set of memrefs that are connected so. All of them become scalars, or none does. What is done with them is
-told apart: *flows*, by which one memref of the web becomes another; and all other uses, which read or write elements.
+A *web* is a set of memrefs that are connected in this way. Either all of them become scalars, or none does. There are
+two kinds of uses: *flows*, by which one memref of the web becomes another, and all others, which read or write
+elements.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from adc.passes.small_arrays.views import Shape, Use, with_views
 
 @dataclass
 class Web:
-    """``members`` in program order, ``flows`` and ``others`` their uses, those of their views among the latter;
-    ``shape`` is that of all, once it is found."""
+    """``members`` in program order; ``flows`` and ``others`` are their uses, with those of their views among the
+    latter; ``shape``: that of all members, once it is found."""
 
     members: list[Value] = field(default_factory=list)
     flows: list[Use] = field(default_factory=list)
@@ -44,7 +45,7 @@ def is_of_numbers(value: Value) -> bool:
 
 
 def is_known(memref: Value) -> bool:
-    """Whether it is new memory, nothing, or what loops and branches hand on."""
+    """Whether it is new memory, undefined, or a value of a loop or branch."""
     op = memref.op
     if op is None:
         return isinstance(memref.owner, Block) and memref.owner.parent_op is not None
@@ -96,7 +97,7 @@ def find_webs(func: Func) -> list[Web]:
 
 
 def _joined(op: Op) -> Iterator[tuple[Value, ...]]:
-    """Groups of memrefs of which ``op`` makes some of the others."""
+    """Groups of memrefs in which ``op`` makes some from the others."""
     kind = op.opdef
     if kind not in JOINS:
         return
@@ -121,9 +122,9 @@ def hands_on(op: Op, position: int) -> bool:
 
 
 def find_shapes(webs: list[Web], most: int) -> dict[Value, Shape]:
-    """The shapes of the members of webs that have the same one throughout, known and of ``most`` elements at most.
+    """The shapes of the members of webs that have one shape throughout, known and of at most ``most`` elements.
 
-    A loop that carries arrays makes new ones like the old: of such extents nothing is asked, if others are known.
+    A loop that carries arrays makes new ones like the old: these extents are not examined if others are known.
     """
     extents = Extents()
     shapes: dict[Value, Shape] = {}
@@ -144,9 +145,9 @@ def find_shapes(webs: list[Web], most: int) -> dict[Value, Shape]:
 
 
 def _common(web: Web, extents: Extents, shapes: dict[Value, Shape]) -> Shape | None:
-    """The shape of all members, () if they have none in common; None if that depends on what is not known yet.
+    """The shape of all members, () if they have none in common; None if that depends on something not known yet.
 
-    It is that of the arrays whose extents are numbers, if all others have it as long as those before them do.
+    It is the shape of the arrays whose extents are numbers, if all others have it as long as those before them do.
     """
     found: list[int | None] = [None] * len(extents.shape(web.members[0]))
     known = Numbers(shapes)
@@ -170,6 +171,6 @@ def _common(web: Web, extents: Extents, shapes: dict[Value, Shape]) -> Shape | N
 
 
 def _extent_operand(alloc: Op, d: int) -> Value:
-    """What says how long dimension ``d`` is, which is not static."""
+    """The operand that is the extent of dimension ``d``, which is not static."""
     assert isinstance(alloc.result.type, MemRefType)
     return alloc.operands[sum(e is None for e in alloc.result.type.shape[:d])]

@@ -1,1 +1,1 @@
-"""Sums over loops: what is the same in all iterations is moved out of them."""
+"""Sums over loops: what is loop-invariant is moved out of them."""

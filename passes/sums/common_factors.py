@@ -1,4 +1,4 @@
-"""Terms of sums whose factors are, but for some, the same in all iterations of a loop."""
+"""Terms of sums most of whose factors are the same in all iterations of a loop."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from adc.passes.sums.fixed import Fixed
 from adc.passes.sums.touched import Touched
 
 FEWEST_ITERATIONS = 8
-"""Of the loop that sums: the loops after it repeat one of them."""
+"""The least trip count of the loop that sums: the loops after it repeat one iteration."""
 
 FEWEST_SAVED = 4
-"""Iterations that are not run any more, for each sum."""
+"""The least number of iterations that are saved for each sum."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """``accumulate``, in ``loop``, adds the product of ``varying`` and of ``fixed`` factors, negated or not.
+    """``accumulate``, in ``loop``, adds the product of ``varying`` and ``fixed`` factors, perhaps negated.
 
-    ``skipped``: the loops around it, innermost first, that ``varying`` does not depend on. ``kept``: those further out
+    ``skipped``: the loops around it, innermost first, on which ``varying`` does not depend. ``kept``: loops further out
     on whose counters ``fixed``, the subscripts or the limits of ``skipped`` depend.
     """
 
@@ -41,7 +41,7 @@ class Term:
 
     @property
     def at(self) -> Op:
-        """What the sum stands before."""
+        """The operation before which the sum is added to."""
         return self.skipped[-1] if self.skipped else self.accumulate
 
     @property
@@ -52,7 +52,7 @@ class Term:
 
 
 class Finder:
-    """Of the terms of one function, while its code is not changed."""
+    """Finds the terms of one function, as long as its code does not change."""
 
     def __init__(self, func: Func, analysis: Analysis) -> None:
         self._func = func
@@ -75,7 +75,7 @@ class Finder:
         return None
 
     def _in_loop(self, op: Op, loop: Op, between: Sequence[Op]) -> Term | None:
-        """``between``: what is around ``op`` in ``loop``, innermost first."""
+        """``op`` as a term of ``loop``. ``between``: the operations around ``op`` inside ``loop``, innermost first."""
         value, base, *subscripts = op.operands
         if inside(base, loop) or not self._touched.leaves(loop, base):
             return None

@@ -1,4 +1,4 @@
-"""Factors that a sum has in common are multiplied once, after the loop that sums: the distributive law.
+"""Factors that the terms of a sum share are multiplied once, after the loop that sums: the distributive law.
 
 The adjoint of a linear map that is the same for all points of a loop, ``y = Q (x[p] - m)``, adds ``Q' ybar`` to the
 shadow of ``m`` at each point. The sum over the points is ``Q'`` times the sum of ``ybar``, which is shorter by a loop::
@@ -12,9 +12,9 @@ shadow of ``m`` at each point. The sum over the points is ``Q'`` times the sum o
                                                       parallel j
                                                         accumulate Q[i, j] * %sums[i], %m[j]
 
-Where no iteration added anything the sum is zero and the factors are not even read: their subscripts may be out of
-range then. The sums take memory in proportion to what one iteration computes; where that is much, the loop stays as it
-was, and both are there.
+If no iteration added anything, the sum is zero and the factors are not even read: their subscripts may be out of range
+then. The sums take memory in proportion to what one iteration computes; if that is much, the loop stays as it was. Both
+versions exist.
 
 Reference: Gautam and Rajopadhye, Simplifying Reductions, POPL 2006, section 4 (distributivity).
 """
@@ -44,15 +44,15 @@ from adc.passes.sums.common_factors import FEWEST_ITERATIONS, Finder, Term
 from adc.passes.sums.fixed import copy_fixed
 
 SMALL_SUMS = "adc.small_sums"
-"""Of memory for sums of what is computed in each iteration in any case."""
+"""Attribute of memory for sums of values that each iteration computes in any case."""
 
 MOST_SUMS = 1 << 16
-"""Elements: half a megabyte of doubles, of which chunks of the loop may need copies."""
+"""The most elements: half a megabyte of doubles, of which chunks of the loop may need copies."""
 
 
 @dataclass(frozen=True)
 class FactorSums:
-    """Take factors that are the same in all iterations of a loop out of what it adds to shadows."""
+    """Take loop-invariant factors out of what a loop adds to shadows."""
 
     name: ClassVar[str] = "factor-sums"
 
@@ -67,9 +67,9 @@ class FactorSums:
 
 
 def _groups(func: Func, analysis: Analysis, done: Collection[Op]) -> list[list[Term]]:
-    """The terms of one loop that is not among ``done``, an outermost one; those with the same sums are together.
+    """The terms of one outermost loop that is not among ``done``, with those that have the same sums together.
 
-    What is inside of that loop has its turn later, in one of the loop's two forms: nests do not double with each level.
+    Inner loops have their turn later, in one of the loop's two versions, so that nests do not double with each level.
     """
     finder = Finder(func, analysis)
     found: dict[tuple[object, ...], list[Term]] = defaultdict(list)
@@ -83,9 +83,9 @@ def _groups(func: Func, analysis: Analysis, done: Collection[Op]) -> list[list[T
 
 
 def _rewrite(groups: Sequence[Sequence[Term]]) -> set[Op]:
-    """Put a branch in place of their loop: with sums if there are not too many of them, else as it was.
+    """Replace their loop by a branch: with sums if there are not too many of them, else as it was.
 
-    Returns the loops that have had their turn.
+    Returns the loops that need not be looked at again.
     """
     loop = groups[0][0].loop
     results = list(loop.results)
@@ -114,7 +114,7 @@ def _rewrite(groups: Sequence[Sequence[Term]]) -> set[Op]:
 
 
 def _product(sizes: Sequence[Value]) -> Value:
-    """Append how many elements there are; if they are too many, some number that is."""
+    """Append the number of elements, or if they are too many, some number that is too large."""
     limit = const_index(MOST_SUMS + 1)
     total = const_index(1)
     for size in sizes:
@@ -137,7 +137,7 @@ def _zeros(group: Sequence[Term], sizes: Sequence[Value]) -> Value:
 
 
 def _sum_up(group: Sequence[Term], memory: Value) -> None:
-    """Add what varies, in place of the terms."""
+    """Replace the terms by additions of the factors that vary."""
     ats = {term.at for term in group}
     block = group[0].at.parent
     assert block is not None
@@ -153,7 +153,7 @@ def _sum_up(group: Sequence[Term], memory: Value) -> None:
 
 
 def _spread(group: Sequence[Term], memory: Value, numbers: Sequence[Value]) -> None:
-    """Append the terms of one sum."""
+    """Append the terms of one sum, each the sum times its fixed factors."""
     total = ops.load(memory, *numbers)
     mapping: Mapping = {}
     for outer, number in zip(group[0].kept, numbers, strict=True):

@@ -1,4 +1,4 @@
-"""What is the same in all iterations of a loop, and can be computed again after it."""
+"""What is the same in all iterations of a loop, and can be recomputed after it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adc.passes.analysis.dependence import Analysis
 
 
 class Fixed:
-    """What is the same in all iterations of ``loop``, given ``counters`` of loops in it."""
+    """The values that are the same in all iterations of ``loop``, given ``counters`` of loops in it."""
 
     def __init__(self, analysis: Analysis, loop: Op) -> None:
         self.counters: set[Value] = set()
@@ -21,7 +21,7 @@ class Fixed:
         self._known: dict[Value, bool] = {}
 
     def holds(self, value: Value) -> bool:
-        """Whether ``value`` is: it can be computed again after the loop."""
+        """Whether ``value`` is one of these, so that it can be recomputed after the loop."""
         if not inside(value, self._loop) or value in self.counters:
             return True
         known = self._known.get(value)
@@ -37,7 +37,7 @@ class Fixed:
         return op.opdef.pure or (op.opdef is ops.bound and not op.attrs["check"])
 
     def counters_of(self, values: Sequence[Value]) -> set[Value]:
-        """The counters that they are computed of."""
+        """The counters from which the values are computed."""
         found: set[Value] = set()
         seen: set[Value] = set()
         waiting = list(values)

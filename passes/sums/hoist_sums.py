@@ -1,8 +1,8 @@
 """Sums over loops: an accumulation whose element is the same in all iterations is done once, after the loop.
 
-A parallel loop then reduces the terms, a sequential one carries their sum, a branch yields its term or zero. So
-cotangents of shared scalars and of single elements are sums in registers that vectorise, and do not stand in the way of
-running the loop in parallel.
+A parallel loop then reduces the terms, a sequential one carries their sum, a branch yields its term or zero. So the
+cotangents of shared scalars and of single elements are sums in registers, which vectorise and do not prevent the loop
+from running in parallel.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Place:
 
 @dataclass
 class HoistSums:
-    """The sums of one function. ``plans`` says which were found, into which memrefs (``bases``)."""
+    """Hoists the sums of one function. ``plans`` lists those found, and ``bases`` the memrefs that they go to."""
 
     func: Func
     analysis: Analysis
@@ -62,7 +62,8 @@ class HoistSums:
     # Where to ---------------------------------------------------------------------------------------------------------
 
     def _place(self, op: Op) -> _Place | None:
-        """After the outermost loop of which the element does not depend, if nothing else inside touches its memory."""
+        """The place after the outermost loop on which the element does not depend, if nothing else there touches its
+        memory."""
         forms = [self.analysis.forms.of(v) for v in op.operands[2:]]
         base, spans = self.analysis.through_views(op.operands[1], [(f, f) for f in forms])
         if spans is None:
@@ -94,7 +95,7 @@ class HoistSums:
             emitter = Emitter(self.analysis.forms)
             at = [emitter.value(f) for f in place.subscripts]
             if at:
-                # The loop may run no iteration at all, and then there need not be such an element.
+                # The loop may have no iterations, and then there need not be such an element.
                 chosen = self._in_range(place.base, at)
                 then, otherwise = Block(), Block()
                 with insert_at(then):
@@ -121,7 +122,7 @@ class HoistSums:
         return total
 
     def _out_of(self, outer: Op, block: Block, value: Value) -> Value:
-        """The sum of ``value``, of ``block``, over what ``outer`` does, as a new result of ``outer``."""
+        """The sum of ``value``, from ``block``, over the runs of ``outer``, as a new result of ``outer``."""
         end = block.terminator
         if outer.opdef is ops.if_:
             for region in outer.regions:

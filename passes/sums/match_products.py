@@ -1,19 +1,18 @@
 """Idiom recognition: nests of loops that add up products of two matrices become one operation, which calls a kernel.
 
-A nest of three parallel loops with counters p, q and r, in which each term is a product of two floats whose order of
-summation is the library's, one at ``[p, r]`` and one at ``[r, q]``, and goes to an element at ``[p, q]``, in any order
-of the subscripts and among subscripts that the nest does not change: the terms of one target are a product of matrices.
-
-A nest of two loops, with a vector on the left, is a product of one row, if rows of the matrix on the right are
-contiguous; otherwise each sum goes along a row, which loops do well. What is stored is a sum (as ``@`` is written) or
-is accumulated (as its adjoint is, twice in one nest). The loops are parallel, so what is read is not written in them,
-but for the targets, which have to be apart from all that is read.
+In a nest of three parallel loops with counters p, q and r, each term is a product of two floats, one at ``[p, r]`` and
+one at ``[r, q]``, which is added, in an order that is left to the library, to an element at ``[p, q]``. The subscripts
+may be in any order, and among others that the nest does not change. Then the terms of one target are a product of
+matrices. A nest of two loops, with a vector on the left, is a product of one row, if rows of the matrix on the right
+are contiguous; otherwise each sum goes along a row, which loops do well. A sum is stored (as ``@`` is written) or
+accumulated (as in its adjoint, twice in one nest). The loops are parallel, so they do not write what they read, except
+for the targets, which must not overlap anything that is read.
 
 The kernel (``adc.backend.support.products``) reads its operands once for many sums; loops take ten times as long for
 matrices of 100 x 100, seventy times for 512 x 512, and are more code. Nests of few, known extents stay loops.
 
 Derivatives leave out of a product what is multiplied by a zero that is nothing at all, even if it is infinite. The
-kernel does so as well: it looks whether all numbers are finite, and if not goes through them one by one.
+kernel does so as well: it checks whether all numbers are finite, and if not goes through them one by one.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from adc.ir.types import MemRefType
 from adc.passes.building import parallel_loop, strip, window
 from adc.passes.rewrite import put_instead
 
-FEW = 512  # multiply-adds of a nest that stays loops, if there are known to be no more
+FEW = 512  # multiply-adds; nests that are known to have no more stay loops
 
 
 @dataclass(frozen=True)
 class MatchProducts:
-    """Give nests that are products of matrices to the kernel."""
+    """Replace nests that are products of matrices by calls of the kernel."""
 
     name: ClassVar[str] = "match-products"
 
@@ -52,13 +51,13 @@ class MatchProducts:
 
 
 def is_product(nest: Op) -> bool:
-    """Whether a parallel loop is the outermost of such a nest."""
+    """Whether a parallel loop is the outermost loop of such a nest."""
     return not nest.results and _match(nest) is not None
 
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """A matrix: those elements of an array that two counters move. ``rows`` and ``columns`` are the counters."""
+    """A matrix: the elements of an array that two counters, ``rows`` and ``columns``, move through."""
 
     memref: Value
     subscripts: tuple[Value, ...]
@@ -68,8 +67,8 @@ class _Place:
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """``target += left @ right``; ``fresh``: what the target held is overwritten; ``strong``: which side's zeros are
-    nothing at all."""
+    """``target += left @ right``; ``fresh``: the target's old contents are overwritten; ``strong``: the side whose
+    zeros are nothing at all."""
 
     left: _Place
     right: _Place
@@ -91,7 +90,7 @@ def _replace_all(func: Func, module: Module, found: Sequence[_Products]) -> None
     nests = {p.nest for p in legal}
     for products in legal:
         if not nests.isdisjoint(enclosing(products.nest.parent)):
-            continue  # the whole of it is one
+            continue  # the nest around it is one
         made = Block()
         with insert_at(made, products.nest.loc):
             for one in products.sums:
@@ -101,7 +100,7 @@ def _replace_all(func: Func, module: Module, found: Sequence[_Products]) -> None
 
 
 def _match(nest: Op) -> _Products | None:
-    """What the nest around three counters computes, if it is sums of products only."""
+    """What the nest around three counters computes, if it consists only of sums of products."""
     loops = _perfect(nest)
     if len(loops) not in (2, 3):
         return None
@@ -120,8 +119,8 @@ def _match(nest: Op) -> _Products | None:
 
 
 def _perfect(nest: Op) -> list[Op]:
-    """The loops of a perfect nest of parallel loops, from the outermost in; none if it is no such nest. The innermost
-    one may sum."""
+    """The loops of a perfect nest of parallel loops, from the outermost inwards; none if it is no such nest. The
+    innermost one may sum."""
     loops = [nest]
     while inner := [op for op in loops[-1].regions[0].ops if op.regions]:
         if len(inner) > 1 or inner[0].opdef is not ops.parallel or loops[-1].results:
@@ -148,7 +147,7 @@ class _Reader:
         return found
 
     def stored(self, innermost: Op) -> list[_Sum]:
-        """The sums of a nest whose innermost loop gives totals, which are stored."""
+        """The sums of a nest whose innermost loop returns totals, which are stored."""
         body = innermost.regions[0]
         end = body.terminator
         if set(end.attrs["kinds"]) != {"add"} or any(constant_of(v) != 0.0 for v in innermost.operands[3:]):
@@ -214,7 +213,7 @@ class _Reader:
 
 
 def _without_choice(value: Value, partner: Value) -> Value:
-    """The number in a product with ``partner`` that is left out where that is zero."""
+    """A factor, without the select that makes it zero where ``partner`` is zero."""
     op = value.op
     if op is None or op.opdef is not ops.select or constant_of(op.operands[1]) != 0.0:
         return value
@@ -225,14 +224,14 @@ def _without_choice(value: Value, partner: Value) -> Value:
 
 
 def _effects(nest: Op) -> Iterator[Op]:
-    """What a nest does besides loading, computing and looping."""
+    """The operations of a nest other than loads, computations and loops."""
     for op in nest.regions[0].walk():
         if not (op.opdef.pure or op.regions or op.opdef in (ops.load, ops.reduce)):
             yield op
 
 
 def _terms(value: Value) -> Iterator[Value]:
-    """The terms of a sum that is written out."""
+    """The terms of a sum that is written as additions."""
     op = value.op
     if op is not None and op.opdef is ops.addf and "contract" in op.attrs["fastmath"]:
         for operand in op.operands:
@@ -249,7 +248,7 @@ def _is_contiguous(place: _Place) -> bool:
 
 
 def _turned(place: _Place, rows: Value | None) -> _Place:
-    """The matrix or its transpose: that which ``rows`` counts the rows of."""
+    """The matrix or its transpose: the one whose rows ``rows`` counts."""
     if place.rows is rows or place.rows is None:
         return place
     return _Place(place.memref, place.subscripts, place.columns, place.rows)
@@ -264,16 +263,16 @@ def _is_apart(products: _Products, alias: Aliasing) -> bool:
 
 
 def _is_private(target: _Place, nest: Op) -> bool:
-    """Whether no two iterations of a parallel loop around the nest add to one element: the kernel adds without regard
-    to other threads."""
+    """Whether no two iterations of a parallel loop around the nest add to one element: the kernel adds without
+    synchronisation."""
     fixed = {v for v in target.subscripts if v is not target.rows and v is not target.columns}
     around = [op for op in enclosing(nest.parent) if op.opdef is ops.parallel]
     return all(loop.regions[0].args[0] in fixed or inside(target.memref, loop) for loop in around)
 
 
 def _build(one: _Sum, products: _Products) -> None:
-    """Append the operation, on threads where nothing else around it is: each computes some of the rows, or some of the
-    columns of a single row."""
+    """Append the operation, on threads if nothing else around it is: each thread computes some of the rows, or some of
+    the columns of a single row."""
     left, right, target = (_view(place, products.extents) for place in (one.left, one.right, one.target))
     if one.fresh:
         assert isinstance(target.type, MemRefType)
@@ -312,7 +311,7 @@ def _view(place: _Place, extents: dict[Value, Value]) -> Value:
 
 
 def _is_extent(size: Value, memref: Value, dim: int) -> bool:
-    """Whether a loop that begins at zero and ends before ``size`` goes along all of an array."""
+    """Whether a loop from zero to before ``size`` goes along the whole dimension of an array."""
     made, op, t = memref.op, size.op, memref.type
     assert isinstance(t, MemRefType)
     if made is not None and made.opdef is ops.alloc and dim < t.rank and t.shape[dim] is None:

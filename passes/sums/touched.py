@@ -1,4 +1,4 @@
-"""What the code of a loop or branch touches otherwise than by adding: additions may be moved past all else."""
+"""What the code of a loop or branch touches, except by adding: additions may be moved past everything else."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from adc.passes.analysis.dependence import Analysis
 
 
 class Touched:
-    """Kept for each operation with regions: ask while the code is not changed."""
+    """The answers for each operation with regions, as long as the code does not change."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._aliasing = analysis.aliasing
         self._known: dict[Op, set[Value | None]] = {}
 
     def inside(self, outer: Op) -> set[Value | None]:
-        """The roots of what is read or written inside ``outer``, accumulations excepted; None stands for anything."""
+        """The roots of what is read or written inside ``outer``, except by accumulations; None stands for anything."""
         known = self._known.get(outer)
         if known is None:
             known = self._known[outer] = set()
@@ -26,7 +26,7 @@ class Touched:
         return known
 
     def leaves(self, outer: Op, memref: Value) -> bool:
-        """Whether nothing inside ``outer`` but accumulations can touch what ``memref`` is memory of."""
+        """Whether only accumulations inside ``outer`` can touch the memory of ``memref``."""
         touched = self.inside(outer)
         return None not in touched and self._aliasing.roots(memref).isdisjoint(touched)
 

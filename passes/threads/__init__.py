@@ -1,1 +1,1 @@
-"""Which loops run in parallel: iterations proved independent, or promised to be."""
+"""Which loops run in parallel: their iterations are proved independent, or the user promises it."""

@@ -1,9 +1,9 @@
-"""Sums into arrays over a loop of ``prange``: ``r[k] += x`` in iterations that meet.
+"""Sums into arrays over a ``prange`` loop: ``r[k] += x`` in iterations that meet.
 
-Where all that a loop does to an array is to add to its elements, the iterations may meet: nobody sees the elements in
-between. Sums of floats become ``adc.accumulate``, whose terms are added in an order that is fixed for any number of
-threads; loops that sum integers run in order, and so do those that round each sum to a smaller float, or add to an
-element again under a condition.
+If a loop does nothing to an array but add to its elements, iterations may meet: nobody sees the elements in between.
+Sums of floats become ``adc.accumulate``, whose terms are added in an order that is the same for any number of threads.
+Loops that sum integers run in order, and so do those that round each sum to a smaller float, or add to an element again
+under a condition.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _CASTS = frozenset({ops.index_cast, ops.extsi, ops.trunci}) | _FLOAT_CASTS
 
 @dataclass(frozen=True)
 class Update:
-    """``store`` puts what the element held, with ``terms`` added (each with its sign), back into it. What it held comes
-    from ``before``, a load, or the store of an update just before this one. ``links`` lead from what is
-    stored back to there: each a value and who takes it."""
+    """``store`` puts back what the element held, plus ``terms`` (each with its sign). The old value comes from
+    ``before``, a load, or the store of an update just before this one. ``links`` lead from what is stored back to
+    there: each is a value and its user."""
 
     before: Op
     store: Op
@@ -36,29 +36,29 @@ class Update:
 
     @property
     def chain(self) -> list[Op]:
-        """What computes one from the other."""
+        """The operations that compute the new value from the old one."""
         return [v.op for v, _ in self.links if v.op is not None and self.before.operands[0] is not v]
 
     @property
     def in_any_order(self) -> bool:
-        """Whether ``adc.accumulate`` can take its place."""
+        """Whether ``adc.accumulate`` can replace it."""
         plain = all(len(v.uses) == 1 for v, _ in self.links)
         plain = plain and all(op.opdef not in _FLOAT_CASTS for op in self.chain)
         return plain and not self.nested and self.store.operands[0].type.is_float
 
     @property
     def nested(self) -> bool:
-        """Whether it is part of a branch or loop after what the element has its value from."""
+        """Whether it is in a branch or loop that comes after the operation from which the old value comes."""
         return self.before.parent is not self.store.parent
 
     def of(self, originals: Mapping[Op, Op]) -> Update | None:
-        """The same among the operations that these are copies of."""
+        """The same update among the operations of which these are copies."""
         store = originals.get(self.store)
         return None if store is None else _update(store)
 
 
 def updated(loop: Op, accesses: Sequence[Access], analysis: Analysis, base: Value) -> list[Update] | None:
-    """The updates that are all that ``loop`` does to the memory of ``base``; None if it does more."""
+    """The updates of ``loop`` in the memory of ``base``; None if it uses that memory in any other way."""
     one = next(a for a in accesses if a.base is base)
     mine = {a.op: a for a in accesses if a.base is base or not analysis.apart(a, one, loop)}
     found = [_update(op) for op in mine if op.opdef is ops.store]
@@ -79,7 +79,7 @@ def meets_everywhere(loop: Op, access: Access, analysis: Analysis) -> bool:
 
 
 def accumulate(updates: Iterable[Update]) -> None:
-    """Put ``adc.accumulate`` in the place of the stores; nothing loads the elements any more."""
+    """Replace the stores by ``adc.accumulate``; nothing loads the elements any more."""
     found = {u.store: u for u in updates}
     for block in dict.fromkeys(store.parent for store in found):
         assert block is not None
@@ -112,7 +112,7 @@ def _update(store: Op) -> Update | None:
 def _back(
     value: Value, element: Sequence[Value], store: Op, user: Op
 ) -> tuple[Op, list[tuple[Value, int]], list[tuple[Value, Op]]] | None:
-    """Where ``value``, which ``user`` takes, has the element from; what was added to it on the way, and by what."""
+    """Where ``value``, which ``user`` uses, has the element from; what was added to it on the way, and by what."""
     op, link = value.op, (value, user)
     if op is None or sum(o is user for o, _ in value.uses) != 1:
         return None
@@ -162,7 +162,7 @@ def _inside(op: Op) -> Iterator[Op]:
 
 
 def _differ(a: Access, b: Access) -> bool:
-    """Whether two accesses in one iteration are certainly to two elements."""
+    """Whether two accesses in one iteration are certainly to two different elements."""
     if a.base is not b.base or a.where is None or b.where is None:
         return False
     pairs = zip(a.where, b.where, strict=True)

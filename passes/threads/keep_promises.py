@@ -1,9 +1,10 @@
-"""Loops that the user wrote with ``prange``: are their iterations as independent as that says?
+"""Loops that the user wrote with ``prange``: are their iterations as independent as promised?
 
-Four answers. Two iterations certainly meet in one element: ``CompileError`` with both lines. All that they do there is
-to add to it: the loop stays parallel, and sums (``array_sums``). None ever meet: the loop stays parallel. It cannot be
-told, as with subscripts that are loaded: the loop runs its iterations in order, which gives what Python gives, whatever
-the subscripts are. Calls are looked into: the question is asked of a copy of the function in which they are inlined.
+There are four answers. Two iterations certainly meet in one element: ``CompileError`` with both lines. They only add to
+that element: the loop stays parallel, and sums (``array_sums``). No two ever meet: the loop stays parallel. It cannot
+be decided, as with subscripts that are loaded: the loop runs its iterations in order, which gives what Python gives,
+whatever the subscripts are. Calls are looked into: the question is asked about a copy of the function with calls
+inlined.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from adc.passes.analysis.records import names_arguments
 from adc.passes.analysis.running import running
 from adc.passes.threads.array_sums import Update, accumulate, meets_everywhere, updated
 
-PROMISED = "prange"  # the attribute of a parallel loop that the user wrote, who promises that iterations do not meet
+PROMISED = "prange"  # attribute of a parallel loop of the user, who promises that iterations do not meet
 INLINE_OPS = 200  # the largest function that is looked into
-INLINE_ROUNDS = 4  # how deep
-MAX_ACCESSES = 400  # of one loop; with more it is not tried
+INLINE_ROUNDS = 4  # how many calls deep
+MAX_ACCESSES = 400  # of one loop; loops with more are not analysed
 
 
 @dataclass(frozen=True)
 class KeepPromises:
-    """Make those loops of ``prange`` sequential whose iterations are not known to be independent."""
+    """Make those ``prange`` loops sequential whose iterations are not known to be independent."""
 
     name: ClassVar[str] = "keep-promises"
 
@@ -99,7 +100,7 @@ def _promised(block: Block) -> Iterator[Op]:
 
 
 def _copied(func: Func) -> tuple[Func, dict[Op, Op]]:
-    """A copy of the function, and for each operation of the copy the one that it is a copy of."""
+    """A copy of the function, and a map from its operations to the original ones."""
     copy = clone_func(func, func.name)
     return copy, dict(zip(copy.body.walk(), func.body.walk(), strict=True))
 
@@ -132,7 +133,7 @@ def _ask(block: Block, analysis: Analysis, mapping: dict[Op, Op], verdicts: dict
 
 
 def _settle_subscripts(loop: Op, analysis: Analysis) -> None:
-    """A subscript that is not negative stands for itself, or the run ends with an IndexError."""
+    """Replace subscripts that are not negative by themselves: otherwise the run ends with an IndexError."""
     for op in loop.regions[0].walk():
         if op.opdef is ops.bound:
             loops = [o for o in enclosing(op.parent) if o.opdef in COUNTED]
@@ -144,14 +145,14 @@ def _settle_subscripts(loop: Op, analysis: Analysis) -> None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether it is known that iterations do not meet, but for the ``sums`` into elements that they have in common."""
+    """Whether iterations are known not to meet, except in the ``sums`` into elements that they share."""
 
     apart: bool
     sums: tuple[Update, ...] = ()
 
 
 def keeps_promise(loop: Op, analysis: Analysis) -> Verdict:
-    """Whether it is known that iterations do not meet. ``CompileError`` if it is known that they do."""
+    """Whether iterations are known not to meet. Raises ``CompileError`` if they are known to meet."""
     trips = most_trips(loop)
     if trips is not None and trips < 2:
         return Verdict(True)
@@ -166,7 +167,7 @@ def keeps_promise(loop: Op, analysis: Analysis) -> Verdict:
 
 
 def _sums(loop: Op, analysis: Analysis, found: list[Access]) -> list[Update]:
-    """The sums into elements that iterations have in common: those which certainly are the same in two of them."""
+    """The sums into elements that iterations share: elements that are certainly the same in two of them."""
     sums: list[Update] = []
     for base in dict.fromkeys(a.base for a in found if a.changes and a.kind != "accumulate"):
         mine = [a for a in found if a.base is base]
@@ -176,7 +177,7 @@ def _sums(loop: Op, analysis: Analysis, found: list[Access]) -> list[Update]:
 
 
 def _lasting(obstacles: list[tuple[Op, str]]) -> list[tuple[Op, str]]:
-    """Those that are more than an error that may be raised."""
+    """The obstacles other than errors that may be raised."""
     return [(op, text) for op, text in obstacles if not (op.opdef in (ops.assert_, ops.bound) or "raise" in text)]
 
 
@@ -196,7 +197,7 @@ def _check(loop: Op, analysis: Analysis, accesses: list[Access]) -> None:
 
 
 def _certain(loop: Op, analysis: Analysis, accesses: list[Access]) -> Iterator[tuple[Access, Access]]:
-    """Pairs that certainly meet in two iterations."""
+    """Pairs of accesses that certainly meet in two iterations."""
     found = [a for a in accesses if a.is_point and a.kind != "accumulate"]
     for write in (a for a in found if a.changes):
         for other in found:
@@ -218,7 +219,7 @@ def _race(loop: Op, write: Access, other: Access) -> Exception:
 
 
 def most_trips(loop: Op) -> int | None:
-    """How many iterations there are at most, if that is known."""
+    """The greatest number of iterations, if one is known."""
     lower, upper, step = loop.operands[:3]
     size = constant_of(step)
     if size is None:
@@ -231,7 +232,7 @@ def most_trips(loop: Op) -> int | None:
 
 
 def _alternatives(bound: Value, extreme: OpDef) -> tuple[Value, ...]:
-    """What a bound is the least, or the greatest, of."""
+    """The operands if a bound is an ``extreme``, else the bound."""
     return bound.op.operands if bound.op is not None and bound.op.opdef is extreme else (bound,)
 
 
@@ -239,7 +240,7 @@ def _alternatives(bound: Value, extreme: OpDef) -> tuple[Value, ...]:
 
 
 def _in_order(loop: Op) -> None:
-    """Put a sequential loop with the body of ``loop`` in its place."""
+    """Replace ``loop`` by a sequential loop with its body."""
     body, block = loop.regions[0], loop.parent
     assert block is not None
     end = body.pop()

@@ -1,10 +1,10 @@
 """Making loops parallel whose iterations are independent, and choosing which of them run on threads.
 
-A plain ``for`` becomes ``scf.parallel`` only if that cannot be seen: no iteration touches what another one changes,
-none can raise an error (which one would be first?), and what it carries are sums and extrema of integers. Sums of
-floats depend on their order; they stay in Python's, but for what a reverse sweep carries: cotangents of values from
-outside the loop, to which every iteration adds, in an order that is adc's own. ``prange`` is the user's word that order
-does not matter, and ``keep_promises`` has seen whether that can be.
+A plain ``for`` becomes ``scf.parallel`` only if that makes no visible difference: no iteration touches what another one
+changes, none can raise an error (which one would be first?), and the loop carries only sums and extrema of integers.
+Sums of floats depend on their order; they stay in Python's, except those that a reverse sweep carries: cotangents of
+values from outside the loop, to which every iteration adds, in an order that adc chooses. ``prange`` is the user's word
+that the order does not matter, and ``keep_promises`` has checked whether that can be true.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Parallelise:
 
 
 def parallelise(module: Module) -> ParallelPlan:
-    """Change the module, and say what was done. ``CompileError`` if a parallel loop certainly has a race."""
+    """Change the module, and report what was done. ``CompileError`` if a parallel loop certainly has a race."""
     plan = ParallelPlan()
     summaries = Summaries.asked(module)
     for func in module.funcs.values():
@@ -56,7 +56,8 @@ def parallelise(module: Module) -> ParallelPlan:
 
 @dataclass(frozen=True)
 class _Reduction:
-    """A carried integer, or cotangent: the operations that combine it with ``terms``, and how."""
+    """A carried integer, or cotangent, as a reduction: the operations that combine it with ``terms``, and their
+    kind."""
 
     kind: str
     chain: tuple[Op, ...]
@@ -108,7 +109,7 @@ class _Parallelise:
     # Plain loops ------------------------------------------------------------------------------------------------------
 
     def _for(self, op: Op, depth: int) -> Op:
-        """``op``, or the parallel loop that takes its place."""
+        """``op``, or the parallel loop that replaces it."""
         if is_over_steps(self.func, op):
             # In parallel, terms of several steps might be added together before they are added to the rest.
             self._note(op, depth, "sequential", "a schedule runs its steps in order")
@@ -132,7 +133,7 @@ class _Parallelise:
         for op, reason in accesses.obstacles:
             return f"{reason} (line {op.loc.line})"
         for a, b in self.analysis.conflicts(loop, accesses.found):
-            if not a.kind == b.kind == "accumulate":  # of which lower-accumulate makes what is best
+            if not a.kind == b.kind == "accumulate":  # lower-accumulate decides how to sum these
                 return _explained(a, b)
         return None
 
@@ -163,7 +164,7 @@ def _warm_loops(block: Block) -> list[Op]:
 
 
 def integer_reduction(loop: Op, k: int) -> _Reduction | None:
-    """The reduction that the carried value at position ``k`` is, if it is one of integers."""
+    """The carried value at position ``k`` as a reduction, if it is one of integers."""
     body = loop.regions[0]
     arg, value = body.args[1 + k], body.terminator.operands[k]
     if not arg.type.is_integer:
@@ -211,7 +212,7 @@ def _cotangent(loop: Op, k: int) -> _Reduction | None:
 
 
 def _made_of(arg: Value, body: Block) -> set[Op | None]:
-    """The additions in a block that ``arg`` leads to, each by the one before."""
+    """The additions in a block that ``arg`` flows into, each through the one before."""
     found: set[Op | None] = set()
     for op in body.ops:
         through = op.operands[:1] if op.opdef is ops.subf else op.operands if op.opdef is ops.addf else ()
@@ -264,7 +265,7 @@ def _to_parallel(loop: Op, reductions: Sequence[_Reduction]) -> Op:
 
 
 def _run_upwards(body: Block, loop: Op) -> None:
-    """Turn the counter around if its negative is all that is used: reverse sweeps run loops from the end."""
+    """Reverse the counter if only its negative is used: reverse sweeps run loops from the end."""
     counter = body.args[0]
     users = list(counter.uses)
     downwards = all(op.opdef is ops.subi and position == 1 for op, position in users)
@@ -283,7 +284,7 @@ def _run_upwards(body: Block, loop: Op) -> None:
 
 
 def mark_threads(block: Block) -> None:
-    """Mark the outermost parallel loops outside cold code, those of few iterations around another one excepted."""
+    """Mark the outermost parallel loops outside cold code, except those of few iterations around another one."""
     for op in block.ops:
         if op.opdef is ops.parallel and _worth_sharing(op):
             op.set_attr("threads", True)
@@ -304,7 +305,7 @@ def _worth_sharing(loop: Op) -> bool:
 
 
 def _is_bounded(block: Block) -> bool:
-    """Whether what a block does follows from its text: no loop of unknown length, no call."""
+    """Whether the work of a block follows from its text: it contains no loop of unknown length and no call."""
     return all(op.opdef not in _UNBOUNDED and (op.opdef not in LOOPS or has_known_length(op)) for op in block.walk())
 
 
