@@ -2,14 +2,14 @@
 
     python examples/bratu.py [--size N] [--strength L]
 
-The temperature u of a square plate whose sides are kept at zero, heated by a reaction that is faster where it is
-hotter:
+Find the temperature u of a square plate whose sides are kept at zero. It is heated by a reaction that is faster where
+it is hotter:
 
     Laplace(u) + L exp(u) = 0.
 
-There is a solution for L up to 6.808; Newton's method finds the one that is less hot, from zero. Each step solves with
-the Jacobian of the residual. It has five entries in a row, so five sweeps of forward mode find it, for any number of
-points.
+There is a solution for L up to 6.808; starting from zero, Newton's method finds the cooler one. Each step solves a
+linear system with the Jacobian of the residual, which has five entries per row. So five sweeps of forward mode compute
+it, for any number of points.
 
 References: Bratu, Sur les équations intégrales non linéaires, Bull. Soc. Math. France 42, 1914; Glowinski, Keller and
 Reinhart, Continuation-conjugate gradient methods for the least squares solution of nonlinear boundary value problems,
@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 @jit_grad
 def residual(u, strength):  # type: ignore[no-untyped-def]
-    """The equation at each point inside a square, times the square of their distance. ``u`` is zero outside."""
+    """The equation at each inner point of the square, times the squared grid spacing. ``u`` is zero outside."""
     n = len(u)
     h = 1.0 / (n + 1)
     r = h * h * strength * np.exp(u) - 4.0 * u
@@ -55,14 +55,15 @@ JACOBIAN = adc.sparse_jacobian(residual)
 
 
 def newton(u: Array, strength: float, report: Callable[[int, float, float], None], steps: int = 20) -> Array:
-    """The steady state near ``u``. ``report`` is told each step: its number, the residual before it, and its length."""
+    """The steady state near ``u``. ``report`` is called for each step, with its number, the residual before it, and its
+    length."""
     for step in range(1, steps + 1):
         r = residual(u, strength)
         change = spsolve(JACOBIAN(u, strength).tocsc(), -r.ravel()).reshape(u.shape)
         u = u + change
         length = float(np.max(np.abs(change)))
         report(step, float(np.max(np.abs(r))), length)
-        if length < 1e-8:  # the next would be its square
+        if length < 1e-8:  # the length of the next step would be about the square
             return u
     raise ArithmeticError(f"no steady state in {steps} steps: is the reaction too strong?")
 

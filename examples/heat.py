@@ -1,10 +1,10 @@
-"""Recover the initial temperature and the diffusivity of a plate from noisy measurements made later.
+"""Recover the initial temperature and the diffusivity of a plate from later, noisy measurements.
 
     python examples/heat.py [--size N] [--iterations N] [--output DIRECTORY]
 
 The solver, its misfit and the problem are in ``adc.plate``: ``misfit_loops`` with explicit loops, ``misfit_slices``
-with NumPy slices. Their gradients by adc are compared, and the misfit is minimised by SciPy's L-BFGS-B. With
-matplotlib installed, a picture of truth, measurement and recovered plate is written.
+with NumPy slices. Their gradients are compared, and SciPy's L-BFGS-B minimises the misfit. With matplotlib installed, a
+picture of truth, measurement and recovered plate is written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from adc import plate
 
 
 class ProgressBar:
-    """One line that follows the minimisation; on anything but a terminal, a line for every tenth iteration."""
+    """A line that shows the progress of the minimisation; if the output is not a terminal, a line for every tenth
+    iteration."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -52,7 +53,7 @@ def compare_versions(problem: plate.Problem) -> float:
 
 
 def draw(problem: plate.Problem, recovered: plate.Recovered, path: Path) -> None:
-    """Pictures of the truth, the first and last measurement, and what was recovered."""
+    """Draw the truth, the first and last measurement, and the recovered plate."""
     import matplotlib
 
     matplotlib.use("Agg")

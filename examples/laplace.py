@@ -1,10 +1,10 @@
-"""Laplace's approximation of a posterior, by the Hessian: how sure is a logistic regression?
+"""Laplace's approximation of a posterior, with the Hessian: how certain is a logistic regression?
 
     python examples/laplace.py [--points N]
 
-The weights of a logistic regression have a normal prior. The mode of their posterior is found by Newton's method; the
-inverse of the Hessian there is the covariance of the normal distribution that is nearest to the posterior, and its
-determinant gives the evidence of the model. For two weights both can be compared with sums over a grid.
+The weights of a logistic regression have a normal prior. Newton's method finds the mode of their posterior. The inverse
+of the Hessian there is the covariance of the approximating normal distribution, and its determinant gives the evidence
+of the model. For two weights both can be compared with sums over a grid.
 
 Reference: MacKay, Information Theory, Inference, and Learning Algorithms, Cambridge 2003, chapters 27 and 41.
 """
@@ -26,7 +26,7 @@ PRIOR = 2.0  # standard deviation of each weight
 
 @jit_grad
 def minus_log_posterior(w, x, y):  # type: ignore[no-untyped-def]
-    """Without the evidence. ``x``: a row for each observation; ``y``: 1 or -1."""
+    """Minus the logarithm of the posterior, up to the evidence. ``x``: a row for each observation; ``y``: 1 or -1."""
     n, d = x.shape
     total = 0.5 * d * np.log(2.0 * np.pi * PRIOR * PRIOR)
     for j in range(d):
@@ -36,7 +36,7 @@ def minus_log_posterior(w, x, y):  # type: ignore[no-untyped-def]
         for j in range(d):
             margin += x[k, j] * w[j]
         margin *= y[k]
-        # log(1 + exp(-m)), which does not overflow. A branch is smooth where abs(m) has a kink, at w = 0.
+        # log(1 + exp(-m)) without overflow. The branch is smooth at w = 0, where abs(m) would have a kink.
         if margin > 0.0:
             total += np.log1p(np.exp(-margin))
         else:
@@ -46,7 +46,7 @@ def minus_log_posterior(w, x, y):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True)
 class Approximation:
-    """A normal distribution, and the logarithm of the evidence."""
+    """The approximating normal distribution, and the logarithm of the evidence."""
 
     mean: Array
     covariance: Array
@@ -67,11 +67,11 @@ def laplace(x: Array, y: Array) -> Approximation:
 
 
 def on_a_grid(x: Array, y: Array, around: Approximation, points: int = 121) -> Approximation:
-    """The same by sums over a grid of two weights, which reaches six standard deviations each way."""
+    """The same by sums over a grid of the two weights, which extends six standard deviations in each direction."""
     reach = 6.0 * np.sqrt(np.diag(around.covariance))
     axes = [np.linspace(m - r, m + r, points) for m, r in zip(around.mean, reach, strict=True)]
     places = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
-    # All places at once: a parallel loop.
+    # All grid points at once: a parallel loop.
     logs = -adc.vmap(minus_log_posterior, in_axes=(0, None, None))(places, x, y)
     cell = float(np.prod([a[1] - a[0] for a in axes]))
     weights = np.exp(logs - np.max(logs))

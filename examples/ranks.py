@@ -1,11 +1,11 @@
-"""Fit the initial temperature and the diffusivity of a rod, shared out among processes, to a measurement.
+"""Fit the initial temperature and the diffusivity of a rod, distributed over processes, to a measurement.
 
     mpirun -n 2 python examples/ranks.py [--points N] [--steps N] [--iterations N]
     python examples/ranks.py --simulate 3
 
-The first command needs MPI and mpi4py; the second one runs three ranks in threads, and without an option there is one.
-Each rank has a block of the rod. Gradients go through the messages between neighbours; the printed numbers are the same
-on any number of ranks, but for the last digits.
+The first command needs MPI and mpi4py; the second one runs three ranks in threads. Without options there is one rank.
+Each rank has a block of the rod. Gradients are propagated through the messages between neighbours; the printed numbers
+are the same on any number of ranks, except for the last digits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adc import jit_grad, mpi
 
 @jit_grad(argnums=(0, 1))
 def misfit(u0: Any, r: mpi.Same, data: Any, steps: mpi.Same) -> Any:
-    """How far the temperature of this rank's block is from ``data``, with those of all others, after some steps."""
+    """The misfit between the temperature after ``steps`` steps and ``data``, summed over all ranks."""
     rank, size = mpi.rank(), mpi.size()
     left = rank - 1  # -1 is mpi.NOBODY
     right = rank + 1 if rank + 1 < size else mpi.NOBODY
@@ -34,12 +34,12 @@ def misfit(u0: Any, r: mpi.Same, data: Any, steps: mpi.Same) -> Any:
 
 
 def block(whole: Any) -> Any:
-    """This rank's part."""
+    """This rank's block of an array."""
     return np.array_split(whole, mpi.size())[mpi.rank()]
 
 
 def evolved(u: Any, r: float, steps: int) -> Any:
-    """The measurement, by one process."""
+    """The measurement, computed by one process."""
     u = np.pad(u, 1)
     for _ in range(steps):
         u[1:-1] += r * (u[:-2] - 2.0 * u[1:-1] + u[2:])
@@ -47,7 +47,8 @@ def evolved(u: Any, r: float, steps: int) -> Any:
 
 
 def recover(points: int, steps: int, iterations: int) -> tuple[float, float]:
-    """By gradient descent; the last misfit and the diffusivity, which are the same on all ranks."""
+    """Recover both by gradient descent; returns the last misfit and the diffusivity, which are the same on all
+    ranks."""
     x = np.linspace(0.0, np.pi, points)
     data = block(evolved(np.sin(x) + 0.3 * np.sin(3.0 * x), 0.24, steps))
     u, r, value = block(np.sin(x)).copy(), 0.2, 0.0

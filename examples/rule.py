@@ -1,10 +1,10 @@
-"""A derivative rule of one's own: Lambert's W function, found by iteration and differentiated by its closed form.
+"""A custom derivative rule: Lambert's W function, computed by iteration and differentiated by a closed form.
 
     python examples/rule.py
 
-``w = W(x)`` solves ``w exp(w) = x``. It is written as a loop of Halley steps until nothing changes. adc would
-differentiate through those steps, which takes a tape and gives the derivative of the iteration; the rule says what
-mathematics says, W' = W / (x (1 + W)). Forward mode, reverse mode and second derivatives all follow from that line.
+``w = W(x)`` solves ``w exp(w) = x``. It is computed by a loop of Halley steps until nothing changes. Without a rule,
+adc would differentiate these steps, which needs a tape and gives the derivative of the iteration. The rule gives the
+exact derivative, W' = W / (x (1 + W)). Forward mode, reverse mode and second derivatives all follow from that line.
 
 The example is a diode in series with a resistor: its current is given by W, and the resistor and the saturation current
 are fitted to a measured curve by Newton's method, with gradient and Hessian.
@@ -44,7 +44,7 @@ adc.scalar_rule(lambert_w, lambda x, result: result / (x * (1.0 + result)))
 
 
 def current(voltage: float, resistance: float, saturation: float) -> float:
-    """Of a diode and a resistor in series (amperes; volts, ohms, amperes)."""
+    """The current through a diode and a resistor in series, in amperes (arguments in volts, ohms, amperes)."""
     x = saturation * resistance / THERMAL * math.exp((voltage + saturation * resistance) / THERMAL)
     return THERMAL / resistance * lambert_w(x) - saturation
 
@@ -59,7 +59,7 @@ def misfit(p, voltages, measured):  # type: ignore[no-untyped-def]
 
 
 def fitted(voltages: Array, measured: Array, p: Array) -> Array:
-    """Newton's method, damped where it would not go down."""
+    """Newton's method, damped where a full step would not decrease the misfit."""
     gradient, hessian = adc.grad(misfit), adc.hessian(misfit)
     for _ in range(100):
         g, h = gradient(p, voltages, measured), hessian(p, voltages, measured)

@@ -1,14 +1,14 @@
-"""Implicit differentiation of a steady state: which heating gives the temperatures that are wanted?
+"""Implicit differentiation of a steady state: which heating gives the desired temperatures?
 
     python examples/steady.py [--points N]
 
-A rod with ends at zero is heated along its length, and loses heat by radiation, which is not linear:
+A rod with ends at zero is heated along its length, and loses heat by radiation, which is nonlinear:
 
     u'' - c u^4 + q = 0.
 
 Its steady state is the fixed point of a sweep over the points (nonlinear Gauss-Seidel, in place). ``adc.fixed_point``
-finds it and is differentiated by the implicit function theorem: the adjoint is a fixed point as well, and nothing is
-kept of the thousands of sweeps that led there. The heating q follows from the wanted temperatures by SciPy's L-BFGS-B.
+computes it and is differentiated by the implicit function theorem: the adjoint is a fixed point as well, and none of
+the thousands of sweeps is stored. SciPy's L-BFGS-B finds the heating q for the desired temperatures.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RADIATION = 2.0
 
 
 def sweep(u, q):  # type: ignore[no-untyped-def]
-    """Each point in turn from its neighbours, one Newton step for the radiation."""
+    """Update each point in turn from its neighbours, with one Newton step for the radiation."""
     n = u.shape[0]
     h = 1.0 / (n + 1)
     v = u.copy()
@@ -46,13 +46,13 @@ def steady(q):  # type: ignore[no-untyped-def]
 
 @jit_grad
 def misfit(q, wanted):  # type: ignore[no-untyped-def]
-    """How far the steady state is from what is wanted; rough heating costs a little."""
+    """The distance of the steady state from the desired one, with a small penalty for rough heating."""
     difference = adc.fixed_point(sweep, np.zeros_like(q), q) - wanted
     return np.sum(difference * difference) + 1e-9 * np.sum((q[1:] - q[:-1]) ** 2)
 
 
 def recovered(wanted: Array) -> Array:
-    """The heating for which the rod has the temperatures that are wanted."""
+    """The heating for which the rod has the desired temperatures."""
 
     def objective(q: Array) -> tuple[float, Array]:
         value, gradient = adc.value_and_grad(misfit)(q, wanted)

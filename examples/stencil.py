@@ -2,7 +2,7 @@
 
     python examples/stencil.py [--points N] [--threads N]
 
-The loops run in parallel, forward and reverse; sequential and parallel runs agree to the last bit.
+The loops run in parallel in both sweeps; sequential and parallel runs agree to the last bit.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def complex_partials(a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
 def values_and_partials(stencil: Any, a: Any, b: Any, c: Any) -> tuple[Any, tuple[Any, Any, Any]]:
     """The value at each point, and its partial derivatives with respect to a, b and c there.
 
-    A point's value depends on that point alone, so one pullback of ones holds all partials.
+    The value at a point depends on that point alone, so one pullback of ones gives all partial derivatives.
     """
     values, back = stencil.pullback(a, b, c)
     return values, back(np.ones_like(values))
 
 
 def fastest(run: Callable[[], Any], repeats: int = 20) -> float:
-    """The least of several times, in seconds."""
+    """The minimum of several times, in seconds."""
     best = math.inf
     for _ in range(repeats):
         start = time.perf_counter()

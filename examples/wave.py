@@ -1,19 +1,19 @@
-"""Full-waveform inversion: the velocity of the ground from what receivers at the surface heard of a few shots.
+"""Full-waveform inversion: recover the velocity of the ground from receivers' recordings of a few shots at the surface.
 
     python examples/wave.py [--quick] [--memory BYTES] [--iterations N] [--output DIRECTORY] [--workers N]
 
-Pressure obeys the acoustic wave equation in two dimensions, second order in time and fourth in space, with layers at
-all four sides that damp what enters them. A shot is a Ricker wavelet at one place of the surface, recorded by receivers
-along it. The misfit of a shot is half the sum of squares of what its traces differ from the recorded ones. Its gradient
-by the velocity wants the field of every step, last step first: more than there shall be memory for, so that
-``jit_grad(memory=...)`` keeps some of it and runs steps again. ``forecast`` says beforehand how many.
-``adc.sum_shots`` adds up misfit and gradient of all shots: with ``--workers 4`` on four processes, with ``--dask
-ADDRESS`` on a cluster of Dask, with ``mpiexec -n 5 python -m mpi4py.futures examples/wave.py --mpi`` on processes of
-MPI. The velocity that is found has the same bits each time.
+Pressure obeys the acoustic wave equation in two dimensions, discretised to second order in time and fourth order in
+space, with damping layers at all four sides. A shot is a Ricker wavelet at one place of the surface, recorded by
+receivers along the surface. The misfit of a shot is half the sum of squared differences between its traces and the
+recorded ones. Its gradient with respect to the velocity needs the field of every step, last step first. This is more
+than the given memory, so ``jit_grad(memory=...)`` keeps a part of it and runs steps again; ``forecast`` says in advance
+how many. ``adc.sum_shots`` adds up misfit and gradient of all shots: with ``--workers 4`` on four processes, with
+``--dask ADDRESS`` on a Dask cluster, with ``mpiexec -n 5 python -m mpi4py.futures examples/wave.py --mpi`` on MPI
+processes. The recovered velocity has the same bits each time.
 
-The recorded traces are made by the same scheme in plain NumPy, from a model with two bodies that the start knows
-nothing of. SciPy's L-BFGS-B minimises the sum over all shots; without SciPy it is gradient descent with a line search.
-With matplotlib installed, pictures of the models, of a shot's traces and of the misfit are written.
+The recorded traces are made by the same scheme in plain NumPy, from a model with two bodies that the initial guess does
+not contain. SciPy's L-BFGS-B minimises the sum over all shots; without SciPy, gradient descent with a line search is
+used. With matplotlib installed, pictures of the models, of a shot's traces and of the misfit are written.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from adc import jit_grad, prange
 Array = np.ndarray[Any, np.dtype[Any]]
 Objective = Callable[[Array], tuple[float, Array]]
 
-SURFACE = 2  # rows between the damping layer and where sources and receivers are
+SURFACE = 2  # rows between the damping layer and sources and receivers
 
 
 def shot_misfit(velocity, damping, ratio, wavelet, row, first, every, column, recorded):  # type: ignore[no-untyped-def]
     """Half the sum of squares of simulated minus recorded traces of one shot.
 
-    ``velocity``: (n, m), km/s; ``damping``: (n, m), the fraction of the velocity of the pressure that half a step
-    damps; ``ratio``: time step / spacing, s/km; ``wavelet``: (steps,), pressure that the source adds in each step at
-    ``row``, ``column``; ``recorded``: (steps, count), traces of receivers in that row, at columns ``first``, ``first +
-    every`` and so on. All but the last two arguments are the same for all shots.
+    ``velocity``: (n, m), km/s; ``damping``: (n, m), the fraction by which half a step damps the rate of change of the
+    pressure; ``ratio``: time step / spacing, s/km; ``wavelet``: (steps,), pressure that the source adds in each step at
+    ``row``, ``column``; ``recorded``: (steps, count), traces of receivers in that row, at columns ``first``,
+    ``first + every`` and so on. All but the last two arguments are the same for all shots.
     """
     n, m = velocity.shape
     steps, count = recorded.shape
@@ -72,11 +72,11 @@ def shot_misfit(velocity, damping, ratio, wavelet, row, first, every, column, re
 
 @dataclass(frozen=True)
 class Survey:
-    """What was measured, how, and the truth behind it. Models are of the whole grid, damping layers included."""
+    """The measurements, their setup, and the true model. Models cover the whole grid, including the damping layers."""
 
     spacing: float  # km
-    interval: float  # s, of a step
-    border: int  # points that the damping layers are wide
+    interval: float  # s, a time step
+    border: int  # width of the damping layers in points
     truth: Array
     start: Array
     damping: Array
@@ -87,12 +87,12 @@ class Survey:
 
     @property
     def row(self) -> int:
-        """Where sources and receivers are."""
+        """The row of sources and receivers."""
         return self.border + SURFACE
 
     @property
     def inside(self) -> tuple[slice, slice]:
-        """The part of a model that is looked for: what is below the sources and not damped."""
+        """The part of a model that is recovered: below the sources and not damped."""
         n, m = self.truth.shape
         return slice(self.row + 3, n - self.border), slice(self.border, m - self.border)
 
@@ -102,7 +102,7 @@ class Survey:
         return velocity, self.damping, ratio, self.wavelet, self.row, first, every
 
     def shots(self) -> list[tuple[int, Array]]:
-        """The others: where the source is, and what was recorded."""
+        """The other arguments, for each shot: the column of the source, and the recorded traces."""
         return [(int(column), heard) for column, heard in zip(self.sources, self.recorded, strict=True)]
 
     def arguments(self, velocity: Array, shot: int) -> tuple[Any, ...]:
@@ -110,17 +110,18 @@ class Survey:
         return *self.model(velocity), *self.shots()[shot]
 
     def traces(self, velocity: Array, shot: int) -> Array:
-        """What the receivers hear of a shot, (steps, count)."""
+        """The traces that the receivers record of a shot, (steps, count)."""
         ratio, column = self.interval / self.spacing, int(self.sources[shot])
         return traces(velocity, self.damping, ratio, self.wavelet, self.row, column, self.receivers)
 
     def error(self, velocity: Array) -> float:
-        """Root mean square of what a model is off the truth inside, in km/s."""
+        """The root mean square error of a model in the recovered part, in km/s."""
         return float(np.sqrt(np.mean((velocity - self.truth)[self.inside] ** 2)))
 
 
 def traces(velocity: Array, damping: Array, ratio: float, wavelet: Array, row: int, column: int, at: range) -> Array:
-    """What receivers at the columns ``at`` hear of a shot, (steps, count). Else as ``shot_misfit``; in NumPy."""
+    """The traces of receivers at the columns ``at``, (steps, count), in NumPy; other arguments as in
+    ``shot_misfit``."""
     before, now, middle = np.zeros(velocity.shape), np.zeros(velocity.shape), slice(2, -2)
     inner = middle, middle
     squared = (ratio * velocity[inner]) ** 2
@@ -138,7 +139,8 @@ def traces(velocity: Array, damping: Array, ratio: float, wavelet: Array, row: i
 
 
 def damping_layers(shape: tuple[int, int], border: int, spacing: float, interval: float, fastest: float) -> Array:
-    """Growing with the square of the depth in a layer, to what leaves a thousandth of a wave that goes in and back."""
+    """Damping grows with the square of the depth in a layer, such that a thousandth of a wave is left after it has
+    passed in and back."""
     n, m = shape
     down, along = np.arange(n)[:, None], np.arange(m)[None, :]
     outside = np.maximum(np.maximum(border - down, down - (n - 1 - border)), 0)
@@ -149,7 +151,8 @@ def damping_layers(shape: tuple[int, int], border: int, spacing: float, interval
 
 
 def survey(*, quick: bool = False) -> Survey:
-    """Ground that gets faster with depth, with a slow lens and a fast body in it; the start is the ground alone."""
+    """Ground whose velocity increases with depth, with a slow lens and a fast body in it; the initial guess is the
+    ground alone."""
     if quick:
         depth, width, border, spacing, interval, steps, shots, frequency = 40, 72, 14, 0.025, 0.0045, 240, 3, 6.0
     else:
@@ -184,17 +187,18 @@ def smoother(count: int, width: float) -> Array:
 
 @dataclass
 class Inversion:
-    """The misfit of all shots as a function of x, whose smoothed values, deeper ones weighed more, change the start.
+    """The misfit of all shots as a function of x. The smoothed x, with more weight at depth, is added to the initial
+    guess.
 
-    As these are means with weights up to one, bounds of x are bounds of the change: the velocity keeps within what the
-    time step allows.
+    The smoothed values are means with weights up to one, so bounds of x are also bounds of the change: the velocity
+    stays within the limits of the time step.
     """
 
     survey: Survey
     misfit: Any  # shot_misfit, by jit_grad
-    executor: Any = None  # what runs shots; this process by itself
+    executor: Any = None  # runs the shots; None: this process
     smooth: float = 3.0  # points
-    most: float = 0.6  # km/s that the velocity may change by
+    most: float = 0.6  # km/s, largest change of the velocity
     history: list[float] = field(default_factory=list)
     gradients: int = 0
 
@@ -210,14 +214,14 @@ class Inversion:
         return made
 
     def by_velocity(self, velocity: Array) -> tuple[float, Array]:
-        """The misfit of all shots and its gradient by the velocity."""
+        """The misfit of all shots and its gradient with respect to the velocity."""
         shots = self.survey.shots()
         self.gradients += len(shots)
         value, gradient = adc.sum_shots(self.misfit, shots, self.survey.model(velocity), executor=self.executor)
         return float(value), gradient
 
     def objective(self, x: Array) -> tuple[float, Array]:
-        """The misfit, as a part of that of the start, and its gradient by x."""
+        """The misfit, relative to that of the initial guess, and its gradient with respect to x."""
         value, gradient = self.by_velocity(self.velocity(x))
         self.latest = value
         if not self.history:
@@ -226,12 +230,12 @@ class Inversion:
         return scale * value, scale * (self.down.T @ gradient[self.survey.inside] @ self.along).ravel()
 
     def note(self, _: Any = None) -> None:
-        """After an iteration."""
+        """Report the misfit after an iteration."""
         self.history.append(self.latest)
         print(f"iteration {len(self.history) - 1:3d}  misfit {self.latest:12.4f}", flush=True)
 
     def run(self, iterations: int, *, scipy: bool = True) -> tuple[Array, str]:
-        """The velocity that was found, and by what."""
+        """The recovered velocity, and the name of the minimiser."""
         x = np.zeros(self.survey.start[self.survey.inside].size)
         try:
             if not scipy:
@@ -248,7 +252,7 @@ class Inversion:
 
 
 def descend(objective: Objective, x: Array, most: float, iterations: int, note: Callable[[], None]) -> Array:
-    """Projected gradient descent within ``[-most, most]``: steps of Barzilai and Borwein (1988), halved if too long."""
+    """Projected gradient descent within ``[-most, most]``: Barzilai-Borwein steps (1988), halved if too long."""
     value, gradient = objective(x)
     length = 0.1 * most / float(np.max(np.abs(gradient)))
     for _ in range(iterations):
@@ -269,7 +273,7 @@ def descend(objective: Objective, x: Array, most: float, iterations: int, note: 
 
 
 def draw(problem: Survey, found: Array, history: list[float], folder: Path) -> list[Path]:
-    """Pictures of the models, of the traces of a shot, and of the misfit after each iteration."""
+    """Draw the models, the traces of a shot, and the misfit after each iteration."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -327,7 +331,8 @@ def draw(problem: Survey, found: Array, history: list[float], folder: Path) -> l
 
 
 def executor_for(options: argparse.Namespace) -> Any:
-    """What runs shots; of processes, a function that makes a pool, and another one if that loses a worker."""
+    """The executor for the shots; for processes a function that makes a pool, and a new pool if that one loses a
+    worker."""
     if options.workers:
         from concurrent.futures import ProcessPoolExecutor
 

@@ -55,7 +55,7 @@ class Commuted(_Rewriting):
 
 
 class Spelt(_Rewriting):
-    """``a += b`` becomes ``a = a + b`` where ``a`` is a number or an element; slices are assigned to in full."""
+    """``u[i] += b`` becomes ``u[i] = u[i] + b``, for elements and slices."""
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)

@@ -5,7 +5,7 @@ from adc import jit_grad
 
 @jit_grad(argnums=(1, 2))
 def misfit(data, stiffness: float, damping: float):  # type: ignore[no-untyped-def]
-    """Half the sum of squared differences between the oscillator's path and what was measured."""
+    """Half the sum of squared differences between the oscillator's path and the measurements."""
     x, v, h = 1.0, 0.0, 0.05
     total = 0.0
     for k in range(len(data)):

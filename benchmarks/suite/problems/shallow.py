@@ -32,7 +32,8 @@ def flux(hl, ql, tl, hr, qr, tr):
 
 
 def misfit(s0, c, target, steps):
-    """``s0`` (3, n, m): depth and momenta, constant on two points at the rim; ``c``: time step over grid spacing."""
+    """``s0`` (3, n, m): depth and momenta, kept constant in the two outermost rows and columns; ``c``: time step over
+    grid spacing."""
     _, n, m = s0.shape
     s = s0.copy()
     sx, sy, fx, fy = np.zeros_like(s), np.zeros_like(s), np.zeros_like(s), np.zeros_like(s)
