@@ -6,8 +6,9 @@ the user. Methods of arrays are looked up under ``numpy.ndarray.`` first, and th
 
 To add one: a function in a module of this folder, marked ``@stands_for("numpy.median")``. It may use everything that
 adc compiles, including other stand-ins, and ``constant`` and ``unsupported``. Common parts are in helper functions
-beside them, whose code has the location of the user's call as well. Large parts are functions in
-``adc.frontend.kernels``.
+beside them, whose code has the location of the user's call as well.
+
+Large parts are functions in ``adc.frontend.kernels``.
 """
 
 from __future__ import annotations
