@@ -98,7 +98,7 @@ class Callee:
 
     @staticmethod
     def of_library(fn: types.FunctionType, loc: Loc) -> Callee:
-        """What stands for a library's function, called at ``loc``, where all that happens in it is said to happen."""
+        """A stand-in for a library's function, called at ``loc``, which is the location of all of its code."""
         made = Callee.of(fn, loc)
         return replace(made, identity=(fn, loc), source=made.source.placed_at(loc), function=None)
 

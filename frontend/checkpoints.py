@@ -88,7 +88,7 @@ def checkpoint(fn: Callable[P, R]) -> Callable[P, R]:
 
 
 class Checkpointed(Generic[P, R]):
-    """What ``checkpoint`` makes: called by Python it is the function, and in a class a method."""
+    """The result of ``checkpoint``: called by Python, it is the function; in a class, it is a method."""
 
     def __init__(self, fn: Callable[P, R]) -> None:
         functools.update_wrapper(self, fn, updated=())

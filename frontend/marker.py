@@ -18,7 +18,7 @@ def prange(*args: int) -> range:
 
 
 def stop_gradient(x: Any) -> Any:
-    """``x`` as a constant: no derivative goes through it. Arrays are copied; of a tuple, each item."""
+    """``x`` as a constant: no derivative goes through it. Arrays are copied; for a tuple, each item."""
     if isinstance(x, tuple):
         return type(x)(*map(stop_gradient, x)) if hasattr(x, "_fields") else tuple(map(stop_gradient, x))
     return x.copy() if isinstance(x, np.ndarray) else x

@@ -143,7 +143,7 @@ class Aliasing:
         return not self.roots(a).isdisjoint(self.roots(b))
 
     def returned(self) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
-        """What memory the function returns; see ``Returned``."""
+        """The memory that the function returns; see ``Returned``."""
         values = self.func.body.terminator.operands
         roots = [self.roots(v) if isinstance(v.type, MemRefType) else NONE for v in values]
         places: dict[Value, tuple[int, ...]] = {}

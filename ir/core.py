@@ -342,7 +342,7 @@ class Func:
         self.attrs: dict[str, Attr] = {}
         self.loc = loc
         self.changes = 0  # of the body
-        self.moves = 0  # of operations to blocks in place of others
+        self.moves = 0  # of operations to temporary blocks
         self.known: dict[object, tuple[Any, Any]] = {}  # by analysis: see adc.ir.known
 
     @property

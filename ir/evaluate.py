@@ -1,6 +1,6 @@
 """What each scalar operation computes: constant folder, interpreter and test oracle in one.
 
-The wrappers here make evaluations of functions of Python's ``math``, on an operation's card (``adc.ir.ops``). An
+Functions of Python's ``math`` become evaluations by the wrappers here, on an operation's card (``adc.ir.ops``). An
 evaluation takes the attributes, the result type and the operands, and returns the result:
 
 - f64 is a Python float, f32 a ``numpy.float32``, i1 a bool, the other integers are ints within their width;

@@ -37,10 +37,10 @@ SPARE = 16
 class Provided:
     """``call`` takes and returns Python numbers; it also takes arrays.
 
-    ``partials`` append the derivative by each operand, given the result and the operands; None where there is none.
-    ``linked`` functions are found by linkers, too; the others have no name outside this process. ``shown`` is how
-    messages call it, if not by library and symbol. ``threads``: where the library has functions that tell and set how
-    many threads it uses.
+    ``partials`` append the derivative with respect to each operand, given the result and the operands; None if there is
+    none. ``linked`` functions are found by linkers, too; the others have no name outside this process. ``shown`` is its
+    name in messages, if not library and symbol. ``threads``: the addresses of the library's functions that get and set
+    its number of threads, if it has these.
     """
 
     address: int
@@ -83,7 +83,7 @@ def provide_all(library: str, provider: Provider) -> None:
 
 
 def provided(name: Named) -> Provided | None:
-    """None if nobody provides it."""
+    """The provided function; None if there is none."""
     known = _PROVIDED.get(name)
     if known is None and name.library in _PROVIDERS and (known := _PROVIDERS[name.library](name)) is not None:
         _PROVIDED[name] = known

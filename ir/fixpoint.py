@@ -15,9 +15,9 @@ class Fixpoint(Generic[K, V]):
     """``fixpoint(key)`` is what ``compute(key)`` gives, where ``compute`` asks for other keys in the same way.
 
     A key that is asked for while it is being computed has the value found so far, ``bottom(key)`` at first; it is then
-    computed again until its value no longer changes. ``compute`` must be monotone in what it is told, over values that
-    cannot grow for ever. Keys that were computed meanwhile from values that were not final are computed again when
-    asked for.
+    computed again until its value no longer changes. ``compute`` must be monotone in the values that it gets, over
+    values that cannot grow for ever. Keys that were computed meanwhile from values that were not final are computed
+    again when asked for.
     """
 
     def __init__(self, compute: Callable[[K], V], bottom: Callable[[K], V]) -> None:

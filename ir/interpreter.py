@@ -36,7 +36,7 @@ Environment = dict[Value, Any]
 
 @dataclass
 class Statistics:
-    """What a run did: operations executed, by kind; bytes of live allocations, at most and at the end; allocations."""
+    """Statistics of a run: operations executed, by kind; allocated bytes, at most and at the end; allocations."""
 
     executed: Counter[OpDef] = field(default_factory=Counter)
     peak_bytes: int = 0

@@ -1,4 +1,4 @@
-"""What is inside what: blocks, operations and values, by the regions around them."""
+"""The nesting of blocks, operations and values in regions."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ xori = _int("arith.xori", n.xori, traits=COMMUTATIVE, **EASY)
 SHIFT: dict[str, Any] = {**EASY, "defined": lambda amount: 0 <= amount < 32}
 shli = _int("arith.shli", n.shli, s.SHIFTS, **SHIFT)
 shrsi = _int("arith.shrsi", n.shrsi, s.SHIFTS, **SHIFT)
-shrui = _int("arith.shrui", n.shrui, s.SHIFTS, **SHIFT)  # zeros come in
+shrui = _int("arith.shrui", n.shrui, s.SHIFTS, **SHIFT)  # shifts in zeros
 maxsi = _int("arith.maxsi", n.maxsi, traits=COMMUTATIVE, **EASY)
 minsi = _int("arith.minsi", n.minsi, traits=COMMUTATIVE, **EASY)
 CMPI: dict[str, Any] = {"attrs": PREDICATE, "verify": v.one_of("predicate", n.INTEGER_PREDICATES), **EASY}
@@ -281,8 +281,8 @@ GRADIENT: dict[str, Any] = {"callee": ..., "types": ..., "wrt": ...}
 gradient = op("adc.gradient", t.call, READS | WRITES | {Trait.TRAPS}, attrs=GRADIENT, cost=CALL)
 return_ = op("func.return", t.nothing, TERMINATOR, cost=NEXT)
 
-# What the function ``callee``, which has derivative rules (``adc.ir.attached``), gave: %results, the %residuals of its
-# rrule, the %arguments of the call. The results are the first operands; the derivative is that of the rule.
+# The results of a call of ``callee``, which has derivative rules (``adc.ir.attached``). The operands are the results,
+# the residuals of its rrule, and the arguments of the call; the derivative is that of the rule.
 ruled = op("adc.ruled", t.ruled, PURE, attrs={"callee": ..., "types": ...}, cost=MATH)
 
 # adc ------------------------------------------------------------------------------------------------------------------

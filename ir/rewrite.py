@@ -41,7 +41,7 @@ def clone_block(block: Block, mapping: Mapping) -> Block:
 def inline_block(block: Block, args: Sequence[Value], mapping: Mapping | None = None) -> list[Value]:
     """Append a copy of what ``block`` does to ``args``, without its terminator.
 
-    Returns what stands for the terminator's operands.
+    Returns the copies of the terminator's operands.
     """
     mapping = {} if mapping is None else mapping
     mapping.update(zip(block.args, args, strict=True))

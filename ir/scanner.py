@@ -1,4 +1,4 @@
-"""Reads the parts that the text of the IR is made of: names, numbers, strings, types, attributes, locations."""
+"""Reads the parts of the IR's text: names, numbers, strings, types, attributes, locations."""
 
 from __future__ import annotations
 

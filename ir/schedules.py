@@ -8,7 +8,7 @@ SCHEDULE = "adc.schedule"
 """Attribute of loops: the schedule that was asked for this one, as a tuple of its fields."""
 
 FILE = "adc.file"
-"""Attribute of allocations that are to lie in a file: the directory, or empty for that of temporary files."""
+"""Attribute of allocations that must be in a file: the directory, or empty for that of temporary files."""
 
 TAPE = "adc.tape"
 """Attribute of allocations of values of the forward sweep that the reverse sweep needs: a schedule reduces them."""

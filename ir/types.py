@@ -123,7 +123,7 @@ def _dim(extent: int | None) -> str:
 f16 = FloatType(16)
 f32 = FloatType(32)
 f64 = FloatType(64)
-PATTERNS = {16: "e", 32: "f", 64: "d"}  # of floats of so many bits, as the module struct names them
+PATTERNS = {16: "e", 32: "f", 64: "d"}  # format characters of the module struct, by the bits of a float
 c64 = ComplexType(64)
 c128 = ComplexType(128)
 i1 = IntType(1)

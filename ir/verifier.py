@@ -94,7 +94,7 @@ class Changes:
 
 
 def _interface(name: str, func: Func) -> tuple[object, ...]:
-    """What other functions are checked against."""
+    """The parts of a function that other functions are checked against."""
     return name, func, func.name, func.type, tuple(func.attrs.items())
 
 

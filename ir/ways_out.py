@@ -1,6 +1,6 @@
-"""What a refusal says to do where the place that refuses knows no better: one line for each kind of ``ir/kinds.py``.
+"""The default way out of a refusal, if the code that refuses gives none: one line for each kind of ``ir/kinds.py``.
 
-Errors of running code have none: what went wrong there is a value.
+Errors of running code have none: what is wrong there is a value.
 """
 
 WAYS_OUT = {

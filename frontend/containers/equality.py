@@ -35,7 +35,7 @@ from adc.ir.types import i1
 
 
 def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """``a == b`` of containers, item by item; None where neither is one."""
+    """``a == b`` of containers, item by item; None if neither is one."""
     if not any(isinstance(v, Compound | Ref) for v in (a, b)):
         return None
     if a is b:

@@ -66,7 +66,7 @@ def watch(frame: Frame) -> Watch | None:
     return Watch(frame.catching, note)
 
 
-# What calls hand on ---------------------------------------------------------------------------------------------------
+# What calls return of exceptions --------------------------------------------------------------------------------------
 
 
 def outcome(frame: Frame, result: AbstractValue) -> AbstractValue:

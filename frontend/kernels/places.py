@@ -1,5 +1,5 @@
 """Gather and scatter: elements at places along the middle one of three axes, and sums of elements by their places. Both
-are linear, and each is the transpose of the other. Places below zero are skipped."""
+are linear, and each is the transpose of the other. A place below zero stands for no element."""
 
 from __future__ import annotations
 

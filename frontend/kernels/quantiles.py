@@ -24,8 +24,8 @@ METHODS = (*WHOLE, *CORRECTIONS, "linear", "midpoint", "averaged_inverted_cdf")
 @compiled_once
 def quantile_ranks(x: Any, levels: Any, how: Any, without_nan: Any) -> Any:
     """The ranks of the elements below some quantiles, then of those above them, along the middle one of three axes, -1
-    where there is no number; and how many numbers there are. ``without_nan``: count only numbers; else a NaN leaves
-    none."""
+    where there is no number; and how many numbers there are. ``without_nan``: of those that are numbers; else of all,
+    or of none if there is a NaN."""
     count = len(levels)
     ranks = np.full((x.shape[0], 2 * count, x.shape[2]), -1)
     counts = np.zeros((x.shape[0], x.shape[2]), np.int64)

@@ -215,8 +215,8 @@ def implicit_step(v: Any, d: Any, e: Any, l: Any, m: Any) -> None:  # noqa: E741
 
 
 def quotients(m: Any, w: Any) -> Any:
-    """The antisymmetric part of the matrix ``m``, divided by differences of eigenvalues. If two are equal, the result
-    is NaN there, unless ``m`` is zero."""
+    """The difference between the matrix ``m`` and its transpose, over differences of eigenvalues. If two are equal, the
+    result is NaN there, unless ``m`` is zero."""
     n = len(w)
     x = np.zeros((n, n), w.dtype)
     for i in range(n):

@@ -212,7 +212,7 @@ def is_narrow(t: Type) -> bool:
 
 
 def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
-    """``v`` converted, at the insertion point, to a type that ``join`` gave."""
+    """``v`` converted, at the insertion point, to a type from ``join``."""
     if isinstance(to, Same):
         return v if isinstance(v, Ref) else NONE  # it is not carried: ``rebuild`` has it
     if isinstance(to, abstract.Scalar):

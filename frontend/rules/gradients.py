@@ -45,7 +45,7 @@ Keywords = Mapping[str, AbstractValue]
 
 
 def register(grad: Any, value_and_grad: Any) -> None:
-    """Let traced code call adc's functions of these names."""
+    """Let traced code call ``adc.grad`` and ``adc.value_and_grad``."""
     for function, with_value in ((grad, False), (value_and_grad, True)):
         LIBRARY[function] = _taken(function.__name__, with_value=with_value)
 
