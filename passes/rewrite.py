@@ -27,7 +27,7 @@ def replace_op(op: Op, values: Sequence[Value]) -> None:
 
 
 def put_before(op: Op, made: Sequence[Op]) -> None:
-    """Put operations in front of ``op``. Each time this takes time linear in the length of the block."""
+    """Put operations before ``op``. Each call takes time linear in the length of the block."""
     put_instead(op, [*made, op])
 
 

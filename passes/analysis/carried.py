@@ -1,6 +1,6 @@
-"""Values that loops carry: intervals of integers, what these are picked from, and which memrefs change places.
+"""Values that loops carry: intervals of integers, what these are picked from, and which memrefs are swapped.
 
-Counts, sums of bounded terms, and numbers that each iteration makes anew have intervals. A carried integer lies between
+Counts, sums of bounded terms, and numbers that each iteration recomputes have intervals. A carried integer lies between
 its first value and what iterations give, if that does not depend on it. Otherwise its interval follows from what an
 iteration adds to it and the number of iterations or, in a ``scf.while``, from the condition.
 """

@@ -23,7 +23,7 @@ NO_ROOTS: Set[Value] = frozenset()
 class Effects:
     """``everything``: any memory that is visible outside of one local allocation may be read and written. ``ordered``:
     the operation has effects outside the program's memory, and must run exactly as often as it is reached, in order. It
-    counts as one that ``traps``: it does not change places with anything visible, and is not run beforehand. ``once``:
+    counts as one that ``traps``: it is not reordered with anything visible, and is not run beforehand. ``once``:
     nor may it be run again in a reverse sweep, as what all ranks do together may be.
     """
 

@@ -90,7 +90,7 @@ class _Recognition:
         )  # fmt: skip
 
     def _check_shapes(self) -> None:
-        """Check that the extents of buffers that change places are not asked for, since they may differ."""
+        """Check that the extents of buffers that are swapped are not asked for, since they may differ."""
         for op in self.scalars:
             if op.opdef is ops.dim and op.operands[0].owner is self.body:
                 raise Unfit("buffers that are swapped may differ in shape", op)

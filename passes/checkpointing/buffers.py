@@ -63,7 +63,7 @@ class Carried:
 
 
 def replaced(loop: Op) -> list[int]:
-    """Positions of the carried arrays that a step replaces by others. Buffers of a counted loop that change places do
+    """Positions of the carried arrays that a step replaces by others. Buffers of a counted loop that are swapped do
     not count, unless it takes many steps until they are back in place."""
     carried = Carried.by(loop)
     arrays = [k for k in carried.args if isinstance(carried.inits[k].type, MemRefType)]
@@ -73,7 +73,7 @@ def replaced(loop: Op) -> list[int]:
 
 
 def places_after(loop: Op) -> dict[int, int]:
-    """For a counted loop, the position of a carried array after a step, for arrays that stay in place or change places
+    """For a counted loop, the position of a carried array after a step, for arrays that stay in place or are swapped
     with each other."""
     carried = Carried.by(loop)
     place = {arg: k for k, arg in carried.args.items() if isinstance(arg.type, MemRefType)}

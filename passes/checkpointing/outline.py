@@ -1,7 +1,7 @@
 """Loops as functions of their own: what a schedule runs, and runs again.
 
 ``for t in range(n)`` becomes a function of a range of steps, of what the loop uses, and of what it carries. Buffers
-that change places (``u, v = v, u``) are back in place after as many steps as there are buffers: so many steps count as
+that are swapped (``u, v = v, u``) are back in place after as many steps as there are buffers: so many steps count as
 one, and the remaining ones follow in a loop as before. So all memory has one name in all steps.
 
 For a loop of unknown length two functions are made: one that runs as many steps as there are, up to a number, and
@@ -125,7 +125,7 @@ def _called(func: Func, operands: Sequence[Value]) -> Sequence[Value]:
 
 
 class CountedLoop(_Outlining):
-    """A ``scf.for``, whose arrays stay where they are or change places."""
+    """A ``scf.for``, whose arrays stay in place or are swapped."""
 
     first_init = 3
 

@@ -1,5 +1,5 @@
-"""Tangents along one direction, which are put beside the values of a function: see ``adc.passes.differentiation
-.forward_sweep``, which goes through it."""
+"""Tangents of the values of a function along one direction: see
+``adc.passes.differentiation.forward_sweep``, which goes through the function."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Units = Mapping[Value, int | None]
 
 class Along:
     """``tangents`` maps values to theirs, of the types that the algebra gives them. ``units``: arrays that are only
-    read, along which the direction is known: their tangents are one where the last subscript is this number, or
-    everywhere, and zero elsewhere. ``nothing``: floats of which it is known that they do not vary along the direction.
+    read and whose tangents are known: one where the last subscript is this number (None: everywhere), and zero
+    elsewhere. ``nothing``: floats that are known not to vary along the direction.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class Along:
     # Calls -----------------------------------------------------------------------------------------------------------
 
     def untouched(self, call: Op) -> None:
-        """A call that has no tangents: those of memory that it returns are zeros."""
+        """A call without tangents: those of memory that it returns are zeros."""
         for result in call.results:
             if isinstance(result.type, MemRefType) and result in self.tangible:
                 self.set(result, self._zero(result))
@@ -245,7 +245,7 @@ class Along:
 
 
 def _known(subscript: Value) -> int | None:
-    """The number that a subscript is, if that is known. Checked ones that count from the end depend on the extent."""
+    """The value of a subscript, if it is a known number. Checked ones that count from the end depend on the extent."""
     op = subscript.op
     number = constant_of(op.operands[0] if op is not None and op.opdef is ops.bound else subscript)
     return int(number) if number is not None and number >= 0 else None

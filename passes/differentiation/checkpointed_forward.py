@@ -144,7 +144,7 @@ class ForwardSteps:
     def _run_open(
         self, room: Value, slots: Slots, places: Value, given: Sequence[Value], carried: Sequence[Value]
     ) -> tuple[Pieces, Sequence[Value]]:
-        """The same where the number of steps is not known before; the pieces, which are found out, are returned as
+        """The same where the number of steps is not known in advance; the pieces, which are found out, are returned as
         well."""
 
         def advance(done: Value, limit: Value, values: Sequence[Value]) -> Sequence[Value]:

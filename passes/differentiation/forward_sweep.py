@@ -16,7 +16,7 @@ TANGENT = "adc.tangent"  # of an argument: the position of the argument whose ta
 
 
 class ForwardSweep:
-    """Puts tangents into a function, along one direction or several: the values are computed once for all of them."""
+    """Adds tangents to a function, along one direction or several: the values are computed once for all of them."""
 
     def __init__(self, func: Func, lanes: Sequence[Along]) -> None:
         self.func = func
@@ -25,7 +25,7 @@ class ForwardSweep:
     def function(
         self, arguments: Sequence[Sequence[int]], results: Sequence[Sequence[int]], ones: Iterable[Value]
     ) -> None:
-        """``arguments`` and ``results``: of which of them there are tangents, for each direction."""
+        """Add the tangents. ``arguments`` and ``results``: those that have tangents, for each direction."""
         func = self.func
         with insert_at(func.body.in_place_of(), func.loc) as start:
             for v in ones:
@@ -42,7 +42,7 @@ class ForwardSweep:
         func.result_types = tuple(v.type for v in func.body.terminator.operands)
 
     def _take(self, lane: Along, k: int, shift: int) -> None:
-        """One more argument: the tangent of that at position ``k``."""
+        """Add an argument: the tangent of the argument at position ``k``."""
         func = self.func
         arg, attrs = func.args[k], func.arg_attrs[k]
         lane.tangents[arg] = func.body.add_arg(lane.algebra.of(arg.type), lane.dot(arg.hint))

@@ -50,5 +50,5 @@ class Kept:
 
 
 def trips_of(loop: Op) -> str:
-    """How often a loop runs, in words, where the number is not known before."""
+    """How often a loop runs, in words, where the number is not known in advance."""
     return f"trips of the loop at line {loop.loc.line}"

@@ -1,4 +1,4 @@
-"""The forward sweep of a loop whose number of steps is not known before.
+"""The forward sweep of a loop whose number of steps is not known in advance.
 
 Snapshots are made at equal distances, at first of one step. When all room is taken, every second one is dropped and the
 distance is doubled; so they are always spread over the steps that have run, and at least half of the room is in use.

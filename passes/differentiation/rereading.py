@@ -184,7 +184,7 @@ def _written(op: Op) -> Iterable[Value]:
 
 
 def _since(start: int, numbers: Sequence[int]) -> Iterator[int]:
-    """Those of ``numbers``, which ascend, that are at least ``start``."""
+    """The members of ``numbers``, which ascend, that are at least ``start``."""
     return itertools.islice(numbers, bisect.bisect_left(numbers, start), None)
 
 

@@ -1,8 +1,8 @@
 """Forward mode along several directions at once: the values are computed once, beside the tangents along all of them.
 
-Along some directions it is known where arrays have ones and where zeros (``Direction.units``): those of the elements of
-small rows, such as the coordinates of points. Then a direction has code for what follows from its own element alone,
-as in derivatives that are written by hand.
+For some directions it is known where tangents of arrays are one and where zero (``Direction.units``): directions of the
+elements of short rows, such as the coordinates of points. Then a direction needs code only for what depends on its own
+element, as in derivatives that are written by hand.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from adc.passes.differentiation.held import is_container, may_have_tangent
 from adc.passes.differentiation.strong_zeros import StrongTangents
 from adc.passes.differentiation.tangents import Tangible
 
-MOST = 4000  # operations, constants excepted
+MOST = 4000  # operations, without constants
 
 
 @dataclass(frozen=True)
 class Direction:
     """``given``: the arguments whose tangents are given. ``units``: those whose tangents are known, with the last
-    subscript where they are one (None: everywhere, as those of numbers are); they are zero elsewhere."""
+    subscript at which they are one (None: everywhere, as for numbers); they are zero elsewhere."""
 
     given: frozenset[int] = frozenset()
     units: tuple[tuple[int, int | None], ...] = ()
@@ -43,7 +43,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Tangents:
-    """A function with tangents along directions: it takes the arguments of the one that it was made of, then, for each
+    """A function with tangents along directions: it takes the arguments of the one it was made from, then, for each
     direction, tangents of ``arguments``; it returns its results, then, for each direction, tangents of ``results``."""
 
     name: str
@@ -53,8 +53,8 @@ class Tangents:
 
 @contractible()
 def jvps(module: Module, name: str, directions: Sequence[Direction]) -> Tangents | None:
-    """Add ``name.jvps`` to ``module``; None, and nothing is added, where directions go one by one: where there are
-    calls with tangents, records, units of arrays that are not just read element by element, or too much code."""
+    """Add ``name.jvps`` to ``module``. Returns None, and adds nothing, if directions have to be taken one by one: if
+    there are calls with tangents, records, units of arrays that are not only read by element, or too much code."""
     algebra = Derivatives()
     func = clone_func(module.funcs[name], module.unique_name(f"{name}.jvps"))
     func.attrs.pop("adc.entry", None)
@@ -64,7 +64,7 @@ def jvps(module: Module, name: str, directions: Sequence[Direction]) -> Tangents
     algebra.serialise(module, func, Interface(every, results))
     if not _is_simple(func, directions):
         return None
-    # Analyses look at the function as it was; what is added beside it is not asked about.
+    # Analyses are of the function as it was; they are not asked about what is added.
     along = [Tangible(analyse(module, func, Interface(d.varied, results))) for d in directions]
     if _crosses(func, along):
         return None
@@ -88,7 +88,7 @@ def jvps(module: Module, name: str, directions: Sequence[Direction]) -> Tangents
 
 
 def _begin_with_ones(func: Func, lanes: Sequence[Along], directions: Sequence[Direction]) -> None:
-    """Numbers of which a direction is the unit direction."""
+    """Set the tangents of numbers to one along their unit directions."""
     with insert_at(func.body.in_place_of(), func.loc) as start:
         for lane, direction in zip(lanes, directions, strict=True):
             for k, _ in direction.units:
@@ -98,7 +98,7 @@ def _begin_with_ones(func: Func, lanes: Sequence[Along], directions: Sequence[Di
 
 
 def _is_simple(func: Func, directions: Sequence[Direction]) -> bool:
-    """Whether arrays with units are read by element only, and nothing holds arrays."""
+    """Whether arrays with units are only read by element, and nothing holds arrays."""
     values = [*func.args, *(r for op in func.walk() for r in op.results)]
     if any(is_container(v.type) for v in values):
         return False

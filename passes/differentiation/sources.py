@@ -102,7 +102,7 @@ class Sources:
         return ops.select(choice.condition, *(const(False, i1) if side is None else side for side in sides))
 
     def _is_known_in_branch(self, value: Value) -> bool:
-        """Whether a branch returned the value and knows more about it than that it is zero."""
+        """Whether a branch returned the value and knows more about it than the value itself."""
         op = value.op
         if op is None or op.opdef is not ops.if_:
             return False

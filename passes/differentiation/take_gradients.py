@@ -22,7 +22,7 @@ from adc.passes.rewrite import put_instead, replace_op
 
 
 def gradients_of(module: Module) -> list[str]:
-    """The functions of which some other one takes the gradient."""
+    """The functions whose gradient some other function takes."""
     return [op.attrs["callee"] for func in module.funcs.values() for op in _requests(func)]
 
 

@@ -39,7 +39,7 @@ def rules_of(module: Module, op: Op) -> Attached | None:
 
 
 def expand(module: Module, func: Func, *, forward: bool = False) -> None:
-    """Put what rules compute in the place of the calls of numbers in ``func``. ``forward``: only those whose tangents
+    """Put what rules compute in place of the calls of numbers in ``func``. ``forward``: only those whose tangents
     the pullback gives."""
     circular: frozenset[str] | None = None
     for op in list(func.walk()):

@@ -20,7 +20,7 @@ from adc.passes.analysis.attributes import attr_key
 class Piece:
     """Operations of a block, and those of their results that others use.
 
-    They can all run where the last one is: operations between them can change places with them, and do not use their
+    They can all run where the last one is: operations between them can run before or after them, and do not use their
     results. Copies of views that are in no block may be among them.
     """
 

@@ -70,8 +70,8 @@ def _fits(loop: Op) -> bool:
 
 
 def is_quick(op: Op) -> bool:
-    """Whether an operation is no function of the mathematics library. Such functions give other bits for a vector, and
-    the peeled iterations would compute them one at a time."""
+    """Whether an operation is not a function of the mathematics library. Such functions give other bits for a vector,
+    and the peeled iterations would compute them one at a time."""
     return not op.opdef.called
 
 

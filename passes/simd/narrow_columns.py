@@ -2,7 +2,7 @@
 
 ``for i: for each j: t[j] += a[i, j]`` goes through memory in order, and the sums are SIMD. But if rows have few
 elements, the same few sums are loaded and stored all the time, and each waits for the one before. If there are no more
-columns than ``vectorise-outer`` takes side by side in one register (``few``), the loops change places: ``for each j: s
+columns than ``vectorise-outer`` takes side by side in one register (``few``), the loops are swapped: ``for each j: s
 = t[j]; for i: s += a[i, j]; t[j] = s``. Each sum adds the same terms in the same order. Wider rows stay as they are.
 """
 

@@ -3,7 +3,7 @@ neighbours, or nearer to each other.
 
 ``for j: for i: a[i, j] = x[i] * c[j]`` goes down the columns of ``a``, with a cache line for each element; the other
 way round it is SIMD. Adjoints have such nests (that of ``v @ a`` by ``a``), and users write them. Iterations of
-parallel loops may run in any order, so the two may change places: what the outer loop loads for the inner one is then
+parallel loops may run in any order, so the two may be swapped: what the outer loop loads for the inner one is then
 loaded for each element. Nests of more loops are sorted in this way.
 
 A loop inside one over columns that finds the extreme of a column, or its product, takes its steps in order: then

@@ -135,7 +135,7 @@ class _Walk:
 
     @staticmethod
     def _accumulated(op: Op, known: Value, kept: list[Op]) -> Op:
-        """An accumulation into an element whose value is known, as a store of the sum in the place of ``op``.
+        """An accumulation into an element whose value is known, as a store of the sum instead of ``op``.
 
         Onto zero the value itself is stored. This may store -0.0, which is no different as a cotangent. If the value is
         what the element held before it was zeroed (``a[k] += x``), nothing is left to do.

@@ -1,13 +1,13 @@
-"""The case in which a recursive function does not call itself becomes part of the functions that call it so.
+"""The base case of a recursive function, in which it does not call itself, is inlined into its recursive callers.
 
     def total(node, depth):
         if depth == 0:                 # asked by the caller, before it calls
             return value[node]
         return total(2 * node, depth - 1) + total(2 * node + 1, depth - 1)
 
-Half of the calls of a tree, or more, are of its leaves, which do little: the call, its checks and the record that it
-leaves for a reverse sweep take most of their time. What stands before the branch is computed twice where it comes to a
-call; so it is short, and changes nothing.
+In a tree, at least half of the calls are for leaves, which do little: the call, its checks and the record that it
+leaves for a reverse sweep take most of their time. The code before the branch is run twice if the call is made after
+all; so it must be short, and change nothing.
 
 This is partial inlining, as LLVM has it for functions that return early.
 """
@@ -32,7 +32,7 @@ from adc.passes.simplify.inline import may_be_inlined
 
 @dataclass(frozen=True)
 class InlineBaseCases:
-    """For cases of at most ``most`` operations, after at most as many before the branch; constants are not counted."""
+    """Inline base cases of at most ``most`` operations, after at most as many before the branch, without constants."""
 
     most: int = 24
     name: ClassVar[str] = "inline-base-cases"
@@ -55,7 +55,7 @@ class InlineBaseCases:
 
 @dataclass(frozen=True)
 class _Case:
-    """``before`` a branch of ``func``, whose region number ``side`` is the case."""
+    """The base case is region ``side`` of a branch of ``func``; the operations ``before`` come before the branch."""
 
     func: Func
     before: Sequence[Op]
@@ -64,7 +64,7 @@ class _Case:
 
 
 def _case_of(func: Func, most: int) -> _Case | None:
-    """That of a function which ends with the branch, if it is short."""
+    """The base case of a function that ends with the branch, if it is short."""
     if not may_be_inlined(func) or any(isinstance(t, MemRefType | RecordType) for t in func.result_types):
         return None
     *others, end = func.body.ops
@@ -89,7 +89,7 @@ def _all_of(operations: Iterable[Op]) -> Iterator[Op]:
 
 
 def _is_short(operations: Iterable[Op], most: int, allowed: Callable[[Op], bool]) -> bool:
-    """Whether there are at most ``most`` operations, constants excepted, all of them ``allowed``."""
+    """Whether there are at most ``most`` operations, not counting constants, all of them ``allowed``."""
     count = 0
     for op in operations:
         count += op.opdef is not ops.constant
@@ -103,7 +103,7 @@ def _changes_nothing(op: Op) -> bool:
 
 
 def _is_simple(op: Op) -> bool:
-    """Whether it is no call, no loop, and makes no memory."""
+    """Whether this is neither a call nor a loop, and allocates no memory."""
     kind = op.opdef
     if kind is ops.call or "callee" in op.attrs or Trait.ALLOCATES in kind.traits or Trait.LOOP in kind.traits:
         return False
@@ -111,7 +111,7 @@ def _is_simple(op: Op) -> bool:
 
 
 def _put_in_place(case: _Case, call: Op) -> None:
-    """Ask for the case in front of ``call``, and call where it is another one."""
+    """Replace ``call`` by a test for the base case, which is inlined, with the call for other cases."""
     mapping: dict[Value, Value] = dict(zip(case.func.args, call.operands, strict=True))
     types = [r.type for r in call.results]
     region = case.branch.regions[case.side]

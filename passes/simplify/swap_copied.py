@@ -22,7 +22,7 @@ from adc.passes.simplify.carried_states import carry, place_of, users_of_state
 
 @dataclass(frozen=True)
 class SwapCopied:
-    """Let arrays that a sequential loop copies and overwrites change places with their copies."""
+    """Swap arrays that a sequential loop copies and overwrites with their copies."""
 
     name: ClassVar[str] = "swap-copied"
 

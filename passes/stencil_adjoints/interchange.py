@@ -25,8 +25,8 @@ from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.gather import both
 
 REPEATED = 40.0
-"""What it may cost to compute what the innermost loop takes from the loops around it, which is done in each iteration
-when these have changed places: a few operations, and no sum."""
+"""The greatest cost of values that the innermost loop uses from the loops around it: after the interchange each
+iteration computes them. That allows a few operations, and no sum."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
 
 
 def _cost(op: Op) -> float:
-    """Of one execution, without the loops around it, which may be of what is needed too."""
+    """The cost of one execution, without the loops around it, which may be needed as well."""
     return trips(op) * sum(map(cost_of_block, op.regions)) if op.regions else cost_of(op.opdef)
 
 

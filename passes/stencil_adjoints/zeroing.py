@@ -1,7 +1,7 @@
 """Shadows of swapped buffers: what is zeroed in one step and added to in the next need not be zeroed.
 
 The reverse sweep of a time loop over two buffers reads and zeroes the shadow of what the step wrote, and adds to the
-shadow of what it read. The buffers change places, so the next step adds to what was just zeroed::
+shadow of what it read. The buffers are swapped, so the next step adds to what was just zeroed::
 
     scf.for ... iter_args(%abar = ..., %bbar = ...)
       %abar[i + o] += c * %bbar[i]            // for all i of a domain D, and offsets o
