@@ -341,7 +341,7 @@ def with_alias(a: Abstract, number: int | None) -> Abstract:
 
 
 def memref_type(a: Array) -> MemRefType:
-    """The IR type of an array. One of complex numbers has an axis more: the real and the imaginary part."""
+    """The IR type of an array. An array of complex numbers has one more axis: the real and the imaginary part."""
     strides: tuple[int | None, ...] | None = None
     if isinstance(a.element, ComplexType):
         if a.rank and a.layout != "C":

@@ -103,7 +103,7 @@ class Callee:
         return replace(made, identity=(fn, loc), source=made.source.placed_at(loc), function=None)
 
     def run_again(self) -> Callee:
-        """The same function, whose calls are run again in a reverse sweep; rules say themselves what is kept."""
+        """The same function, whose calls are run again in a reverse sweep; rules decide themselves what is kept."""
         if self.ruled is not None:
             return self
         return replace(self, identity=("rematerialised", self.identity), rematerialised=True)

@@ -86,7 +86,7 @@ COMPLEX: dict[type, Form] = {
 
 
 class Unsuitable(TypeError):
-    """An object that cannot be taken apart, and why; ``help``: what to pass in its place, where that is known."""
+    """An object that cannot be taken apart, and why; ``help``: what to pass instead, if that is known."""
 
     def __init__(self, reason: str, help: str = "") -> None:
         super().__init__(reason)

@@ -27,7 +27,8 @@ def stop_gradient(x: Any) -> Any:
 class Same:
     """The annotation of a parameter that has one value on all ranks (``adc.mpi``).
 
-    Its gradient is that by the one value, and the same on all ranks too. Arrays of it are only read.
+    Its gradient is that with respect to the one value, and the same on all ranks too. Arrays annotated so are only
+    read.
     """
 
 

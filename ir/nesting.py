@@ -68,7 +68,7 @@ def inside(value: Value, op: Op) -> bool:
 
 
 def place_in(block: Block, op: Op) -> Op | None:
-    """The operation of ``block`` that is ``op`` or has it inside; None if there is none."""
+    """The operation of ``block`` that is ``op`` or contains it; None if there is none."""
     return next((around for around in with_enclosing(op) if around.parent is block), None)
 
 

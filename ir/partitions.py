@@ -93,7 +93,7 @@ class Partition:
         return ends[place], ends[place + 1]
 
     def own(self, axes: Sequence[int], shape: Sequence[int], rank: int | None = None) -> Box:
-        """The elements of a rank, this one if none is named, of an array with ``axes`` of the grid (or ``NONE``)."""
+        """The elements of a rank (by default this one) of an array with ``axes`` of the grid (or ``NONE``)."""
         rank = self.group.rank if rank is None else rank
         pairs = zip(axes, shape, strict=True)
         return tuple((0, n) if axis == NONE else self.block(rank, axis, n) for axis, n in pairs)

@@ -42,8 +42,8 @@ Piece = tuple[str, str | None, str, str | None]  # literal text, then a hole: ty
 
 
 def class_name(cls: type[Exception]) -> str:
-    """The name by which code raises exceptions of a class: of one that is not built in, its module and name, numbered
-    where several classes have the same."""
+    """The name by which code raises exceptions of a class. If it is not built in: its module and name, with a number if
+    several classes share these."""
     if getattr(builtins, cls.__name__, None) is cls:
         return str(cls.__name__)
     plain = f"{cls.__module__}.{cls.__qualname__}"

@@ -130,7 +130,8 @@ class _Settling:
         return chosen, chosen
 
     def _source(self, place: str, chosen: Ref, end: Ref) -> None:
-        """Note that ``end`` becomes ``chosen`` in the next iteration. Two names for one object must stay one object."""
+        """Note that ``end`` becomes ``chosen`` in the next iteration. Two that become one may be the same from then
+        on."""
         frame = self.carry.frame
         first = self.sources.setdefault(end.key, chosen)
         if first is chosen:

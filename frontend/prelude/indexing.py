@@ -50,7 +50,7 @@ def _subscripts(k: Any, shape: Any) -> Any:
 
 
 def _places(k: Any, shape: Any, size: Any) -> Any:
-    """Subscripts into all elements of an array as those into each of its dimensions."""
+    """Flat subscripts converted to subscripts into each dimension, with a check."""
     if len(shape) == 1:
         return (k,)
     if np.size(k) > 0:

@@ -17,7 +17,7 @@ from adc.ir import kinds
 
 
 def check_effects(frame: Frame, before: Values, main: Rule, rule: Rule | None) -> None:
-    """Refuse rules for functions that change what they were given, and rules that do."""
+    """Refuse rules for functions that modify their arguments, and rules that do."""
     written = grounded(frozenset(frame.written)) & set(frame.argument_roots.values())
     changed = [ref.key for ref, _ in frame.heap.given if frame.env.get(ref.key) is not before.get(ref.key)]
     if not written and not changed:
