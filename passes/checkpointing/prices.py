@@ -2,7 +2,7 @@
 
 A node of the schedule is a number of steps, with the state before them at hand and ``depth`` snapshots below. Either
 its steps are reversed at once, with a tape in the room that is left (a leaf): that is possible for as many steps as
-``leaf_steps`` says. Or a snapshot is made and some steps are run; what follows is a node with one snapshot more, and
+``Room.leaf`` says. Or a snapshot is made and some steps are run; what follows is a node with one snapshot more, and
 then the first steps are a node with as many as before. No tape of single steps needs to be kept below a snapshot, as in
 the schedule *Mixed* of Maddison. This follows by exchanging the two: a snapshot first, then the tape, is never worse.
 So with equal sizes of state and tape both schedules take equally many steps.

@@ -16,8 +16,8 @@ each shadow the first of these strategies that is right is chosen:
 - *serial*: the loop runs in sequence, as a loop of its own if the rest need not.
 
 ``strategy_costs`` weighs the first ones against each other; ``reduction_strategies`` carries them out. Afterwards only
-what is atomic, or goes to private copies, is an ``adc.accumulate``; see
-``settle_accumulates``.
+what is atomic, or goes to private copies, is an ``adc.accumulate`` (see
+``settle_accumulates``).
 """
 
 from __future__ import annotations
