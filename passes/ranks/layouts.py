@@ -218,7 +218,7 @@ class Layouts:
         return found
 
     def _is_not_less(self, extent: Form, of: Form) -> bool:
-        """Whether an extent is a number, or 0 if the number is negative."""
+        """Whether an extent is the number ``of``, or at least it where that is negative."""
         symbols = list(extent.symbols())
         op = symbols[0].value.op if len(symbols) == 1 and symbols[0].dim is None else None
         if op is None or op.opdef is not ops.maxsi or extent != Form.symbol(symbols[0]):

@@ -33,8 +33,8 @@ def place_of(block: Block, op: Op) -> int:
 
 
 def carry(loop: Op, state: Value, new: Value, at: int) -> Value:
-    """Let ``loop`` carry ``state``, which ``users_of_state`` allows. In the body, uses before position ``at`` then
-    refer to the array that the step begins with, and uses after it to ``new``. Returns the former."""
+    """Let ``loop`` carry ``state``, which ``users_of_state`` allows. In the body, uses up to position ``at``
+    then refer to the array that the step begins with, and later ones to ``new``. Returns the former."""
     body = loop.regions[0]
     before = body.add_arg(state.type, state.hint)
     result = loop.add_result(state.type, state.hint)
