@@ -12,14 +12,14 @@ from adc.ir import kinds
 from adc.ir.diagnostics import AdcError
 
 _ELSEWHERE = {"wrt": "argnums", "argnum": "argnums", "arg": "argnums", "argname": "argnames", "in_dims": "in_axes"}
-"""Keywords of other tools, and in the singular."""
+"""Keywords of other tools, and singular forms."""
 OF_JIT_GRAD = frozenset(
     {
         *("argnums", "argnames", "has_aux", "threads", "parallel", "accumulate", "deterministic"),
         *("tile", "time_block", "contract", "debug"),
     }
 )
-"""Keywords that belong to what makes a function, not to its calls."""
+"""Keywords for making a function, not for its calls."""
 
 
 def wrong_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> AdcError | None:

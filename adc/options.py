@@ -151,7 +151,7 @@ class Derivative:
 
 
 FIRST = Derivative()
-"""With respect to the first argument."""
+"""The gradient with respect to the first argument."""
 
 NONE = Derivative(())
 """The function itself."""

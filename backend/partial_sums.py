@@ -10,7 +10,7 @@ concatenates them again: it may reassociate additions with the flag ``reassoc``,
 from __future__ import annotations
 
 CHAINS = '!{!"llvm.loop.interleave.count", i32 4}'
-"""Metadata of a loop over lanes that sums."""
+"""Metadata of a loop over lanes that computes a sum."""
 
 
 def has_chains(llvm_ir: str) -> bool:

@@ -20,7 +20,7 @@ from adc.backend.support import contexts
 from adc.ir import forks
 
 EXPORTS = tuple(runtime_units.HOMES)
-"""What compiled code may call."""
+"""The symbols that compiled code may call."""
 
 _HANDLER_NAME = b"mem_handler"  # the name that NumPy expects
 _building = forks.Lock()

@@ -254,7 +254,7 @@ PROBLEMS: dict[str, tuple[Form, dict[str, Form]]] = {
         {"copy": transport_slices, "swapped": transport_swapped, "new arrays": transport_new},
     ),
 }
-"""Name: the form in loops, those in array statements."""
+"""For each name the form in loops, and the forms in array statements."""
 
 
 def run_one(name: str, size: int, steps: int, repeat: int, only: list[str]) -> None:

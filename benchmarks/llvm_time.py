@@ -35,7 +35,7 @@ CHOICES: dict[str, dict[str, Any]] = {
 }
 
 Cost = tuple[float, float, int]
-"""Seconds of optimising and of generating code, and bytes."""
+"""Seconds of optimisation and of code generation, and bytes."""
 
 
 def texts(pattern: str) -> Iterator[tuple[str, list[str]]]:

@@ -1,4 +1,4 @@
-"""Whether numbers are the same to the bit, and which programs promise that they are."""
+"""Whether numbers are the same bit by bit, and which programs promise that."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Options and fixtures of the whole test run.
 
-LLVM does not optimise what tests compile, unless they are about machine code and ask for the fixture `optimised`, or
-the run sets ADC_LEVEL=3 (`make test-all`): most of the time would be LLVM's own. A run has a folder of machine code of
-its own, which its processes share, so that nothing is compiled twice and no code of an earlier run is used. Generated
-examples are the same in each run, so that a commit that passed passes; ADC_THOROUGH=1 (`make test-all`) takes others.
+Code compiled by tests is not optimised by LLVM, because that would take most of the time. Exceptions are tests of
+machine code, which use the fixture `optimised`, and runs with ADC_LEVEL=3 (`make test-all`). Each run has its own cache
+of machine code, shared by its processes, so that nothing is compiled twice and no code of an earlier run is used.
+Generated examples are the same in each run, so that results are reproducible; ADC_THOROUGH=1 (`make test-all`) uses
+others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gradients held against forward mode, one element of one argument at a time."""
+"""Compares gradients with forward mode, one element of one argument at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines with small caches and short vectors, so that small programs meet what is made for large ones."""
+"""Machines with small caches and short vectors, so that small programs get the code for large ones."""
 
 from __future__ import annotations
 

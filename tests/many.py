@@ -1,4 +1,4 @@
-"""Many random programs by their seeds, on all processors."""
+"""Runs many random programs, by their seeds, on all processors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``adc compile`` again: what it wrote is found by what tracing gives and by the options, and by nothing less."""
+"""``adc compile`` again: output is found if the result of tracing and the options are the same, and only then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public face: what calls take and give back, and when code is compiled again."""
+"""The public interface: what calls take and return, and when code is compiled again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``has_aux``: what a function returns beside its value is handed on by its gradient."""
+"""``has_aux``: the gradient passes through what a function returns in addition to its value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation shows is what happens: IR, values, tables. `--update-golden` writes what is generated."""
+"""The documentation shows what really happens: IR, values, tables. `--update-golden` writes the generated parts."""
 
 from __future__ import annotations
 

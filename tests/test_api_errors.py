@@ -1,4 +1,4 @@
-"""What users do wrong: each is an error of adc's own that names the argument, and shows nothing of adc's inside."""
+"""Users' mistakes: each raises an error of adc's own that names the argument, and shows no internals of adc."""
 
 from __future__ import annotations
 

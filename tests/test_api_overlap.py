@@ -1,4 +1,4 @@
-"""Arguments that overlap: where they are only read each has its own derivative, else they share a shadow."""
+"""Overlapping arguments: if they are only read, each has its own derivative; otherwise they share a shadow."""
 
 from __future__ import annotations
 

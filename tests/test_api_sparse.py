@@ -1,4 +1,4 @@
-"""Sparse Jacobians and Hessians from Python: against dense ones, closed forms, and the places that must be there."""
+"""Sparse Jacobians and Hessians from Python: against dense ones, closed forms, and the required places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``adc.vmap``: against loops over the function, closed forms, and derivatives of the loop written by hand."""
+"""``adc.vmap``: against loops over the function, closed forms, and hand-written derivatives of the loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``test_rule`` and ``check_grads``: they pass what is right and find what is wrong."""
+"""``test_rule`` and ``check_grads`` pass right derivatives and find wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what it prints, writes and returns, as a user sees it."""
+"""The command line: what it prints, writes and returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The collector waits while something is compiled, and goes on afterwards as it was."""
+"""The garbage collector is paused during compilation, and afterwards as it was."""
 
 from __future__ import annotations
 

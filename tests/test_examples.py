@@ -1,4 +1,4 @@
-"""The examples, small: they run, and find what they are to find."""
+"""The examples, with small sizes: they run, and give the expected results."""
 
 from __future__ import annotations
 

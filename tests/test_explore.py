@@ -1,4 +1,4 @@
-"""The page of ``adc explore``: its data, and what it does in a browser."""
+"""The page of ``adc explore``: its data, and its behaviour in a browser."""
 
 from __future__ import annotations
 

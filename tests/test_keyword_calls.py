@@ -1,4 +1,4 @@
-"""Calls with keywords: what they pass is sorted, and goes to compiled code."""
+"""Calls with keywords: arguments are put in order and passed to compiled code."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Imports point one way, `adc -> frontend, passes, backend -> ir`, and close no cycle, between files or
-folders: every import is read."""
+"""Imports follow one direction, `adc -> frontend, passes, backend -> ir`, without cycles between files or folders:
+every import is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call makes goes when its results go: nothing waits for the garbage collector, and holds arrays."""
+"""The objects of a call are freed with its results: nothing waits for the garbage collector and keeps arrays alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks and prompts: bars by IPython's own means, and a word while something is compiled."""
+"""Notebooks and prompts: bars by IPython alone, and a message while something is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nest that docs/passes.md shows: its commands run, and its tables name the passes that change it."""
+"""The loop nest in docs/passes.md: its commands run, and its tables name the passes that change it."""
 
 from __future__ import annotations
 

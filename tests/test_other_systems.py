@@ -1,4 +1,4 @@
-"""Nothing that only Linux has is needed to import adc, and where it cannot run code it says so."""
+"""adc can be imported without anything that only Linux has, and says so where it cannot run code."""
 
 from __future__ import annotations
 

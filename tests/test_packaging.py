@@ -1,4 +1,4 @@
-"""The two statements of where the packages are (pyproject and the links inside adc/) say the same."""
+"""Two places say where the packages are (pyproject and the links inside adc/), and they agree."""
 
 from __future__ import annotations
 

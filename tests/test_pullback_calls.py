@@ -1,4 +1,4 @@
-"""Pullbacks that compiled code makes and calls say what the way through Python says, and go it where they must."""
+"""Pullbacks that compiled code makes and calls agree with the way through Python, and use it where necessary."""
 
 from __future__ import annotations
 

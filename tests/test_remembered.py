@@ -1,4 +1,4 @@
-"""What is derived from a function begins with the same trace, while it holds, and is the same whatever came before."""
+"""All derivatives of a function begin with the same valid trace, and do not depend on what was made before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports, forecasts and ``adc explain`` are in the words of the program: no types, names or operations of the IR."""
+"""Reports, forecasts and ``adc explain`` use the words of the program: no types, names or operations of the IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse Jacobians by arrays of rows, whose sweeps are one run: against dense ones and complex steps."""
+"""Sparse Jacobians with respect to arrays of rows, whose sweeps are one run: against dense ones and complex steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparsity patterns by themselves: detection from a matrix in the place of a program, and what colourings promise."""
+"""Sparsity patterns alone: detection with a matrix in place of a program, and the guarantees of colourings."""
 
 from __future__ import annotations
 

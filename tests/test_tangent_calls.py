@@ -1,4 +1,4 @@
-"""Calls of jvp and hvp after the first: compiled code takes them, or Python where it must."""
+"""Calls of jvp and hvp after the first one: they go to compiled code, or through Python where necessary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run by `make wheel` with the Python of an environment that has nothing but the wheel, outside the checkout.
+"""Run by `make wheel` with the Python of an environment that contains only the wheel, outside the checkout.
 
 `python -P`: the folder of this script is not searched for modules.
 """

@@ -136,7 +136,7 @@ def _pair(wanted: Sequence[Wanted], style: Style) -> tuple[int, int] | None:
 _ROW = {"one": 1, "zero": 0}
 _LARGE = {1: 700, 2: 36, 3: 10}
 CONSTRAINTS = ("", "alike", "two", "two", "two", "equal")
-"""What extents have in common: nothing; those of the same axis of all arrays; each is one of two; all."""
+"""Relations between extents: none; equal along the same axis of all arrays; each one of two values; all equal."""
 RANGES = ("any sign", "positive", "below one")
 
 

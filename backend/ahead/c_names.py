@@ -16,7 +16,7 @@ _KEYWORDS = frozenset(
     int8_t int16_t int32_t int64_t uint8_t size_t NULL
     """.split()  # noqa: SIM905
 )
-"""Of C and C++, and what headers use. No parameter is called so."""
+"""Keywords of C and C++, and names that headers use. They are not used for parameters."""
 
 _OF_MATH = frozenset(kind.c_name for kind in ops.TABLE.values() if kind.c_name).union(
     """
@@ -24,7 +24,7 @@ _OF_MATH = frozenset(kind.c_name for kind in ops.TABLE.values() if kind.c_name).
     remquo rint scalbln scalbn
     """.split()  # noqa: SIM905
 )
-"""For doubles: what there is an operation for, and the rest of ISO C's."""
+"""Mathematical functions for doubles: those with an operation in the IR, and the rest of ISO C's."""
 LIBRARY = frozenset(
     """
     abort abs atexit atof atoi atol atoll bsearch calloc clock ctime difftime div exit fclose fflush fopen fprintf fread
@@ -35,7 +35,7 @@ LIBRARY = frozenset(
     j0 j1 jn y0 y1 yn sincos bcmp
     """.split()  # noqa: SIM905
 ).union(_OF_MATH, (f"{name}{kind}" for name in _OF_MATH for kind in "fl"))
-"""What other code calls by these names is the library's (ISO C 7.1.3), or what a program begins with."""
+"""In other code these names refer to the C library (ISO C 7.1.3), or to the start of a program."""
 
 
 def identifier(name: str) -> str:

@@ -44,7 +44,7 @@ class Unit:
 
 
 FIRST_SITE, FIRST_LOOP = "%site", "%loops"
-"""The parameters of a unit for the number of its first site, and the name of its first loop that counts."""
+"""The parameters of a unit for the number of its first site and the name of its first counting loop."""
 
 
 @dataclass

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 DYNAMIC = -(1 << 63)
-"""What stands for an extent or a stride that is known at run time only."""
+"""Stands for an extent or a stride that is known only at run time."""
 
 
 @dataclass(frozen=True)

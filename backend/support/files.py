@@ -11,10 +11,10 @@ The class of a block, in its header, is -1; the file descriptor is in a field th
 from __future__ import annotations
 
 NO_SPACE = 28
-"""The number of the system's error when a disk is full."""
+"""The system's error number for a full disk."""
 
 FAILED = 4095
-"""``adc_alloc_file`` returns the number of the system's error, at most this, in place of an address."""
+"""On failure ``adc_alloc_file`` returns the system's error number, at most this, instead of an address."""
 
 _TEXT = r"""
 @adc_rt_tmpdir = internal constant [7 x i8] c"TMPDIR\00"

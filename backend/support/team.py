@@ -21,7 +21,7 @@ from adc.backend.support.contexts import CONTEXT_ALONE
 from adc.backend.support.threads import MEASURE
 
 THRESHOLD = 200_000.0
-"""Work of a loop below which, some 5 to 20 microseconds, threads may cost more than they save."""
+"""For loops with less work, some 5 to 20 microseconds, threads may cost more than they save."""
 
 # Context, body, data, blocks, status, number of threads that have finished, block size, trip count; nanoseconds that
 # the calling thread takes for its share, 0 if not needed.
@@ -257,7 +257,7 @@ DECLARATIONS = {
     "adc_fill": "declare void @adc_fill(ptr, ptr, i8, i64, i64) nounwind",
     "adc_copy": "declare void @adc_copy(ptr, ptr, ptr, i64, i64) nounwind",
 }
-"""What compiled code calls. All of it needs an OpenMP runtime."""
+"""Functions that compiled code calls. All need an OpenMP runtime."""
 
 
 def team_ir(*, polls: bool) -> str:

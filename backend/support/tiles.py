@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LOW = 4
-"""Rows of a tile for products that have no more."""
+"""Rows of the tile for products that have no more rows."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from benchmarks.suite import native
 from benchmarks.suite.problem import Args, Problem, Runner
 
 CONTRACTED = "adc, contract"
-"""adc where products may be fused with sums, as C and Numba's fast mathematics do: what stands beside those."""
+"""adc with products fused with sums, as in C and in Numba's fast mathematics; it is compared with these."""
 
 MODULES = {"Numba": "numba", "JAX": "jax", "PyTorch": "torch"}
 

@@ -1,4 +1,4 @@
-"""Arguments of random array programs: shapes, layouts in memory, numbers, and what no program may read."""
+"""Arguments of random array programs: shapes, layouts in memory, numbers, and elements that no program may read."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""One random program on long arrays against sharp oracles.
+"""Checks one random program on long arrays against precise references.
 
-- Values: the bits of plain Python where all operations are exact, else to 1e-12 of what was computed.
-- Gradients: forward mode along single elements and along directions that between them have all elements in them.
-- The same bits on other numbers of threads, with overlapping arguments apart, and whatever unread elements hold.
-- Differences of plain Python, which know nothing of adc.
+- Values: the bits of plain Python if all operations are exact, else a tolerance of 1e-12 relative to the terms.
+- Gradients: forward mode along single elements, and along directions that together contain all elements.
+- The same bits on other numbers of threads, with overlapping arguments separated, and for any unread elements.
+- Differences of plain Python, which are independent of adc.
 """
 
 from __future__ import annotations

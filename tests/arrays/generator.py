@@ -1,7 +1,7 @@
 """Random programs on long arrays: loops over elements, statements on whole arrays, time loops, gathers, masks.
 
-Every program is tame by construction: subscripts are in range, denominators are positive, and what is stored is at
-most about one in size. Those of exact operations alone have Python's bits.
+Every program is well-behaved by construction: subscripts are in range, denominators are positive, and stored values are
+at most about one in size. Programs with only exact operations have Python's bits.
 """
 
 from __future__ import annotations

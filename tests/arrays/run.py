@@ -1,7 +1,7 @@
 """Many random array programs, on all processors: ``python -m tests.arrays.run --programs 20000``.
 
-Prints what was wrong with its seed; the exit code says whether anything was. One program in ten is compiled in two
-more processes, which must get the same bits. One seed again: ``python -m tests.arrays.run --first SEED --programs 1``.
+Prints failures with their seeds; the exit code says whether there were any. One program in ten is compiled in two more
+processes, which must get the same bits. One seed again: ``python -m tests.arrays.run --first SEED --programs 1``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Some random programs on long arrays; and the proof that a wrong gradient would be noticed."""
+"""Some random programs on long arrays; and a check that a wrong gradient would be noticed."""
 
 from __future__ import annotations
 

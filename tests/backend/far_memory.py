@@ -1,7 +1,7 @@
-"""A process whose free memory is in pages far apart: code that is loaded there, and its constants. Prints its result.
+"""A process whose free memory consists of pages far apart: code and its constants are loaded there. Prints its result.
 
-Whatever is free near the libraries is reserved, and 4 GB below them, but for single pages; what is longer than a page
-then goes further away than 32-bit offsets reach.
+All free memory near the libraries, and 4 GB below them, is reserved, except single pages; so anything longer than a
+page is placed further away than 32-bit offsets reach.
 """
 
 from __future__ import annotations

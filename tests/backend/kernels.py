@@ -1,4 +1,4 @@
-"""Kernels written by hand in LLVM IR, and the JIT that tests of the call path load them with."""
+"""Hand-written kernels in LLVM IR, and the JIT that loads them for tests of the call path."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: F821
-"""Forty programs that are written as MLIR. Each is differentiated by its first argument."""
+"""Forty programs written in MLIR. Each is differentiated with respect to its first argument."""
 
 import math
 

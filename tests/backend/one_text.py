@@ -1,9 +1,9 @@
-"""Compiles programs of many kinds and writes what each stage is, for ``test_one_text``: a process of its own.
+"""Compiles programs of many kinds and writes the text of each stage, for ``test_one_text``, in its own process.
 
     python -m tests.backend.one_text FOLDER SEED
 
-Objects are told apart by their addresses, which sets of them follow. Here they follow ``SEED`` too, so that two
-processes differ however alike their addresses are.
+Sets of objects are ordered by addresses. Here the order also depends on ``SEED``, so that two processes differ even if
+their addresses are alike.
 """
 
 from __future__ import annotations

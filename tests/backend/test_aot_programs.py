@@ -1,4 +1,4 @@
-"""Objects of programs with small arrays, lists of arrays and ``while`` loops get the bits of Python."""
+"""Objects of programs with small arrays, lists of arrays and ``while`` loops give the same bits as Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that calls return: their memory is used again, belongs to them while they live, and is given back."""
+"""Arrays that calls return: their memory is reused, belongs to them while they live, and is released."""
 
 from __future__ import annotations
 

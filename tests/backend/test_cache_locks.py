@@ -1,4 +1,4 @@
-"""Locks beside entries of the cache: one compiles, others wait; nobody waits for the dead."""
+"""Locks beside entries of the cache: one process compiles, others wait; nobody waits for a dead process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests of arrays: whatever is changed shows, and what is equal is equal wherever it stands in memory."""
+"""Digests of arrays: every change shows, and equal arrays have equal digests wherever they are in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Debuggers find the Python lines of code that a process compiles (``ADC_DEBUG=gdb``)."""
+"""Debuggers find the Python lines of code that was compiled at run time (``ADC_DEBUG=gdb``)."""
 
 from __future__ import annotations
 

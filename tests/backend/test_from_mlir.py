@@ -1,4 +1,4 @@
-"""MLIR that is read: what adc wrote has the same bits and gradients; what others write is read, or refused by line."""
+"""Reading MLIR: what adc wrote has the same bits and gradients; other MLIR is read, or refused with its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLIR in the form that its tools print: read, compiled and differentiated; or refused by line."""
+"""MLIR in the form that its tools print: read, compiled and differentiated; or refused with its line."""
 
 from __future__ import annotations
 

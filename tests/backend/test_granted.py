@@ -1,4 +1,4 @@
-"""How many threads there are by default: what the environment, affinity, control groups and launchers say."""
+"""The default number of threads: environment, affinity, control groups and launchers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimiser and JIT: products, several threads at once, debug information, compile time."""
+"""Optimiser and JIT: their outputs, several threads at once, debug information, compile time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every scalar operation of the table: compiled result against its evaluation, at samples of its operand types."""
+"""Every scalar operation of the table: the compiled result against its evaluation, for samples of its operand types."""
 
 from __future__ import annotations
 

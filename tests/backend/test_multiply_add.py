@@ -1,4 +1,4 @@
-"""Sums of products are fused where both may be, by what they are and not by what is around them."""
+"""Sums of products are fused if both allow it, depending on these operations and not on their surroundings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machine code kept between processes: never stale, never damaged, never in the way."""
+"""The cache of machine code: never stale, never damaged, never in the way."""
 
 from __future__ import annotations
 

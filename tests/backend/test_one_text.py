@@ -1,4 +1,4 @@
-"""The same program is the same text in every process, at every stage: so the next process finds its machine code."""
+"""A program has the same text in every process, at every stage, so the next process finds its machine code."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Code for other systems: for aarch64 it runs under qemu with the bits of x86-64; for macOS it is an object that needs
-what macOS has."""
+"""Code for other systems: for aarch64 it runs under qemu with the same bits as on x86-64; for macOS it is an object
+that needs only symbols that macOS has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exceptions that a program raises, in object files: the status, and the message as C shows it."""
+"""Exceptions that a program raises, in object files: the status, and the message in C."""
 
 from __future__ import annotations
 

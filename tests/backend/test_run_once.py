@@ -1,4 +1,4 @@
-"""Functions that run once in a call and have no loops but such as run on threads are not optimised in loaded code."""
+"""Functions that run once per call, and whose loops all run on threads, are not optimised in loaded code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The units of the run-time library: each is complete, and an import compiles one alone; it reads no passes."""
+"""The units of the run-time library: each is complete, an import compiles only one, and it imports no passes."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Sine and cosine of one number come together: accurate, SIMD, with the same bits in vectors and outside."""
+"""Sine and cosine of a number are computed together: accurate, SIMD, with the same bits in vectors and outside."""
 
 from __future__ import annotations
 

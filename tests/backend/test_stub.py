@@ -1,4 +1,4 @@
-"""Stubs: what they take, refuse, return; overlap, shadows, errors, records, threads."""
+"""Stubs: what they accept, refuse and return; overlap, shadows, errors, records, threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stubs keep neither objects nor memory: reference counts and traced memory over many calls of every kind."""
+"""Stubs leak neither objects nor memory: reference counts and traced memory over many calls of every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of the run-time support that sort, with AVX-512 and without, held against NumPy to the bit."""
+"""The sort functions of the run-time support, with and without AVX-512, compared with NumPy bit by bit."""
 
 from __future__ import annotations
 

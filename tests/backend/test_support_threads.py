@@ -1,4 +1,4 @@
-"""Whether threads pay: a loop that lost by them rests, by how much it lost, and comes back."""
+"""Whether threads pay: a loop that lost time with them rests, depending on the loss, and uses them again later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies with exchanged subscripts, transposed in tiles: whole tiles, parts of them, and blocks of columns."""
+"""Copies with permuted subscripts, transposed in tiles: whole tiles, parts of them, and blocks of columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hot loops are SIMD: vector mathematics, no checks of overlap, no scalar calls."""
+"""Hot loops are SIMD: vector mathematics, no overlap checks, no scalar calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wheel of compiled functions: it installs, needs no adc, and computes what the compiler's own functions do."""
+"""A wheel of compiled functions: it installs, does not need adc, and computes the same as adc's functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large arrays filled and copied by threads: every byte, on any number of them, and nothing beside."""
+"""Large arrays filled and copied by threads: every byte, on any number of threads, and no byte outside."""
 
 from __future__ import annotations
 

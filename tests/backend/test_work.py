@@ -1,4 +1,4 @@
-"""The estimate of work that decides on threads: what a loop calls counts as what it does itself."""
+"""The estimate of work that decides on threads: work in callees counts like work in the loop itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients in memory that a C caller gives: the same bits, and nothing from the system where there is room."""
+"""Gradients in memory that a C caller provides: the same bits, and no memory from the system while there is room."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Programs of some 200 lines with one rule, which can be the right one or a wrong one.
+"""Programs of some 200 lines with one rule, in a right and in a wrong version.
 
-A case is a function with a rule and what calls it; around it stand functions of all kinds that the program runs
-through. ``# CALL`` and ``# RULE`` mark the lines that a check of the wrong program is to name.
+A case is a function with a rule and its caller; the program also runs through functions of all kinds around it.
+``# CALL`` and ``# RULE`` mark the lines that a check of the wrong program must name.
 """
 
 from __future__ import annotations

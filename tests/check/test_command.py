@@ -1,4 +1,4 @@
-"""`adc check`: what it draws, what it passes, what it refuses, and how it ends."""
+"""`adc check`: what it draws, passes and refuses, and its exit status."""
 
 from __future__ import annotations
 

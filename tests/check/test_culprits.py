@@ -1,4 +1,4 @@
-"""`adc check` on programs of some 200 lines: the right ones pass; of the wrong ones the rule is named by its line."""
+"""`adc check` on programs of some 200 lines: right ones pass; for wrong ones the line of the rule is named."""
 
 from __future__ import annotations
 

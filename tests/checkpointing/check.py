@@ -1,4 +1,4 @@
-"""One random stencil program by a random schedule: the bits of storing all, and the gradient without a schedule."""
+"""One random stencil program with a random schedule: the same bits as a full tape, and the plain gradient."""
 
 from __future__ import annotations
 

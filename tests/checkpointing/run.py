@@ -1,4 +1,4 @@
-"""Many random stencil programs by random schedules: ``python -m tests.checkpointing.run --programs 200``."""
+"""Many random stencil programs with random schedules: ``python -m tests.checkpointing.run --programs 200``."""
 
 from __future__ import annotations
 

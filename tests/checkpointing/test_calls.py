@@ -1,4 +1,4 @@
-"""Calls that run again in the reverse sweep: the same numbers as without, in every mode, in less memory."""
+"""Calls that are run again in the reverse sweep: the same numbers as without, in every mode, in less memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients by any schedule have the bits of those by a tape of all steps."""
+"""Gradients with any schedule have the same bits as those with a tape of all steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules beside lists that grow: their loops are not run again in steps, and other loops are."""
+"""Schedules and growing lists: loops that append are not run again in steps, other loops are."""
 
 from __future__ import annotations
 

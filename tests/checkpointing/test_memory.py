@@ -1,4 +1,4 @@
-"""Schedules from a number of bytes: what is predicted is what it takes, and all that is chosen has the same bits."""
+"""Schedules for a memory limit: the predicted memory is the real one, and all schedules give the same bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose steps make new arrays are run by schedules as those that write to buffers; and no schedule is ignored."""
+"""Loops whose steps make new arrays have schedules like those that write to buffers; and no schedule is ignored."""
 
 from __future__ import annotations
 

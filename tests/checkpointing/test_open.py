@@ -1,4 +1,4 @@
-"""Loops whose number of steps is not known before: `while`, and `for` that may end early."""
+"""Loops whose number of steps is not known in advance: `while`, and `for` that may end early."""
 
 from __future__ import annotations
 

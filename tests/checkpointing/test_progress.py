@@ -1,4 +1,4 @@
-"""How far calls are, seen from outside while they run."""
+"""The progress of calls, observed from outside while they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random stencil programs by random schedules; ``python -m tests.checkpointing.run`` checks others, larger ones."""
+"""Random stencil programs with random schedules; ``python -m tests.checkpointing.run`` checks others, larger ones."""
 
 from __future__ import annotations
 

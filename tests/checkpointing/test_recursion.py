@@ -1,4 +1,4 @@
-"""Steps that call the function whose loop they are of: what calls keep for the reverse sweep is settled for both."""
+"""Steps that call the function of their own loop: what calls keep for the reverse sweep is found for both together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What steps, calls and loops of unknown length keep for their reversal is gone when they are reversed, so that the
-memory of a schedule does not grow with the number of steps; and ``memory=`` knows what loops of unknown length take."""
+"""What steps, calls and loops of unknown length keep for the reverse sweep is freed when they are reversed, so that the
+memory of a schedule does not grow with the number of steps; and ``memory=`` knows the memory of loops of unknown
+length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules: the split is the best there is, and as many steps are repeated as it says."""
+"""Schedules: the split is optimal, and the number of repeated steps is the predicted one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots and tapes that share their room: as few steps as the Mixed schedule, in no more than what was given."""
+"""Snapshots and tapes that share memory: as few steps as the Mixed schedule, within the given memory."""
 
 from __future__ import annotations
 

@@ -2,20 +2,20 @@
 
 All blocks of a page run in order, in one namespace and one empty folder, as a reader would run them:
 
-- ``python``: executed. What a comment behind a top-level expression or ``print`` says is compared with its value.
-  A block whose first line is ``# name.py`` is also written to that file.
-- ``c``, ``cpp``, ``fortran``: written to the file that the first line names; without such a line only shown.
+- ``python``: executed. A comment after a top-level expression or ``print`` is compared with its value. A block whose
+  first line is ``# name.py`` is also written to that file.
+- ``c``, ``cpp``, ``fortran``: written to the file that the first line names; without such a line it is only shown.
 - ``sh``: executed by bash, with the ``adc`` of this checkout.
-- ``text``: shown. Behind the mark ``<!-- output -->`` it is compared with what the block before it printed, or, if
-  that raised an error, with the error; ``...`` stands for anything.
+- ``text``: shown. After the mark ``<!-- output -->`` it is compared with the output of the block before it, or, if that
+  raised an error, with the error; ``...`` stands for anything.
 
-Marks are comments, which readers of the page do not see, on a line of their own above a block:
+Marks are comments, invisible to readers of the page, on a separate line above a block:
 
 - ``<!-- not run: reason -->``: the block is only shown.
 - ``<!-- raises: Name -->``: the block ends with this exception.
 - ``<!-- needs: name -->``: the block runs only where the packages or commands (several, by spaces) are installed, and
   a debugger may run programs.
-- ``<!-- setup`` and lines of Python up to ``-->``: executed, for blocks that leave out what they work on.
+- ``<!-- setup`` and lines of Python up to ``-->``: executed, for blocks that omit the definition of their data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Each block of code in the README and in docs/ runs as it stands and gives what the page says."""
+"""Each code block in the README and in docs/ runs as it stands and gives the output on the page."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The programs of the gallery, small: they run, and find what they are to find.
+"""The programs of the gallery, with small sizes: they run, and give the expected results.
 
-Each begins with its sizes, in capitals; the test takes smaller ones. Pictures are drawn when the site is built.
+Each begins with its sizes, in capitals; the test uses smaller ones. Pictures are drawn when the site is built.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Links between pages lead to files and headings that are there; every page is linked from another one."""
+"""Links between pages lead to existing files and headings; every page is linked from another one."""
 
 from __future__ import annotations
 

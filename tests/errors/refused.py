@@ -1,7 +1,8 @@
-"""Programs that adc refuses. The comment on a line is the refusal that must name it: its kind, then what is underlined.
+"""Programs that adc refuses. The comment on a line describes the refusal that must point to it: its kind, then the
+underlined text.
 
-Parameters tell the argument types by their names: x y z float, n m int, u v vectors, a matrix, i32 a vector of int32,
-t a tuple of two floats.
+The names of parameters determine the argument types: x y z float, n m int, u v vectors, a matrix, i32 a vector of
+int32, t a tuple of two floats.
 """
 
 # ruff: noqa: E501, E702, TID252, W191, F821, F841, F401, PERF, TRY, UP, FURB, PLW

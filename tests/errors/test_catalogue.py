@@ -1,6 +1,6 @@
-"""docs/errors.md: each kind has an entry; its wrong program gives this error and text, its right one Python's answer.
+"""docs/errors.md: each kind has an entry; its wrong program gives this error, its right program Python's result.
 
-With ``--update-golden`` the texts in the page are written anew.
+With ``--update-golden`` the texts in the page are updated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mistakes of the first hour: what the refusal says, and that the function as it advises computes what was meant."""
+"""Beginners' mistakes: the text of the refusal, and that the function changed as advised computes what was meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every refusal of the sources is of a kind of the table, and every kind of the table is used."""
+"""Every refusal in the sources has a kind of the table, and every kind of the table is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of adc's own functions with what they do not take, and functions that no gradient can be taken of."""
+"""Calls of adc's own functions with unsuitable arguments, and functions that cannot have a gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking for what has no gradient: an error that says what was asked and the way out, or zero where documented."""
+"""Requests for gradients that do not exist: an error that names the request and a way out, or zero where documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused is refused with the right kind and class at the right place, and the notes lead there."""
+"""Refusals have the right kind, class and place, and their notes lead there."""
 
 from __future__ import annotations
 

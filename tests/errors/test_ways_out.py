@@ -1,4 +1,4 @@
-"""The ways out that refusals name: none that misleads, and where they are formulas these give what was asked for."""
+"""The ways out that refusals suggest: none misleads, and formulas among them give the requested result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a traced function through the interpreter and compares it with Python: results, effects on arrays, errors."""
+"""Runs a traced function in the interpreter and compares it with Python: results, effects on arrays, errors."""
 
 from __future__ import annotations
 

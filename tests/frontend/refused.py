@@ -1,6 +1,7 @@
-"""Programs that adc refuses. The comment on a line is the error that must name it: message, then the text underlined.
+"""Programs that adc refuses. The comment on a line describes the error that must point to it: its message, then the
+underlined text.
 
-Parameters tell the argument types by their names: x y z float, n m k int, f32 float32, u v w vectors, a b matrices,
+The names of parameters determine the argument types: x y z float, n m k int, f32 float32, u v w vectors, a b matrices,
 i32 a vector of int32, flag a bool, t a tuple of two floats.
 """
 

@@ -1,4 +1,4 @@
-"""What a function reads from outside itself: extra arguments, guards, aliasing, and what it writes."""
+"""What a function reads from outside: extra arguments, guards, aliasing, and what it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the extents of arrays: which are 1, which are equal, in loops, branches and calls."""
+"""What is known about extents of arrays: which are 1, which are equal, in loops, branches and calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of the frontend by themselves: types written down, liveness, roots, source ranges."""
+"""The parts of the frontend, each alone: written types, liveness, roots, source ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that tracing looks at is looked at again: each kind of look, changed between two calls."""
+"""Everything that tracing looks at is checked again: each kind of look, changed between two calls."""
 
 import builtins
 import enum

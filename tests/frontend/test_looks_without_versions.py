@@ -1,4 +1,4 @@
-"""What compiled code depends on is looked at again at each call where it is not known how dictionaries tell a change.
+"""The dependences of compiled code are checked at each call, even where dictionaries have no known version.
 
 Interpreters from 3.14 on have no versions of dictionaries; here that is forced, on the cases of ``test_looks``.
 """

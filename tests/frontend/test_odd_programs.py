@@ -1,4 +1,4 @@
-"""Corners: changing layouts, nested scopes, shadowed names, tuples carried by loops, unusual numbers."""
+"""Corner cases: changing layouts, nested scopes, shadowed names, tuples carried by loops, unusual numbers."""
 
 from __future__ import annotations
 

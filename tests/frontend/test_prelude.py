@@ -1,4 +1,4 @@
-"""Library functions that are programs: found by the function object, placed at the user's call, differentiated."""
+"""Library functions written in Python: found by the function object, placed at the user's call, differentiated."""
 
 from __future__ import annotations
 

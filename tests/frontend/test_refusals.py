@@ -1,4 +1,4 @@
-"""What is refused is refused with the right message at the right place."""
+"""Refusals have the right message and place."""
 
 from __future__ import annotations
 

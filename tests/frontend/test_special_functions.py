@@ -1,4 +1,4 @@
-"""SciPy's special functions: values against SciPy and mpmath, derivatives of both modes and orders against mpmath."""
+"""SciPy's special functions: values against SciPy and mpmath, derivatives in both modes and orders against mpmath."""
 
 from __future__ import annotations
 

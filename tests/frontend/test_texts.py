@@ -1,4 +1,4 @@
-"""Where the text of a function is found: lambdas on a line, private names, programs that are no files."""
+"""Where the source of a function is found: lambdas on one line, private names, programs that are not files."""
 
 import importlib.util
 import os

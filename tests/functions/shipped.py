@@ -1,4 +1,4 @@
-"""What a module has that tests send to other processes."""
+"""A module with functions that tests send to other processes."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""A small survey: what workers import in tests of sums over shots."""
+"""A small survey that workers import in tests of sums over shots."""
 
 from __future__ import annotations
 

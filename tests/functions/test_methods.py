@@ -1,4 +1,4 @@
-"""Methods, partials and objects that can be called: decorated, differentiated from outside, and in compiled code."""
+"""Methods, partials and callable objects: decorated, differentiated from outside, and in compiled code."""
 
 import functools
 import inspect

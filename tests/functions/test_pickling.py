@@ -1,4 +1,4 @@
-"""Pickled and copied: what users hold, in this process, in a spawned one, from scripts, and by plain ``pickle``."""
+"""Pickling and copying of users' objects: in this process, in a spawned one, from scripts, and by plain ``pickle``."""
 
 import concurrent.futures
 import copy

@@ -1,5 +1,4 @@
-"""Calls with containers, one after the other: the code of the last one is tried first, and looks itself whether it
-fits."""
+"""Successive calls with containers: the code of the last call is tried first, and checks itself whether it fits."""
 
 import threading
 

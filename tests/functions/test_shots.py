@@ -1,4 +1,4 @@
-"""Sums over shots: to the bit those of a loop, whatever runs them, and whatever happens to it."""
+"""Sums over shots: the same bits as a loop, on any executor, and whatever happens to it."""
 
 from __future__ import annotations
 

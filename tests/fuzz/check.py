@@ -1,4 +1,4 @@
-"""One random program against the truth: values, effects, gradients, pullbacks, and each pass by itself."""
+"""Checks one random program against the reference: values, effects, gradients, pullbacks, and each pass alone."""
 
 from __future__ import annotations
 

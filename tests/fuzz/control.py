@@ -1,4 +1,4 @@
-"""Random programs: how control leaves loops and functions, what loops go over, ``match``."""
+"""Random programs: how control leaves loops and functions, what loops iterate over, ``match``."""
 
 from __future__ import annotations
 

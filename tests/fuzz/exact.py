@@ -1,7 +1,7 @@
-"""Random programs made exact: what is left is arithmetic that has Python's bits, so values are compared to the bit.
+"""Random programs made exact: the remaining arithmetic has Python's bits, so values are compared bit by bit.
 
-Functions that are rounded by a library are replaced in the text of a program by a rational one, sums whose order adc
-owns by loops. ``python -m tests.fuzz.exact --programs 2000`` checks many.
+Library functions with rounding errors are replaced in the text of a program by a rational function, sums whose order
+adc chooses by loops. ``python -m tests.fuzz.exact --programs 2000`` checks many.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Random programs: statements that now and then raise, and variables that some paths do not set.
+"""Random programs: statements that sometimes raise, and variables that some paths do not set.
 
-What is raised, with which message, and what was stored up to there must be as in Python.
+The exception, its message, and everything stored before it must be as in Python.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What random programs are made of, beyond assignment, branches, loops, calls and slices: a table of switches.
+"""The features of random programs, beyond assignment, branches, loops, calls and slices: a table of switches.
 
-A feature that the compiler does not have yet is off; ``python -m tests.fuzz.run --features a,b`` makes programs of
-these and no others.
+A feature that the compiler does not support yet is off; ``python -m tests.fuzz.run --features a,b`` makes programs with
+only these features.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Random programs: the text of Python functions in the language that adc compiles.
 
-Every program is total and tame by construction: subscripts are in range (but for those of ``failures.py``), loops are
-short, and whatever is bound to a variable or stored is at most ``BOUND`` in size, so values neither overflow nor lose
-their digits. All choices come from one ``random.Random``, which hypothesis can stand behind.
+Every program terminates and is well-behaved by construction: subscripts are in range (except those of ``failures.py``),
+loops are short, and all values of variables and elements are at most ``BOUND`` in size, so that they neither overflow
+nor lose digits. All choices come from one ``random.Random``, which hypothesis can control.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Random programs of what numerical programs have: time loops with two buffers, lists of states, structured arrays,
-small arrays that functions return, products of matrices, masks, index arrays, complex numbers."""
+"""Random programs with idioms of numerical programs: time loops with two buffers, lists of states, structured arrays,
+small arrays that functions return, matrix products, masks, index arrays, complex numbers."""
 
 from __future__ import annotations
 

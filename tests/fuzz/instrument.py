@@ -1,7 +1,7 @@
-"""The program's text on 80-bit floats, with a note of each decision.
+"""The program's text on 80-bit floats, with a record of each decision.
 
-``math`` and ``numpy`` are replaced by functions that take such floats, and the syntax tree is rewritten so that each
-comparison, ``abs``, ``min``, ``max`` and rounding notes which way it went.
+``math`` and ``numpy`` are replaced by functions for such floats, and the syntax tree is rewritten so that each
+comparison, ``abs``, ``min``, ``max`` and rounding records its outcome.
 """
 
 from __future__ import annotations

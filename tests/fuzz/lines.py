@@ -1,4 +1,4 @@
-"""Writing a random program line by line."""
+"""Writes a random program line by line."""
 
 from __future__ import annotations
 

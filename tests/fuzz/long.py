@@ -1,6 +1,6 @@
-"""Random programs whose arrays are long enough for SIMD, blocks of iterations and what is left over of them.
+"""Random programs whose arrays are long enough for SIMD loops, blocks of iterations and remainder loops.
 
-Loops go over whole arrays more often than not, and what they subscript is most often near their counters.
+Most loops run over whole arrays, and most subscripts are close to their counters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The truth about a random program: plain Python, and differences of it in extended precision.
+"""The reference for a random program: plain Python, and its differences in extended precision.
 
 The program's text is run unchanged for values. For derivatives it is run on 80-bit floats (``instrument.py``): a
 difference counts only if all decisions on both sides went the same way as at the point between them.

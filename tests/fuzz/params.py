@@ -1,7 +1,7 @@
 """Parameters of random programs: numbers, arrays, and containers of them.
 
 Arguments are kept as a flat list of *leaves* (floats, ints, arrays, the text of constants); each run builds its own
-containers of them, with the classes of the module it runs in, and reads them back afterwards.
+containers of them, with the classes of its module, and reads them back afterwards.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Each pass by itself: the interpreter runs a random program before and after it, and must find the same."""
+"""Each pass alone: the interpreter runs a random program before and after it, with the same result."""
 
 from __future__ import annotations
 

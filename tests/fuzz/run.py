@@ -1,6 +1,6 @@
 """Many random programs, on all processors: ``python -m tests.fuzz.run --programs 20000``.
 
-Prints what was wrong with its seed; the exit code says whether anything was. One seed again:
+Prints failures with their seeds; the exit code says whether there were any. One seed again:
 ``python -m tests.fuzz.run --first SEED --programs 1``.
 """
 

@@ -1,4 +1,4 @@
-"""Random programs: the statements that every program may have: assignment, arrays, calls, branches, loops."""
+"""Random programs: the statements of every program: assignment, arrays, calls, branches, loops."""
 
 from __future__ import annotations
 

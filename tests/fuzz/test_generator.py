@@ -1,4 +1,4 @@
-"""The generator of random programs: what it makes is Python, depends on the seed alone, and has what it is to have."""
+"""The generator of random programs: its output is Python, depends only on the seed, and has the required features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Five programs that the tests of each framework differentiate: loops, updates in place, containers, a product."""
+"""Five programs that the tests of each framework differentiate: loops, in-place updates, containers, a product."""
 
 from __future__ import annotations
 

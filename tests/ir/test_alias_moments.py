@@ -1,4 +1,4 @@
-"""Which memrefs can overlap at one moment: permuted buffers, and what branches choose between."""
+"""Which memrefs can overlap at a given moment: permuted buffers, and the choices of branches."""
 
 from __future__ import annotations
 

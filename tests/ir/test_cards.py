@@ -1,4 +1,4 @@
-"""What is known of an operation stands on its card, and there alone."""
+"""All that is known of an operation is on its card, and only there."""
 
 from __future__ import annotations
 

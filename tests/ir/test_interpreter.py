@@ -1,4 +1,4 @@
-"""The reference interpreter on programs written as text, and on programs that must not be run."""
+"""The reference interpreter on programs written as text, and on programs that it must refuse."""
 
 from __future__ import annotations
 

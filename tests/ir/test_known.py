@@ -1,4 +1,4 @@
-"""What was found out is handed out as long as what it depends on is what it was, and no longer."""
+"""Analysis results are returned as long as the IR that they depend on is unchanged, and no longer."""
 
 from __future__ import annotations
 

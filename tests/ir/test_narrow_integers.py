@@ -1,4 +1,4 @@
-"""Integers of 8 and 16 bits, and unsigned ones: elements that become an index and come from one."""
+"""Integers of 8 and 16 bits, and unsigned ones: elements converted to and from an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is inside what."""
+"""Which operations are inside which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The IR as text: every operation of the table prints and parses back, by itself and in whole programs."""
+"""The IR as text: every operation of the table prints and parses back, alone and in whole programs."""
 
 from __future__ import annotations
 

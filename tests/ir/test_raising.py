@@ -1,4 +1,4 @@
-"""Messages of exceptions: templates against what Python makes of the same."""
+"""Messages of exceptions: templates against Python's formatting."""
 
 from __future__ import annotations
 

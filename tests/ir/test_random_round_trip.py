@@ -1,4 +1,4 @@
-"""Random IR, its adjoint and its lowered form are valid, print, parse back to what prints the same, and clone."""
+"""Random IR, its adjoint and its lowered form are valid, print, parse back to the same text, and clone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type rules of the table: what each operation accepts and gives, against a statement made independently here."""
+"""Type rules of the table: the operand and result types of each operation, against an independent statement here."""
 
 from __future__ import annotations
 

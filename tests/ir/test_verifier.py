@@ -1,4 +1,4 @@
-"""The verifier catches each invariant of its docstring when it is broken: one test for each, by number."""
+"""The verifier detects a violation of each invariant in its docstring: one test for each, by number."""
 
 from __future__ import annotations
 

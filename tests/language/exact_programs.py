@@ -1,4 +1,4 @@
-"""Programs that hang on single roundings: error-free transformations, exact predicates, equal things found twice."""
+"""Programs that depend on single roundings: error-free transformations, exact predicates, equal results."""
 
 from __future__ import annotations
 

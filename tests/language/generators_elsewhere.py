@@ -1,4 +1,4 @@
-"""A generator with globals of its own."""
+"""A generator with its own globals."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Random small programs of nested loops that are left early in every way, and what plain Python makes of them.
+"""Random small programs of nested loops that are left early in every way, and their results in plain Python.
 
-Values are kept tame, loops short and subscripts in range. Variables may be unset where they are read, and programs may
-raise; then the compiled function must raise the same at the same place, with the same effects on its array so far.
+Values stay small, loops short and subscripts in range. Variables may be unset where they are read, and programs may
+raise; then the compiled function must raise the same exception at the same place, with the same effects on its array
+before it.
 """
 
 from __future__ import annotations

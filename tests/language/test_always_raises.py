@@ -1,4 +1,4 @@
-"""Functions that end with an error on all paths: so do their gradients."""
+"""Functions that end with an error on all paths, and so do their gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of objects in lists of run-time length that are changed in place: the object's own, or refused."""
+"""Arrays of objects in lists of run-time length that are changed in place: the object's own array, or a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts, functions, None and other constants that a condition of the run chooses."""
+"""Texts, functions, None and other constants that a run-time condition chooses."""
 
 from __future__ import annotations
 

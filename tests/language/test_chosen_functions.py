@@ -1,4 +1,4 @@
-"""Functions of every kind that a condition of the run chooses between: pairwise, and passed about."""
+"""Functions of every kind that a run-time condition chooses between: pairwise, and passed as arguments."""
 
 from __future__ import annotations
 

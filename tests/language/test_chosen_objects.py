@@ -1,4 +1,4 @@
-"""Objects of which the run decides which one is meant: each is one object under all its names."""
+"""Objects chosen at run time: each is one object under all its names."""
 
 from __future__ import annotations
 

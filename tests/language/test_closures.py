@@ -1,4 +1,4 @@
-"""Functions that calls are given and leave somewhere read the variables of the function that they were made in."""
+"""Functions that are passed to calls and stored there read the variables of the function that made them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops over pairs whose counter is divided: the same in value, gradient and error as in plain Python."""
+"""Loops over pairs whose counter is divided: the same value, gradient and error as in plain Python."""
 
 from __future__ import annotations
 

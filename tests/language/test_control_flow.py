@@ -1,6 +1,6 @@
 """Jumps, loops over things, match: values, effects on arrays, gradients and pullbacks against plain Python.
 
-Each snippet is a loop's body, tried as it is, under a branch, in an outer loop, and in a callee.
+Each snippet is a loop's body, tested as it is, under a branch, in an outer loop, and in a callee.
 """
 
 # ruff: noqa: E501

@@ -1,4 +1,4 @@
-"""While loops that count, in every direction and spelling: counted loops when compiled, and the same as in Python."""
+"""While loops that count, in all directions and spellings: compiled as counted loops, with Python's results."""
 
 from __future__ import annotations
 

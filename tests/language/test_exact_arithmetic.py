@@ -1,4 +1,4 @@
-"""Arithmetic that the user wrote has Python's bits, whatever compiles it: each operation is rounded, in order."""
+"""The user's arithmetic has Python's bits in all code: each operation is rounded, in order."""
 
 from __future__ import annotations
 

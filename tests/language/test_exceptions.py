@@ -1,4 +1,4 @@
-"""Exceptions of the program's own classes, and keys that are not there."""
+"""Exceptions of the program's own classes, and missing keys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""``next`` of generator expressions over what the run knows, ``operator.attrgetter`` and its kin, and what Python's
-complex numbers raise."""
+"""``next`` of generator expressions over run-time data, ``operator.attrgetter`` and similar functions, and the
+exceptions of Python's complex numbers."""
 
 from __future__ import annotations
 

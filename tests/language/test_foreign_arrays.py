@@ -1,5 +1,5 @@
-"""Arrays of other libraries and lists where an array is meant: refused, with what to pass. The classes stand in for
-those of the libraries, which need not be there."""
+"""Arrays of other libraries and lists where an array is expected: refused, with advice. Stand-ins replace the classes
+of the libraries, which need not be installed."""
 
 from __future__ import annotations
 

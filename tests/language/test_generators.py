@@ -1,4 +1,4 @@
-"""Generator functions: loops over what they give, and lists of it."""
+"""Generator functions: loops over what they yield, and lists of it."""
 
 from __future__ import annotations
 

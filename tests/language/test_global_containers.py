@@ -1,4 +1,4 @@
-"""Tuples, lists and other containers read by name: what they hold when the function is called counts."""
+"""Tuples, lists and other containers read by name: their contents at the time of the call count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functions of ``math`` and operators raise in ``try``, for numbers of all kinds, as in Python."""
+"""Exceptions of ``math`` functions and operators in ``try``, for numbers of all kinds, as in Python."""
 
 from __future__ import annotations
 

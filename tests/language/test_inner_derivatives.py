@@ -1,4 +1,4 @@
-"""``adc.jvp`` in compiled code: forward mode inside of any mode."""
+"""``adc.jvp`` in compiled code: forward mode inside any mode."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Random nests of loops over Python integers: what leaves 64 bits is an OverflowError, all else is Python's number.
+"""Random loop nests over Python integers: results beyond 64 bits raise OverflowError, all others are Python's.
 
-What is carried from one iteration to the next may be large although what is computed now is small.
+Loop-carried values may be large although the values computed in an iteration are small.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Python's integers are exact as far as 64 bits hold them, and an OverflowError beyond. NumPy's wrap around."""
+"""Python's integers are exact within 64 bits, and raise OverflowError beyond. NumPy's wrap around."""
 
 from __future__ import annotations
 

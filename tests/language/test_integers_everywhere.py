@@ -1,4 +1,4 @@
-"""Python integers beyond 64 bits wherever they live: containers, objects, calls, closures, threads, derivatives."""
+"""Python integers beyond 64 bits in all places: containers, objects, calls, closures, threads, derivatives."""
 
 from __future__ import annotations
 

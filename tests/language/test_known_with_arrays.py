@@ -1,4 +1,4 @@
-"""``zip`` and ``map`` of what is known one by one with an array, of which only the run says how long it is."""
+"""``zip`` and ``map`` of known items with an array whose length is known only at run time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Lists of arrays whose length is known at run time only: held against NumPy, with derivatives; and what would change
-an array that Python's list has itself, which is refused."""
+"""Lists of arrays of run-time length: compared with NumPy, with derivatives; and refusals of changes to an array that
+the list itself holds in Python."""
 
 from __future__ import annotations
 

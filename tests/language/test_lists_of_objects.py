@@ -1,4 +1,4 @@
-"""Objects of classes in lists whose length is known at run time only: each is one object wherever it is."""
+"""Objects of classes in lists of run-time length: each is the same object wherever it is."""
 
 from __future__ import annotations
 

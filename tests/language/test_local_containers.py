@@ -1,4 +1,4 @@
-"""Containers that a function makes for itself: records, objects, lists and dicts."""
+"""Local containers of a function: records, objects, lists and dicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is None first and a number, an array or a tuple later."""
+"""Variables that are None first and a number, an array or a tuple later."""
 
 from __future__ import annotations
 

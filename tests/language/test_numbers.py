@@ -1,4 +1,4 @@
-"""Numbers as Python and NumPy have them: integer and float division, powers, bools, float32, literals in loops."""
+"""Numbers as in Python and NumPy: integer and float division, powers, bools, float32, literals in loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assignments between slices of one array: what is on the right is read before anything is written."""
+"""Assignments between slices of one array: the right side is read before anything is written."""
 
 from __future__ import annotations
 

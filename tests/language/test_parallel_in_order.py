@@ -1,4 +1,4 @@
-"""What iterations of ``prange`` combine otherwise than by sums: numbers as reductions, arrays in order."""
+"""What iterations of ``prange`` combine by other operations than sums: numbers as reductions, arrays in order."""
 
 from __future__ import annotations
 

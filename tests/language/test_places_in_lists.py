@@ -1,4 +1,4 @@
-"""``index``, ``count``, ``in`` and ``==`` of lists and tuples whose items or length are known at run time only."""
+"""``index``, ``count``, ``in`` and ``==`` of lists and tuples whose items or length are known only at run time."""
 
 import numpy as np
 import pytest

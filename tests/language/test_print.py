@@ -1,4 +1,4 @@
-"""``print`` in compiled code: the same text as Python's, in its order, once; to what sys.stdout is at that moment."""
+"""``print`` in compiled code: the same text as in Python, in order, once; to the current sys.stdout."""
 
 from __future__ import annotations
 

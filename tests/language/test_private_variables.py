@@ -1,4 +1,4 @@
-"""Variables of an iteration of a parallel loop that are set on some paths only."""
+"""Iteration variables of a parallel loop that are set on some paths only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``heapq``, ``bisect``, ``itertools`` and ``sorted``, and calls that say how long an array is."""
+"""``heapq``, ``bisect``, ``itertools`` and ``sorted``, and calls that determine the length of an array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays whose number of dimensions changes in a loop, the trips of which are known and few."""
+"""Arrays whose number of dimensions changes in a loop with a small, known trip count."""
 
 from __future__ import annotations
 

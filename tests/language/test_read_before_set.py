@@ -1,4 +1,4 @@
-"""Variables that a loop's body reads before every iteration has set them: their types are found, whatever they are."""
+"""Variables that a loop's body reads before every iteration has set them: their types are found in all cases."""
 
 # ruff: noqa: F821, F841
 from __future__ import annotations

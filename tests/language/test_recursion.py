@@ -1,4 +1,4 @@
-"""Functions that call themselves, directly or through others: values, effects and derivatives; the end of the stack."""
+"""Direct and indirect recursion: values, effects and derivatives; the end of the stack."""
 
 from __future__ import annotations
 

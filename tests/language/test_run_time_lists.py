@@ -1,4 +1,4 @@
-"""Lists whose length is known at run time only."""
+"""Lists whose length is known only at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices as values: with bounds of the run, in variables, tuples, containers and arguments, chosen by branches."""
+"""Slices as values: with run-time bounds, in variables, tuples, containers and arguments, chosen by branches."""
 
 from __future__ import annotations
 

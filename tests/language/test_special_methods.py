@@ -1,5 +1,5 @@
-"""Special methods that built-in functions, comparisons, subscripts and texts call; generated ones of dataclasses; and
-members of enums that are numbers."""
+"""Special methods that built-in functions, comparisons, subscripts and texts call; generated methods of dataclasses;
+and enum members that are numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables that are a number before a loop and an array in it, as ``total = 0`` with ``total = total + x[i]``."""
+"""Variables that are a number before a loop and an array in it, such as ``total = 0`` with ``total = total + x[i]``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``:=`` in conditions, loops, comprehensions, arguments and lambdas: what is assigned, and where it is seen."""
+"""``:=`` in conditions, loops, comprehensions, arguments and lambdas: assigned values, and where they are visible."""
 
 from __future__ import annotations
 

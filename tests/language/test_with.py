@@ -1,4 +1,4 @@
-"""``with`` over objects and over what ``contextlib.contextmanager`` makes, and class patterns of ``match``."""
+"""``with`` over objects and over results of ``contextlib.contextmanager``, and class patterns of ``match``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function writes to by a name that a loop or branch has chosen is written to for its callers as well."""
+"""Writes of a function through a name chosen by a loop or branch are visible to its callers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Programs given as text, held against NumPy: results, what is left in arguments, and derivatives.
+"""Programs given as text, compared with NumPy: results, final contents of arguments, and derivatives.
 
 ``check("np.roll(a, 2, axis=0)", a=...)`` compiles a function of the named inputs that returns the expression. Its
-results must be NumPy's, in shape, dtype and value. The gradient of its float results, with random weights, is held
-against forward mode and against differences of plain Python along a random direction.
+results must be NumPy's, in shape, dtype and value. The gradient of its float results, with random weights, is compared
+with forward mode and with differences of plain Python along a random direction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What holds of every function that there is, tried with the calls of ``samples.py``."""
+"""Properties of every supported function, tested with the calls of ``samples.py``."""
 
 from __future__ import annotations
 

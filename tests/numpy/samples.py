@@ -1,7 +1,7 @@
-"""A call of each function that docs/numpy.md lists: what tests that go through all of them try.
+"""A call of each function that docs/numpy.md lists, for tests that go through all of them.
 
-``SAMPLES["numpy.roll"]`` are expressions of the inputs below. Where the function gives whole numbers they stand beside
-a float or are subscripts, so that the program has a derivative.
+``SAMPLES["numpy.roll"]`` are expressions of the inputs below. If a function returns integers, they are combined with a
+float or used as subscripts, so that the program has a derivative.
 """
 
 # ruff: noqa: E501

@@ -1,4 +1,4 @@
-"""Systems of equations with few diagonals, held against SciPy's."""
+"""Banded systems of equations, compared with SciPy."""
 
 from __future__ import annotations
 

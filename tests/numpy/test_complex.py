@@ -1,4 +1,4 @@
-"""Complex numbers and arrays of them, held against Python and NumPy; gradients also against closed forms."""
+"""Complex numbers and arrays, compared with Python and NumPy; gradients also with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays made of numbers, slices and positions; functions of windows and lanes."""
+"""Arrays made from numbers, slices and positions; functions of windows and lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decompositions of matrices, held against NumPy's. Vectors are compared by what does not depend on their signs."""
+"""Decompositions of matrices, compared with NumPy. Vectors are compared up to sign."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Every function of docs/numpy.md under ``adc.vmap``, and its second derivatives in two ways.
 
-All of that for each function would take minutes. A run tries one of the three for each, chosen by the function's place;
-``ADC_ROTATION=1`` and ``=2`` try the others. Transforms are one kernel with a rule: ``twice`` is tried of one of them.
+All three tests for each function would take minutes. A run does one of the three for each function, chosen by its
+position; ``ADC_ROTATION=1`` and ``=2`` select the others. Transforms are one kernel with a rule, so ``twice`` is tested
+for only one of them.
 """
 
 from __future__ import annotations

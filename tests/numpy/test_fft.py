@@ -1,4 +1,4 @@
-"""Fourier transforms, held against NumPy."""
+"""Fourier transforms, compared with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``a.flat[...]``: elements of an array one behind the other, read and stored to."""
+"""``a.flat[...]``: elements of an array in order, read and stored."""
 
 from __future__ import annotations
 

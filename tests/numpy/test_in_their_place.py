@@ -1,4 +1,4 @@
-"""What docs/numpy.md says to write in place of functions that are not there: the refusal says it, and it works."""
+"""The replacements in docs/numpy.md for unsupported functions: the refusal names them, and they work."""
 
 from __future__ import annotations
 

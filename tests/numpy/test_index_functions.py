@@ -1,4 +1,4 @@
-"""NumPy's functions of index arrays and masks, held against NumPy."""
+"""NumPy's functions of index arrays and masks, compared with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscripts that are arrays or masks: reading, storing, updates, held against NumPy."""
+"""Subscripts that are arrays or masks: reading, storing, updates, compared with NumPy."""
 
 from __future__ import annotations
 

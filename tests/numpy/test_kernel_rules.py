@@ -1,4 +1,4 @@
-"""Derivatives of what is compiled by itself, in sizes and layouts of its own, held against plain Python's."""
+"""Derivatives of kernels that are compiled separately, for their sizes and layouts, compared with plain Python."""
 
 from __future__ import annotations
 

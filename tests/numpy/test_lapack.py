@@ -1,4 +1,4 @@
-"""LAPACK in compiled code: what the kernels make of it, and where it is not used. Kernels run as plain Python, too."""
+"""LAPACK in compiled code: how kernels use it, and where it is not used. Kernels also run as plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems of equations, determinants and decompositions, held against NumPy's."""
+"""Systems of equations, determinants and decompositions, compared with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/numpy.md says what there is of NumPy."""
+"""docs/numpy.md lists what is supported of NumPy."""
 
 from __future__ import annotations
 

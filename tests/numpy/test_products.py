@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and arrays, held against NumPy's."""
+"""Products of vectors, matrices and arrays, compared with NumPy."""
 
 from __future__ import annotations
 

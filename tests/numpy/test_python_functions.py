@@ -1,4 +1,4 @@
-"""Python's own functions of arrays, held against Python."""
+"""Python's own functions of arrays, compared with Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of Python's ``math`` that are traced: of numbers that are known and that are not, against Python."""
+"""Traced functions of Python's ``math``, for known and run-time numbers, compared with Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random subscripts of all kinds, mixed, read and stored to, held against NumPy."""
+"""Random mixed subscripts of all kinds, read and stored, compared with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions: sums, products, extremes, means, variances and their kin, over any axes, held against NumPy."""
+"""Reductions: sums, products, extremes, means, variances and similar, over any axes, compared with NumPy."""
 
 from __future__ import annotations
 

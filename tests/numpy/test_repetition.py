@@ -1,4 +1,4 @@
-"""What broadcasting repeats is computed once if it costs much: values, derivatives, and where the code is."""
+"""Costly expressions that broadcasting repeats are computed once: values, derivatives, and the place of the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running sums, differences, slopes and areas, held against NumPy."""
+"""Running sums, differences, slopes and areas, compared with NumPy."""
 
 from __future__ import annotations
 

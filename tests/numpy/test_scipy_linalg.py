@@ -1,4 +1,4 @@
-"""SciPy's linear algebra, held against SciPy."""
+"""SciPy's linear algebra, compared with SciPy."""
 
 from __future__ import annotations
 

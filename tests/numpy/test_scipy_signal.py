@@ -1,4 +1,4 @@
-"""SciPy's convolutions, filters, curves through points and integrals of them, held against SciPy."""
+"""SciPy's convolutions, filters, interpolating curves and their integrals, compared with SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays joined, taken apart, rearranged, padded, and made of formulas."""
+"""Arrays joined, split, rearranged, padded, and made from formulas."""
 
 from __future__ import annotations
 

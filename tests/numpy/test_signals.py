@@ -1,4 +1,4 @@
-"""Convolutions, interpolation, histograms and polynomials, held against NumPy."""
+"""Convolutions, interpolation, histograms and polynomials, compared with NumPy."""
 
 from __future__ import annotations
 

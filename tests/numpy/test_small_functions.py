@@ -1,4 +1,4 @@
-"""Functions of a few lines: predicates, windows, polynomials, bits, what is unique."""
+"""Functions of a few lines: predicates, windows, polynomials, bits, unique elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorting, searching and sets, held against NumPy; derivatives go through the permutation."""
+"""Sorting, searching and sets, compared with NumPy; derivatives follow the permutation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of arrays, held against NumPy."""
+"""Statistics of arrays, compared with NumPy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Structured arrays: held against NumPy, with derivatives in reverse mode, forward mode and by differences.
+"""Structured arrays: compared with NumPy, with derivatives in reverse mode, forward mode and by differences.
 
-Each program runs with a packed dtype, whose fields are not aligned, and with an aligned one.
+Each program runs with a packed dtype, whose fields are unaligned, and with an aligned one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of each element, their keywords and their methods, held against NumPy."""
+"""Elementwise functions, their keywords and their methods, compared with NumPy."""
 
 from __future__ import annotations
 

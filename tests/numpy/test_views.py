@@ -1,4 +1,4 @@
-"""Views of another shape: kept, written through, copied where NumPy copies; functions that move axes."""
+"""Views of another shape: kept, written through, or copied where NumPy copies; functions that move axes."""
 
 from __future__ import annotations
 

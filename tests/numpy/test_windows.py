@@ -1,5 +1,5 @@
-"""Reshapes and diagonals of windows on arrays that a function was given: views or copies, which only the run knows.
-They are copied, and stores that could tell are refused."""
+"""Reshapes and diagonals of windows on array arguments: only at run time is it known whether they are views or copies.
+They are copied, and stores that would reveal this are refused."""
 
 from __future__ import annotations
 

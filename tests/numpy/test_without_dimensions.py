@@ -1,4 +1,4 @@
-"""Arrays without dimensions, wherever NumPy takes them for numbers; and views of one element."""
+"""Arrays without dimensions, where NumPy treats them as numbers; and views of one element."""
 
 from __future__ import annotations
 

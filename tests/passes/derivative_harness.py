@@ -1,4 +1,4 @@
-"""Building small functions in IR and checking their gradients against central differences of the interpreter."""
+"""Builds small functions in IR and checks their gradients against central differences of the interpreter."""
 
 from __future__ import annotations
 

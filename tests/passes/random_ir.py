@@ -1,6 +1,6 @@
 """Random valid IR functions for comparing a pass with the interpreter before and after.
 
-``generate(rng)`` gives a module with an entry ``f(a: f64[?], b: f64[?, ?], n: index, x: f64, y: f64)``. Loops are
+``generate(rng)`` returns a module with an entry ``f(a: f64[?], b: f64[?, ?], n: index, x: f64, y: f64)``. Loops are
 short, integers small; subscripts are checked unless they are in range by construction.
 """
 

@@ -1,4 +1,4 @@
-"""Gradients of small IR programs against central differences, and what they keep on the tape."""
+"""Gradients of small IR programs against central differences, and the contents of the tape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that start at a cache line: the same elements in the same way, and only where it is worth it."""
+"""Loops that start at a cache line: the same elements in the same way, and only where it pays."""
 
 from __future__ import annotations
 

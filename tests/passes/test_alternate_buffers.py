@@ -1,6 +1,6 @@
-"""Arrays that time loops make, copy or overwrite in each step: buffers that take turns (alternate-buffers, swap-copied,
-renew-overwritten, update-in-place, unswitch-loops, first-writes). Values to the bit, gradients against forward mode,
-and how much memory there is."""
+"""Arrays that time loops make, copy or overwrite in each step become alternating buffers (alternate-buffers,
+swap-copied, renew-overwritten, update-in-place, unswitch-loops, first-writes). Values bit by bit, gradients against
+forward mode, and the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that alternate between two, in loops: by the counter, in values and derivatives."""
+"""Loop values that alternate between two, depending on the counter: values and derivatives."""
 
 from __future__ import annotations
 

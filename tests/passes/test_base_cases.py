@@ -1,4 +1,4 @@
-"""Base cases of recursive functions stand where these are called: the same values, derivatives, errors and effects."""
+"""Base cases of recursive functions are inlined at calls: the same values, derivatives, errors and effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two-phase blocks, and what else a user may ask for: right, chosen where it costs less, the same on any threads."""
+"""Two-phase blocks, and other values of ``accumulate``: right, chosen by cost, the same on any number of threads."""
 
 from __future__ import annotations
 

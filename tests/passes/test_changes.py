@@ -1,4 +1,4 @@
-"""What passes change is counted where the IR is changed: against the text, and against each way to change it."""
+"""Changes by passes are counted where the IR is changed: against the text, and for each way to change it."""
 
 from __future__ import annotations
 

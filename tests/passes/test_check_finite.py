@@ -1,4 +1,4 @@
-"""``debug="nan"``: the first NaN or infinity is named by line and variable, and nothing else is."""
+"""``debug="nan"``: the first NaN or infinity is named by line and variable, and nothing else is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that choose: their derivatives go to what was chosen, and nothing of the rest is kept or gone through."""
+"""Loops that choose a value: derivatives go to the chosen one, and the rest is neither kept nor traversed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""coalesce-loops: what is computed element by element is the same on any shape; other nests are as before."""
+"""coalesce-loops: elementwise computations are the same for any shape; other nests are unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose checks are collected compute and raise what they did before, and leave arrays of callers alone."""
+"""Loops with collected checks compute and raise the same as before, and do not change the callers' arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colouring: blocks of iterations without a common element, found once before a time loop."""
+"""Colouring: blocks of iterations without common elements, determined once before a time loop."""
 
 from __future__ import annotations
 

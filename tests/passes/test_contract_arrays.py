@@ -1,5 +1,5 @@
-"""contract-arrays and expand-arrays: statements on arrays of points and others, point by point; values and gradients
-are what they are in plain Python, and arrays that something else looks at stay."""
+"""contract-arrays and expand-arrays: whole-array statements on points and other arrays, point by point; values and
+gradients are those of plain Python, and arrays with other uses stay."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Subscripts that a nest counts otherwise than by ones: they are tested once in front of it, and values, errors and
-gradients are what they are in plain Python."""
+"""Subscripts that a nest counts with other steps than one: they are tested once before it, and values, errors and
+gradients are those of plain Python."""
 
 from __future__ import annotations
 

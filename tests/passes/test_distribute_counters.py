@@ -1,4 +1,4 @@
-"""Loops that count through rows of various lengths: values and gradients as in plain Python, whatever is counted."""
+"""Loops that count through rows of varying lengths: values and gradients as in plain Python, for all counters."""
 
 from __future__ import annotations
 

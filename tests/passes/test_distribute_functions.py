@@ -1,4 +1,4 @@
-"""Elementary functions behind inner loops are computed in loops of their own, which are SIMD; results are the same."""
+"""Elementary functions after inner loops are computed in separate SIMD loops; results are the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""distribute-sums over nests: Python's order of sums, on threads over rows, whatever the lengths."""
+"""distribute-sums over nests: Python's order of sums, on threads over rows, for any lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""distribute-sums: sums in Python's order, bit by bit, of terms that are computed side by side."""
+"""distribute-sums: sums in Python's order, bit by bit, of terms that are computed in parallel."""
 
 from __future__ import annotations
 

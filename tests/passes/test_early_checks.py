@@ -1,4 +1,4 @@
-"""EarlyChecks: equalities that come before loops, and those that have to stay."""
+"""EarlyChecks: equalities that move before loops, and those that must stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that are written element by element, each once, or made anew in each step: they are a tape already."""
+"""Arrays that are written element by element, each once, or made anew in each step: they already serve as a tape."""
 
 from __future__ import annotations
 

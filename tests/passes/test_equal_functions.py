@@ -1,4 +1,4 @@
-"""Functions that are equal become one, and only these."""
+"""Equal functions are merged, and only these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients through least and greatest elements go to where the first of them is, and keep nothing of the loop."""
+"""Gradients through smallest and largest elements go to the first of them, and keep nothing of the loop."""
 
 from __future__ import annotations
 

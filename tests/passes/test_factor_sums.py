@@ -1,4 +1,4 @@
-"""factor-sums: what a sum's terms have in common is multiplied once; values, gradients, bits, what is left alone."""
+"""factor-sums: the common factor of a sum's terms is multiplied once; values, gradients, bits, and exceptions."""
 
 from __future__ import annotations
 

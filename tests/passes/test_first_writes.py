@@ -1,4 +1,4 @@
-"""FirstWrites, and stores to elements that their own iteration alone looks at (DeadStores)."""
+"""FirstWrites, and stores to elements that only their own iteration reads (DeadStores)."""
 
 from __future__ import annotations
 

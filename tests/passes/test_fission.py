@@ -1,5 +1,5 @@
-"""Sums that move to a nest of their own read what the old nest has not changed yet: in inner loops that run one
-iteration after the other, too. The gradient is that of forward mode, element by element."""
+"""Sums that move to their own nest read what the old nest has not changed yet, also in sequential inner loops. The
+gradient is that of forward mode, element by element."""
 
 from __future__ import annotations
 

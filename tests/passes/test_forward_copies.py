@@ -1,4 +1,4 @@
-"""ForwardCopies: copies that are only read, and those that have to stay."""
+"""ForwardCopies: copies that are only read, and those that must stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ForwardElements: arrays whose elements are computed where they are read, and those that have to stay."""
+"""ForwardElements: arrays whose elements are computed where they are read, and those that must stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fuse-loops: which neighbouring loops become one, which must not, and that programs do the same as before."""
+"""fuse-loops: which neighbouring loops are fused, which must not be, and that programs do the same as before."""
 
 from __future__ import annotations
 

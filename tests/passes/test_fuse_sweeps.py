@@ -1,4 +1,4 @@
-"""fuse-sweeps: forward and reverse sweep of stencils in one loop, where that saves work; values, gradients, bits."""
+"""fuse-sweeps: forward and reverse sweep of stencils in one loop, if that saves work; values, gradients, bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lower-accumulate: sums into shadows are right in any order of parallel iterations, and as parallel as can be."""
+"""lower-accumulate: sums into shadows are right for any order of parallel iterations, and as parallel as possible."""
 
 from __future__ import annotations
 

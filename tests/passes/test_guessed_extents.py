@@ -1,5 +1,5 @@
-"""Functions of small arrays that do not say how many elements these have: a version for as many as their subscripts
-are, and one for all others, compute the same, and what Python does."""
+"""Functions of small arrays of unknown size: a version for the size that their subscripts suggest, and one for all
+others, compute the same as Python."""
 
 from __future__ import annotations
 

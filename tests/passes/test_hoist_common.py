@@ -1,4 +1,4 @@
-"""What both sides of a branch do is done once in front of it, where nothing is in the way."""
+"""Operations common to both sides of a branch are hoisted before it, if nothing prevents it."""
 
 from __future__ import annotations
 

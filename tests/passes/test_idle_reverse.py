@@ -1,4 +1,4 @@
-"""Calls whose reverse function would do nothing are left as they are: no record, no tape."""
+"""Calls whose reverse function would do nothing are unchanged: no record, no tape."""
 
 from __future__ import annotations
 

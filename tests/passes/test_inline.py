@@ -1,4 +1,4 @@
-"""inline: small callees in loops, and what that makes possible."""
+"""inline: small callees in loops, and the optimisations that this enables."""
 
 from __future__ import annotations
 

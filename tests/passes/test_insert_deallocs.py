@@ -1,6 +1,6 @@
 """InsertDeallocs: memory is freed once, after its last use, and time loops run in constant memory.
 
-The interpreter raises where freed memory is used or freed again.
+The interpreter raises if freed memory is used or freed again.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""interchange-loops: statements on whole arrays in steps, element by element; values and gradients are what they are in
-plain Python, and what cannot be interchanged stays."""
+"""interchange-loops: whole-array statements in steps, element by element; values and gradients are those of plain
+Python, and what cannot be interchanged stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""join-versions: branches between versions of loops that become one, and that programs do the same as before."""
+"""join-versions: branches between versions of loops are merged, and programs do the same as before."""
 
 from __future__ import annotations
 

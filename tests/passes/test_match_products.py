@@ -1,4 +1,4 @@
-"""Nests that are products of matrices become one operation; what only looks like one stays as it is."""
+"""Nests that are matrix products become one operation; similar ones stay."""
 
 from __future__ import annotations
 

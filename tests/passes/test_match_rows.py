@@ -1,4 +1,4 @@
-"""Products of a vector and a matrix whose rows are contiguous are one operation; others stay loops."""
+"""Products of a vector and a matrix with contiguous rows become one operation; others stay loops."""
 
 from __future__ import annotations
 

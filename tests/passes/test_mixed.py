@@ -1,4 +1,4 @@
-"""Mixed mode: coefficients of time loops in forward mode beside the state in reverse mode, and only where that pays."""
+"""Mixed mode: coefficients of time loops in forward mode, the state in reverse mode, and only where that pays."""
 
 from __future__ import annotations
 

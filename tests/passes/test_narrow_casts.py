@@ -1,4 +1,4 @@
-"""Casts between integers of all widths: which of two in a row may be left out."""
+"""Casts between integers of all widths: which of two successive casts may be omitted."""
 
 from __future__ import annotations
 

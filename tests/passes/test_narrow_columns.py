@@ -1,4 +1,4 @@
-"""narrow-columns: sums over rows are the same to the bit on any number of columns, and other loops stay in order."""
+"""narrow-columns: sums over rows have the same bits for any number of columns, and other loops stay in order."""
 
 from __future__ import annotations
 

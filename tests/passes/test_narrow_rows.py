@@ -1,4 +1,4 @@
-"""narrow-rows: sums over short rows are done in order and SIMD across rows, and are what they were."""
+"""narrow-rows: sums over short rows are done in order, SIMD across rows, with unchanged results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first derivative asks for the rules of what it differentiates, and not for those that rules are made of."""
+"""A first derivative needs the rules of the functions that it differentiates, but not those of the rules' own code."""
 
 from __future__ import annotations
 

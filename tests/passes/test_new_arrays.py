@@ -1,4 +1,4 @@
-"""Arrays that each step makes anew, under names that change: gradients, and when their memory is freed."""
+"""Arrays that each step makes anew, under changing names: gradients, and when their memory is freed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of functions of one number that loop: gradients without a tape, as differences say."""
+"""Calls of looping functions of one number: gradients without a tape, compared with differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parallel loops change places where elements then are neighbours; what they compute is the same to the bit."""
+"""Parallel loops are interchanged where this makes accesses contiguous; results are the same bit by bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""outline-cold: what moves to a function of its own, what stays, and that programs do the same as before."""
+"""outline-cold: what moves to a separate function, what stays, and that programs do the same as before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""outline-nests: long functions are cut at their loop nests, and do the same as before."""
+"""outline-nests: long functions are split at their loop nests, and do the same as before."""
 
 from __future__ import annotations
 

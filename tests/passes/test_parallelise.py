@@ -1,4 +1,4 @@
-"""parallelise: which loops become parallel, which do not and why, races refused; any order gives the same."""
+"""parallelise: which loops become parallel, which do not and why, refused races; any order gives the same result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remainders of neighbours: no check of the divisor inside of a loop up to it, no division where one wrap is enough."""
+"""Remainders of neighbours: no check of the divisor in loops up to it, no division where one wrap is enough."""
 
 from __future__ import annotations
 

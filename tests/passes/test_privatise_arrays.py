@@ -1,5 +1,5 @@
-"""Work arrays outside of loops: as fast as those made in each iteration, where iterations leave each other nothing in
-them; values and gradients as in plain Python, whatever they leave."""
+"""Work arrays outside loops are as fast as those made in each iteration, if iterations pass nothing through them;
+values and gradients are those of plain Python in any case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sides of a branch leave for the reverse of a call is one entry of the record, not one for each side."""
+"""What the sides of a branch keep for the reverse of a call is one entry of the record, not one per side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes find out about functions that call each other in circles."""
+"""Analyses of mutually recursive functions."""
 
 from __future__ import annotations
 

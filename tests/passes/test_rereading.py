@@ -1,4 +1,4 @@
-"""What is loaded again after a store: as looking at one operation after the other finds it, in proportional time."""
+"""Loads after stores: the result agrees with a scan operation by operation, in linear time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reverse over reverse: what the gradient frees once it has reversed it, the reversal of the gradient starts with."""
+"""Reverse over reverse: what the gradient frees after reversing it is where the reversal of the gradient starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of elements between limits in an array: apart where the limits are in order, which is looked up at run time."""
+"""Rows of elements between limits in an array are disjoint if the limits are in order, which is checked at run time."""
 
 from __future__ import annotations
 

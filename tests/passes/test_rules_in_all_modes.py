@@ -1,5 +1,5 @@
 """Every operation at fifty points, in four modes, against mpmath: forward, reverse, forward over reverse, reverse over
-reverse. What happens at kinks is tested beside the rules, in ``test_rules``."""
+reverse. Kinks are tested with the rules, in ``test_rules``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Second derivatives through calls whose reverse sweep is a function of its own: what is stored in an array that a call
-returns is in the record of that call, too."""
+"""Second derivatives through calls whose reverse sweep is a separate function: what is stored in an array that a call
+returns is also in the record of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forward mode along several directions at once gives, along each of them, what it gives along that one alone."""
+"""Forward mode along several directions at once gives the same, for each direction, as forward mode along it alone."""
 
 from __future__ import annotations
 

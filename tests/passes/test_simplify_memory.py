@@ -1,4 +1,4 @@
-"""Extents, views, loads and stores."""
+"""Simplification of extents, views, loads and stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each pass leaves what a function can be seen to do as it was: the interpreter before and after, on random IR."""
+"""Each pass preserves the observable behaviour of a function: the interpreter before and after, on random IR."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Every derivative rule where it is singular, at kinks, and of infinities and NaN: modes agree, Hessians are symmetric.
+"""Every derivative rule at singular points, at kinks, and for infinities and NaN: modes agree, Hessians are symmetric.
 
-Generated from the table of operations, and again for functions with derivative rules that say the same. What the
-numbers are is tested beside the rules; here it is that forward mode gives what reverse mode gives, to the sign of an
-infinity.
+Generated from the table of operations, and again for functions with equivalent derivative rules. The values are tested
+with the rules; here the modes must agree, including the signs of infinities.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""skip-zero-terms: which loops of the reverse sweep get a branch, and that gradients stay what they are."""
+"""skip-zero-terms: which loops of the reverse sweep get a branch, and that gradients are unchanged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Arrays of few elements are values: no allocation is left of them, in the function and in its gradient; what has to
-stay in memory does, and is right."""
+"""Small arrays become values: no allocation is left, in the function and in its gradient; arrays that must stay in
+memory do, with right results."""
 
 from __future__ import annotations
 

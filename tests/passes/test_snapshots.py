@@ -1,4 +1,4 @@
-"""Snapshots: where one copy of an array serves many loads, it is kept in place of what is computed of them."""
+"""Snapshots: if one copy of an array serves many loads, it is kept instead of values computed from them."""
 
 from __future__ import annotations
 

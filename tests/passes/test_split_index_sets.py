@@ -1,4 +1,4 @@
-"""split-index-sets: where loops are cut, and that programs do the same as before, on domains of every size."""
+"""split-index-sets: where loops are split, and that programs do the same as before, for domains of every size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots of whole arrays: what is looked up in an array that is written again is kept by states of the array."""
+"""Snapshots of whole arrays: values read from an array that is later overwritten are kept as states of the array."""
 
 from __future__ import annotations
 

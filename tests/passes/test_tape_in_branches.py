@@ -1,4 +1,4 @@
-"""What the reverse sweep needs of a branch in a parallel loop is stored and loaded outside of it, taken or not."""
+"""What the reverse sweep needs from a branch in a parallel loop is stored and loaded outside of it, taken or not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Each pass on small texts: `tests/passes/<pass>/*.mlir` hold IR before and after, and the command that makes it so.
+"""Each pass on small texts: `tests/passes/<pass>/*.mlir` contain IR before and after, and the command.
 
-The first line is the command, the next ones say what the text shows. `--update-golden` writes what comes after
-`// becomes`.
+The first line is the command, the next lines say what the text shows. `--update-golden` writes the part after `//
+becomes`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nests that run in blocks of their inner loops: the same bits as in one piece, and cut only where that may gain."""
+"""Tiled nests: the same bits as untiled, and tiled only where that may pay."""
 
 from __future__ import annotations
 

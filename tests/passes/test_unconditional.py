@@ -1,4 +1,4 @@
-"""Terms added under conditions: their adjoints are gathered like any other's, and stay right."""
+"""Terms added under conditions: their adjoints are gathered like all others, and stay right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""vectorise-outer: programs do what they did, on whatever number of iterations, and the loops it is for change."""
+"""vectorise-outer: programs do the same for any number of iterations, and the intended loops change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""version-bounds: what it proves, what it tests beforehand, and that programs do the same as before."""
+"""version-bounds: what it proves, what it tests in advance, and that programs do the same as before."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Several nests in one step of a time loop whose buffers change places: zeroing that is left to the next step is
-that of what nothing was added to yet. The gradient is that of forward mode, element by element."""
+"""Several nests in one step of a time loop with swapped buffers: zeroing that is postponed to the next step affects
+only elements that nothing was added to yet. The gradient is that of forward mode, element by element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels are compiled by themselves, once: for other programs, derivatives, threads and processes they are there."""
+"""Kernels are compiled separately, once: other programs, derivatives, threads and processes reuse them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of which parts change between processes: the next one runs what Python would run, traced only if it must."""
+"""Programs with parts that change between processes: the next one behaves like Python, and traces only if necessary."""
 
 from __future__ import annotations
 

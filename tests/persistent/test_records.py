@@ -1,4 +1,4 @@
-"""What an earlier process compiled is found without tracing, and only if all that tracing looked at is as it was."""
+"""Code of an earlier process is found without tracing, only if everything that tracing looked at is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop nests of long functions are compilation units of their own: compiled once, whoever has them."""
+"""The loop nests of long functions are separate compilation units: compiled once, whichever function has them."""
 
 from __future__ import annotations
 

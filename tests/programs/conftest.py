@@ -1,4 +1,4 @@
-"""Programs here are small: their parallel loops run on threads nevertheless, in small blocks."""
+"""Programs here are small; nevertheless their parallel loops run on threads, in small blocks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Holds a compiled program against plain Python: values, effects on arrays, gradients, pullbacks; one and two threads.
+"""Compares a compiled program with plain Python: values, effects on arrays, gradients, pullbacks; one and two threads.
 
-The truth for derivatives are Richardson-extrapolated central differences of the plain Python function along random
+The reference for derivatives are Richardson-extrapolated central differences of the plain Python function along random
 directions of the memory behind the arguments, so that arguments may share memory.
 """
 

@@ -1,4 +1,4 @@
-"""Pullbacks of functions that return arrays, called again and again: whose memory a result is in, and who knows it."""
+"""Pullbacks of functions that return arrays, called repeatedly: who owns the memory of a result."""
 
 from __future__ import annotations
 

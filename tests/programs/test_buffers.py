@@ -1,4 +1,4 @@
-"""Pullbacks through loops that swap buffers so few times that the tape holds who was where."""
+"""Pullbacks through loops with few swaps of buffers, where the tape records which buffer was which."""
 
 from __future__ import annotations
 

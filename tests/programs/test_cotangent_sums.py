@@ -1,5 +1,5 @@
-"""Loops that sum in Python's order, and by numbers from outside of them: their reverse sweeps are sums whose order is
-adc's own, on any number of threads the same."""
+"""Loops with sums in Python's order, of numbers from outside: their reverse sweeps are sums whose order adc chooses,
+the same on any number of threads."""
 
 from __future__ import annotations
 

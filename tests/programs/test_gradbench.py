@@ -1,5 +1,5 @@
 """GradBench's programs at small sizes: values as in plain Python, derivatives against complex steps, closed forms and
-adjoints by hand in C; and the messages of its protocol."""
+hand-written adjoints in C; and the messages of its protocol."""
 
 from __future__ import annotations
 

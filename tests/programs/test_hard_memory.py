@@ -1,4 +1,4 @@
-"""Memory at its trickiest: overlapping arguments and views that are swapped, stored into and handed to functions."""
+"""Difficult memory: overlapping arguments and views that are swapped, stored into and passed to functions."""
 
 from __future__ import annotations
 

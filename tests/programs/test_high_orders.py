@@ -1,6 +1,6 @@
 """Second and third derivatives of programs with loops, mutation, ``while`` and calls, against mpmath.
 
-The truth are the same functions, run by Python on numbers of 60 digits, and mpmath's differences of these.
+The reference are the same functions, run by Python on numbers with 60 digits, and mpmath's differences of these.
 """
 
 from __future__ import annotations

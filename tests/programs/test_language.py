@@ -1,4 +1,4 @@
-"""Calls, closures, views, aliases, number types, kinks, and values that are not finite."""
+"""Calls, closures, views, aliases, number types, kinks, and non-finite values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factorisations, triangular and tridiagonal solves, sweeps in place, sparse products."""
+"""Factorisations, triangular and tridiagonal solves, in-place sweeps, sparse products."""
 
 from __future__ import annotations
 

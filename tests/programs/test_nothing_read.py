@@ -1,6 +1,6 @@
-"""Elements that nothing reads may be anything: all derivatives are as if harmless numbers were there.
+"""Elements that are never read may have any value: derivatives are the same as with harmless numbers.
 
-Each program reads ``x[keep]`` only, in one of many spellings; ``x`` has zero, infinity or NaN elsewhere.
+Each program reads only ``x[keep]``, in one of many spellings; ``x`` has zero, infinity or NaN elsewhere.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Second derivatives against differences of gradients: loops of known and unknown length, swaps, calls, tapes of tapes.
 
-Reverse over reverse, and forward over reverse, which also takes what the former refuses.
+Reverse over reverse, and forward over reverse, which also supports programs that the former refuses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ordinary differential equations, iterations to a tolerance, filters, random walks on given draws."""
+"""Ordinary differential equations, iterations to a tolerance, filters, random walks with given draws."""
 
 from __future__ import annotations
 

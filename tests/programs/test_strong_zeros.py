@@ -1,4 +1,4 @@
-"""What is not chosen, not run, not read contributes nothing, even where its derivative is infinite or NaN."""
+"""What is not chosen, not computed or not read contributes nothing, even if its derivative is infinite or NaN."""
 
 from __future__ import annotations
 

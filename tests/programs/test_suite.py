@@ -1,7 +1,7 @@
-"""The problems of the benchmark suite at small sizes: adc against adjoints written by hand, in C and NumPy.
+"""The problems of the benchmark suite at small sizes: adc against hand-written adjoints in C and NumPy.
 
-Where there is a C compiler the C adjoints are the truth; NumPy's functions are wherever they are written. The same bits
-come on any number of threads.
+The C adjoints are the reference if there is a C compiler, and NumPy's functions where they exist. Any number of threads
+must give the same bits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the benchmark suite does around its problems: comparing, ratios, bars, and one quick run of the command."""
+"""The other parts of the benchmark suite: comparisons, ratios, bars, and one quick run of the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buffers that are swapped: in nested time loops, under branches, in while loops, more than two of them."""
+"""Swapped buffers: in nested time loops, under branches, in while loops, more than two of them."""
 
 from __future__ import annotations
 

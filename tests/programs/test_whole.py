@@ -1,5 +1,5 @@
-"""Whole programs, written as people write them who do not know adc: values as in plain Python, gradients as differences
-along random directions say."""
+"""Whole programs, written as by people who do not know adc: values as in plain Python, gradients compared with
+differences along random directions."""
 
 from __future__ import annotations
 

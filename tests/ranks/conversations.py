@@ -1,7 +1,7 @@
-"""Many random programs of messages on two to five simulated ranks: ``python -m tests.ranks.conversations``.
+"""Many random message-passing programs on two to five simulated ranks: ``python -m tests.ranks.conversations``.
 
-Values are compared with those of plain Python, gradients with forward mode and differences. Prints what was wrong with
-its seed.
+Values are compared with those of plain Python, gradients with forward mode and differences. Prints failures with their
+seeds.
 """
 
 from __future__ import annotations

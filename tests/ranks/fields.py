@@ -1,6 +1,5 @@
-"""More programs of physics for several ranks, each in more than one spelling: elastic and electromagnetic waves on
-staggered grids, shallow water over a bed, advection, phase separation, level sets. See ``tests.ranks.physics``.
-"""
+"""More physics programs for several ranks, each in more than one spelling: elastic and electromagnetic waves on
+staggered grids, shallow water over a bed, advection, phase separation, level sets. See ``tests.ranks.physics``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Programs of physics, each written twice or more, as one would for one process: with loops, with slices, with
-``np.roll``. ``tests.ranks.table`` runs them on several ranks.
-"""
+"""Physics programs for one process, each in two or more spellings: with loops, with slices, with ``np.roll``.
+``tests.ranks.table`` runs them on several ranks."""
 
 from __future__ import annotations
 

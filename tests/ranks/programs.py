@@ -1,4 +1,4 @@
-"""Programs of several ranks, and how they are run: in threads, by adc and by plain Python."""
+"""Programs for several ranks, and how they are run: in threads, by adc and by plain Python."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Many random stencil programs through ``adc.distribute``, on one to six ranks: ``python -m tests.ranks.stencils``.
 
-Prints what was wrong with its seed, and how many programs were refused, by what was said. One seed again:
+Prints failures with their seeds, and how many programs were refused, by message. One seed again:
 ``python -m tests.ranks.stencils --first SEED --programs 1``.
 """
 

@@ -1,7 +1,7 @@
-"""Programs of physics through ``adc.distribute``, on one to six ranks: ``python -m tests.ranks.table`` prints a table.
+"""Physics programs through ``adc.distribute``, on one to six ranks: ``python -m tests.ranks.table`` prints a table.
 
-A row says on how many layouts of ranks value and gradient have the bits of one rank, and whether these are the
-function's own; what is refused, and why.
+A row says on how many layouts of ranks value and gradient have the bits of one rank, and whether these are the bits of
+the plain function; and what is refused, and why.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ranks that do not call a distributed function alike: an error on all of them, and no number."""
+"""Ranks that call a distributed function in different ways: an error on all of them, and no result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscripts that wrap around or are clamped at the borders, on several ranks: against plain Python, bits as on one."""
+"""Subscripts that wrap around or are clamped at borders, on several ranks: plain Python's values, one rank's bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What loops over elements carry to their next iterations, and buffers of rows, along an axis with several ranks."""
+"""Loop-carried values of loops over elements, and buffers of rows, along an axis with several ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""adc.check_grads over several ranks: what is right passes, what is wrong is found on all."""
+"""adc.check_grads on several ranks: right derivatives pass, wrong ones are found on all ranks."""
 
 from __future__ import annotations
 

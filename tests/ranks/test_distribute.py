@@ -1,4 +1,4 @@
-"""One-process functions whose arrays are shared out among ranks: bits do not depend on how many there are."""
+"""One-process functions with distributed arrays: the bits do not depend on the number of ranks."""
 
 from __future__ import annotations
 

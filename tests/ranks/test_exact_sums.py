@@ -1,4 +1,4 @@
-"""Sums that have the same bits however their elements are shared out among ranks, and their derivatives."""
+"""Sums that have the same bits for any distribution of their elements over ranks, and their derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of arrays over grids of ranks, and what neighbours exchange: against one process."""
+"""Blocks of arrays over grids of ranks, and halo exchange: against one process."""
 
 from __future__ import annotations
 

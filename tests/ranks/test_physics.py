@@ -1,4 +1,4 @@
-"""Programs of physics on layouts of ranks that were refused once. ``tests.ranks.table`` runs all of them."""
+"""Physics programs on layouts of ranks that were once refused. ``tests.ranks.table`` runs all of them."""
 
 from __future__ import annotations
 

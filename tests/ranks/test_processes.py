@@ -1,4 +1,4 @@
-"""Two processes with MPI do what two simulated ranks do, to the bit."""
+"""Two MPI processes do the same as two simulated ranks, bit by bit."""
 
 from __future__ import annotations
 

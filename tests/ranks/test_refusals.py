@@ -1,4 +1,4 @@
-"""What would wait for ever, or have a wrong gradient, is refused or ends on all ranks."""
+"""Programs that would wait for ever, or have a wrong gradient, are refused or end on all ranks."""
 
 from __future__ import annotations
 

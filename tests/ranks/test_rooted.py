@@ -1,4 +1,4 @@
-"""Messages between all ranks and one of them: values, transposes, gradients of one process, errors."""
+"""Messages between all ranks and one of them: values, transposes, gradients as in one process, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the same on all ranks: gradients have no factor of their number, and equal those of one process."""
+"""Values that are the same on all ranks: gradients have no factor of the number of ranks, and equal one process's."""
 
 from __future__ import annotations
 

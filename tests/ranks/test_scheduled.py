@@ -1,4 +1,4 @@
-"""Schedules on several ranks: the same steps are run again by all, and bits are those of one process."""
+"""Schedules on several ranks: all run the same steps again, and the bits are those of one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops with messages that are checkpointed: all ranks run the same steps again, and gradients keep their bits."""
+"""Checkpointed loops with messages: all ranks run the same steps again, and gradients keep their bits."""
 
 from __future__ import annotations
 

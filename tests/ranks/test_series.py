@@ -1,4 +1,4 @@
-"""Series of numbers, one for each step, that happen to have about as many elements as the grid."""
+"""Series of numbers, one per step, that happen to have about as many elements as the grid."""
 
 from __future__ import annotations
 

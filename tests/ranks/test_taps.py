@@ -1,5 +1,5 @@
-"""Loops over the taps of a stencil: what an element is computed from is a range of elements, as long as is known when
-the loop is reached."""
+"""Loops over the taps of a stencil: an element is computed from a range of elements whose length is known when the loop
+is reached."""
 
 from __future__ import annotations
 

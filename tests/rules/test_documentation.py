@@ -1,4 +1,4 @@
-"""docs/rules.md shows what happens. `--update-golden` writes the IR."""
+"""docs/rules.md shows what really happens. `--update-golden` writes the IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C functions in compiled code: by a rule differentiated in all modes, called by Python alike, linked by name."""
+"""C functions in compiled code: differentiated by a rule in all modes, called by Python alike, linked by name."""
 
 from __future__ import annotations
 

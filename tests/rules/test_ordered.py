@@ -1,4 +1,4 @@
-"""C functions with effects, and with arrays: called exactly as often as Python calls them, and in its order."""
+"""C functions with effects, and with arrays: called exactly as often as by Python, and in the same order."""
 
 from __future__ import annotations
 

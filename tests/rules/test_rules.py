@@ -1,5 +1,5 @@
-"""Derivative rules that users give, in programs: loops, arrays, branches, threads, types; against closed forms,
-differences, and the interpreter."""
+"""Users' derivative rules in programs: loops, arrays, branches, threads, types; against closed forms, differences, and
+the interpreter."""
 
 from __future__ import annotations
 

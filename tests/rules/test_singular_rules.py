@@ -1,4 +1,4 @@
-"""Functions with derivative rules of users at singular points: as the operations that they stand for, in all modes."""
+"""Functions with users' rules at singular points: the same as the operations that they stand for, in all modes."""
 
 from __future__ import annotations
 

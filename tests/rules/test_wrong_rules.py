@@ -1,4 +1,4 @@
-"""Rules that do not fit: what is refused, and what the error says."""
+"""Rules that do not fit: what is refused, and the text of the error."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Kernels that would run for days, each interrupted: run as a program, it prints one line for each, and ``done``.
+"""Kernels that would run for days, each interrupted: as a program, it prints one line for each, and ``done``.
 
-It is a program of its own so that a kernel that cannot be interrupted fails a test instead of holding it up.
+It is a separate program, so that a kernel that cannot be interrupted fails a test instead of blocking it.
 """
 
 from __future__ import annotations

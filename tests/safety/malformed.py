@@ -1,8 +1,8 @@
-"""Thousands of malformed calls in one process: each ends in a Python exception or gives what plain Python gives.
+"""Thousands of malformed calls in one process: each ends in a Python exception or gives the result of plain Python.
 
-``python tests/safety/malformed.py COUNT SEED`` makes that many and prints ``done`` and how they ended. Calls get random
-types, shapes, dtypes, layouts and overlaps; between calls buffers are resized, freed and rewritten, and pullbacks are
-called after what they were made from has changed.
+``python tests/safety/malformed.py COUNT SEED`` makes ``COUNT`` calls, and prints ``done`` and how they ended. Calls get
+random types, shapes, dtypes, layouts and overlaps; between calls buffers are resized, freed and rewritten, and
+pullbacks are called after their inputs have changed.
 """
 
 from __future__ import annotations

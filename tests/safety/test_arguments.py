@@ -1,4 +1,4 @@
-"""What callers pass: an error that says which argument, what came and what is wanted, or the right answer."""
+"""Callers' arguments: an error that names the argument, its value and what is expected, or the right result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors at run time, and what they leave: subscripts, shapes, divisions, unset variables; arrays without elements."""
+"""Run-time errors and their effects: subscripts, shapes, divisions, unset variables; arrays without elements."""
 
 from __future__ import annotations
 

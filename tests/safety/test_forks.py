@@ -1,4 +1,4 @@
-"""A child of a process whose other threads compile: it compiles, too."""
+"""A forked child compiles even if other threads of its parent were compiling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory that cannot be had: MemoryError with the size; extents below zero: ValueError. Then everything goes on."""
+"""Allocations that fail: MemoryError with the size; negative extents: ValueError. Then everything continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that the iterations of a parallel loop sum into: Python's values, the same bits on any number of threads."""
+"""Arrays into which the iterations of a parallel loop sum: Python's values, the same bits on any number of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parallel loops whose iterations meet: refused where that is certain, else the result of plain Python."""
+"""Parallel loops with races: refused if that is certain, else the result of plain Python."""
 
 from __future__ import annotations
 

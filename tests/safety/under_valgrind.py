@@ -1,7 +1,7 @@
 """A sample of malformed calls under valgrind: does compiled code access memory that is not its own?
 
-``make valgrind``. Counts the invalid accesses in the log that were made outside every known object file, which is where
-compiled code is. Says so and does nothing where there is no valgrind.
+``make valgrind``. Counts the invalid accesses in the log that come from outside all known object files, where compiled
+code is. Without valgrind it says so and does nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One random stencil program against plain Python, differences, the interpreter, and itself on other threads."""
+"""One random stencil program against plain Python, differences, the interpreter, and other numbers of threads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Random stencil programs: loops and slices over one to four dimensions, with boundaries, in place, in time loops.
 
-Every program is tame by construction: weights of a stencil sum to about one, nonlinear terms are bounded, loops are
-short. All choices come from one ``random.Random``.
+Every program is well-behaved by construction: weights of a stencil sum to about one, nonlinear terms are bounded, loops
+are short. All choices come from one ``random.Random``.
 """
 
 from __future__ import annotations

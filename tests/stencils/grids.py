@@ -1,7 +1,7 @@
 """Random stencil programs, first part: grids, the arrays on them, and loops over their points.
 
-A kernel's body is written before its loops: what it reads and stores notes how far it reaches (``Reach``), and the
-ranges of the loops follow from that.
+A kernel's body is written before its loops: its accesses record how far they reach (``Reach``), which determines the
+ranges of the loops.
 """
 
 from __future__ import annotations

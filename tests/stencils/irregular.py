@@ -1,4 +1,4 @@
-"""Random stencil programs, fourth part: other grids, ghost cells, and places given by arrays of integers."""
+"""Random stencil programs, fourth part: other grids, ghost cells, and places given by integer arrays."""
 
 from __future__ import annotations
 

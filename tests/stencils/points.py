@@ -1,4 +1,4 @@
-"""Random stencil programs, second part: what is computed at a point."""
+"""Random stencil programs, second part: the computation at a point."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Many random stencil programs, on all processors: ``python -m tests.stencils.run --programs 500``.
 
-Prints what was wrong with its seed; the exit code says whether anything was. One seed again:
+Prints failures with their seeds; the exit code says whether there were any. One seed again:
 ``python -m tests.stencils.run --first SEED --programs 1``.
 """
 

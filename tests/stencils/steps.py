@@ -1,4 +1,4 @@
-"""Random time loops of stencils: several fields in one or two dimensions, in place or with buffers that are swapped."""
+"""Random time loops of stencils: several fields in one or two dimensions, in place or with swapped buffers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The operators and functions of docs/language.md, and the values at which numbers go wrong.
+"""The operators and functions of docs/language.md, and critical values of their arguments.
 
-An entry is an expression, as text, in ``x`` and ``y``; so a function is made of many at once, and compiled once.
+An entry is an expression, as text, in ``x`` and ``y``, so that one function is made from many entries and compiled
+once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Every operator and function at the values where numbers go wrong, beside Python and NumPy themselves.
+"""Every operator and function at critical values, compared with Python and NumPy.
 
-Arrays (vectorised loops), NumPy's numbers and Python's numbers. What differs is in ``KNOWN``, each kind with a line and
-its reason in docs/language.md; a kind that no longer occurs fails the test as well.
+Arrays (vectorised loops), NumPy's numbers and Python's numbers. Known differences are in ``KNOWN``, each kind with a
+line and its reason in docs/language.md; a kind that no longer occurs also fails the test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""As NumPy 2 and Python do it: integers in arrays, ranges of floats, rounding to digits, quotients, comparisons."""
+"""Rules of NumPy 2 and Python: integers in arrays, ranges of floats, rounding to digits, quotients, comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every program of this folder is: a function in NumPy as people write it, and inputs for it in two sizes."""
+"""What a program in this folder is: a function in NumPy as people write it, and inputs for it in two sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs in NumPy as people write them: values and gradients held against NumPy, forward mode and differences."""
+"""Programs in NumPy as people write them: values and gradients compared with NumPy, forward mode and differences."""
 
 from __future__ import annotations
 

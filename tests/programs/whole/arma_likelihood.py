@@ -1,4 +1,4 @@
-"""The likelihood of an ARMA model; past errors are kept in a deque."""
+"""The likelihood of an ARMA model, with past errors in a deque."""
 
 from collections import deque
 

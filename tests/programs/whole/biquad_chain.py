@@ -1,4 +1,4 @@
-"""Recursive filters one after the other; each has deques of past samples."""
+"""A chain of recursive filters, each with deques of past samples."""
 
 import math
 from collections import deque

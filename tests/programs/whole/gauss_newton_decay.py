@@ -1,4 +1,4 @@
-"""A decay fitted by Levenberg and Marquardt's method, which damps more where the equations are singular."""
+"""A decay fitted by the Levenberg-Marquardt method, with more damping where the equations are singular."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Tracking by a Kalman filter, whose likelihood is minus infinity where a covariance is not positive definite."""
+"""Tracking by a Kalman filter, whose likelihood is minus infinity if a covariance is not positive definite."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Bodies as dataclasses, advanced by leapfrog; next() finds one by its name."""
+"""Bodies as dataclasses, advanced by the leapfrog method; next() finds one by its name."""
 
 from dataclasses import dataclass
 

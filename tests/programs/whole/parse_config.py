@@ -1,4 +1,4 @@
-"""Gradient descent with a configuration that may lack keys, and an exception where it diverges."""
+"""Gradient descent with a configuration in which keys may be missing, and an exception if it diverges."""
 
 import numpy as np
 

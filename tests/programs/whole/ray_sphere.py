@@ -1,4 +1,4 @@
-"""Rays that spheres reflect; what a ray hits is None or a named tuple."""
+"""Rays that spheres reflect; a hit is None or a named tuple."""
 
 from collections import namedtuple
 

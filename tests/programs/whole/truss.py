@@ -1,4 +1,4 @@
-"""The stiffness of a truss; what is fixed is a set."""
+"""The stiffness of a truss, with the fixed degrees of freedom in a set."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A flood that is routed through a network of rivers, which a recursive function with a set puts in order."""
+"""A flood routed through a network of rivers, which a recursive function with a set sorts."""
 
 import numpy as np
 
