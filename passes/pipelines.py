@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat, Step
@@ -137,23 +137,39 @@ PREPARE: Pipeline = (
 )
 """From traced code to the primal that is differentiated, or lowered."""
 
-_across = (
-    *(UpdateInPlace.name, InterchangeLoops.name, ContractArrays.name),
-    *(FuseLoops.name, FuseSweeps.name, FuseRows.name),
-)
+_across = (InterchangeLoops.name, ContractArrays.name, FuseSweeps.name, FuseRows.name)
 
 
 def without_rows(pipeline: Pipeline) -> Pipeline:
     """The pipeline without passes that let a loop read what other iterations of it, or of its inner loops, have
-    computed: where arrays are shared out among ranks, such values are fetched between loops. The few iterations at the
-    ends of loops are split off, too, so that it is known for each loop which elements it computes."""
-    once, rims = IfChanged(SplitIndexSets(), TIDY), IfChanged(SplitIndexSets(rims=True), TIDY)
-    return tuple(rims if step == once else step for step in _without(pipeline, _across))
+    computed: where arrays are shared out among ranks, such values are fetched between loops. So loops are joined only
+    where they become one nest throughout. The few iterations at the ends of loops are split off, too, so that it is
+    known for each loop which elements it computes."""
+
+    def as_nests(one: Pass) -> Pass:
+        if isinstance(one, SplitIndexSets):
+            return replace(one, rims=True)
+        return replace(one, throughout=True) if isinstance(one, FuseLoops) else one
+
+    return _each(_without(pipeline, _across), as_nests)
 
 
 def in_steps(pipeline: Pipeline) -> Pipeline:
     """The pipeline without passes that take a loop over steps apart, for loops whose steps are run again."""
     return _without(pipeline, (InterchangeLoops.name,))
+
+
+def _each(pipeline: Pipeline, change: Callable[[Pass], Pass]) -> Pipeline:
+    """A pipeline with other passes in the places of its own; of those that clean up, the same."""
+
+    def changed(step: Step) -> Step:
+        if isinstance(step, IfChanged):
+            return replace(step, step=change(step.step))
+        if isinstance(step, Repeat | OnPart):
+            return replace(step, steps=_each(step.steps, change))
+        return change(step)
+
+    return tuple(map(changed, pipeline))
 
 
 def _without(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
@@ -212,10 +228,4 @@ def lower(*choices: Pass) -> Pipeline:
     """``LOWER`` with choices for some of its passes: how terms are added to shadows, how nests are tiled for the cache,
     how many time steps are run at once, which arrays are shared out among ranks."""
     chosen: dict[str, Pass] = {choice.name: choice for choice in choices}
-
-    def as_chosen(step: Step) -> Step:
-        if isinstance(step, IfChanged):
-            return replace(step, step=chosen.get(step.step.name, step.step))
-        return step if isinstance(step, OnPart | Repeat) else chosen.get(step.name, step)
-
-    return tuple(map(as_chosen, LOWER))
+    return _each(LOWER, lambda one: chosen.get(one.name, one))

@@ -41,14 +41,17 @@ once."""
 @dataclass(frozen=True)
 class FuseLoops:
     """Fuse neighbouring parallel loops, and branches around such loops. Nests that are ``alone`` are not fused, since
-    they would no longer be recognised. ``in_steps``: only loops inside sequential loops are fused."""
+    they would no longer be recognised. ``in_steps``: only loops inside sequential loops are fused.
+    ``throughout``: only loops all of whose inner loops may be fused, too."""
 
     name: ClassVar[str] = "fuse-loops"
     alone: Callable[[Op], bool] | None = None
     in_steps: bool = False
+    throughout: bool = False
 
     def run(self, module: Module) -> Module:
-        fuse(module, self._wanted if self.in_steps or self.alone is not None else fusible)
+        wanted = self._wanted if self.in_steps or self.alone is not None else fusible
+        fuse(module, wanted, throughout=self.throughout)
         return module
 
     def _wanted(self, bodies: Bodies, first: Op, second: Op) -> bool:
@@ -62,8 +65,9 @@ Fusible = Callable[[Bodies, Op, Op], bool]
 """Whether two parallel loops of one range may be fused, and gain by it; what is between them is not considered."""
 
 
-def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> None:
-    """Fuse neighbouring loops as far as ``wanted``, and branches around such loops.
+def fuse(module: Module, wanted: Fusible, past: Fusible | None = None, *, throughout: bool = False) -> None:
+    """Fuse neighbouring loops as far as ``wanted``, and branches around such loops;
+    ``throughout`` only loops all of whose inner loops may be fused, too.
 
     With ``past``, also loops with other loops between them. What keeps two branches apart is then done on both sides of
     one, if loops in them that are still apart may be fused in the end, as ``past`` decides. Only loops without inner
@@ -74,7 +78,7 @@ def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> None:
         loops = len(of_kinds(func.body, {ops.parallel}))
         many = sum(op.opdef is ops.parallel for op in walk_likely(func.body)) > MOST_LOOPS
         if loops > 1 and not (many and past):
-            _Fusion(func, module, summaries, wanted, past, many).run()
+            _Fusion(func, module, summaries, wanted, past, many or throughout).run()
 
 
 class _Fusion:

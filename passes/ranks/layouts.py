@@ -10,6 +10,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.core import UNKNOWN, Block, Func, Op, Value
 from adc.ir.diagnostics import CompileTypeError
+from adc.ir.nesting import inside
 from adc.ir.partitions import NONE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
@@ -161,7 +162,9 @@ class Layouts:
             if all(axis == NONE for axis, _ in each):
                 axes.append((NONE, self.forms.extent(array, d)))
             elif all(axis == each[0] for axis in each):
-                axes.append(each[0])
+                axis, extent = each[0]
+                seen = all(_is_seen(symbol.value, array) for symbol in extent.symbols())
+                axes.append((axis, extent if seen else self.forms.extent(array, d)))
             else:
                 raise _unclear(array)
         return tuple(axes)
@@ -290,6 +293,12 @@ def mark_shadows(func: Func) -> bool:
         if isinstance(of, int) and AXES in func.arg_attrs[of]:
             attrs[AXES] = func.arg_attrs[of][AXES]
     return any(AXES in attrs for attrs in func.arg_attrs)
+
+
+def _is_seen(value: Value, at: Value) -> bool:
+    """Whether a value is computed around where another one is, not in a branch, say, that gives that."""
+    around = value.block.parent_op if value.block is not None else None
+    return around is None or inside(at, around)
 
 
 def _is_carried(user: Op, position: int) -> bool:

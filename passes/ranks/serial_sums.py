@@ -26,13 +26,18 @@ def store_terms(block: Block, layouts: Layouts) -> list[Value]:
     terms: list[Value] = []
     new = block.in_place_of()
     for op in block.ops:
-        nest = _nest(op, layouts)
-        if nest is not None and op.opdef is ops.for_ and op.results and _is_sum(op, nest):
+        try:
+            nest = _nest(op, layouts)
+            sums = nest is not None and op.opdef is ops.for_ and bool(op.results) and _is_sum(op, nest)
+            goes_in = op.opdef is not ops.parallel and (nest is None or not _is_shared_out(nest))
+            within = nest is not None and op.opdef is ops.parallel and not op.results and _sums_inside(op, nest)
+        except CompileTypeError:  # refused later
+            sums, goes_in, within = False, op.opdef is not ops.parallel, False
+        if sums:
             with insert_at(new, op.loc):
                 terms += _split(op)
             continue
-        goes_in = op.opdef is not ops.parallel and (nest is None or not _is_shared_out(nest))
-        if nest is not None and op.opdef is ops.parallel and not op.results and _sums_inside(op, nest):
+        if within:
             op, goes_in = to_sequential(op), True
         if goes_in:
             for region in op.regions:
@@ -44,12 +49,7 @@ def store_terms(block: Block, layouts: Layouts) -> list[Value]:
 
 def _nest(op: Op, layouts: Layouts) -> Nest | None:
     """A loop that involves arrays that are shared out, as a nest."""
-    if op.opdef not in (ops.for_, ops.parallel):
-        return None
-    try:
-        return Nest(op, layouts) if layouts.touches(op) else None
-    except CompileTypeError:  # refused later
-        return None
+    return Nest(op, layouts) if op.opdef in (ops.for_, ops.parallel) and layouts.touches(op) else None
 
 
 def moves(nest: Nest, loop: Op, each: Access) -> bool:

@@ -344,3 +344,31 @@ def test_shadows_of_two_fields_are_gathered_in_one_loop() -> None:
                 return complex(two_fields(*args, 0.1, 4)).imag
 
             assert np.sum(by * direction) == pytest.approx(moved(1e-30j) / 1e-30, rel=1e-12, abs=1e-12)
+
+
+def over_two_axes(k: int, target: str, source: str, first: str) -> str:
+    """``for i in range(1, n): for j in range(first, n): target[i, j] = 2 * source[i, j]``."""
+    return f"""  scf.parallel (%i{k}) = (%c1) to (%n) step (%c1) {{
+    scf.parallel (%j{k}) = ({first}) to (%n) step (%c1) {{
+      %x{k} = memref.load {source}[%i{k}, %j{k}] : memref<?x?xf64>
+      %y{k} = arith.addf %x{k}, %x{k} : f64
+      memref.store %y{k}, {target}[%i{k}, %j{k}] : memref<?x?xf64>
+      scf.reduce()
+    }}
+    scf.reduce()
+  }}
+"""
+
+
+@pytest.mark.parametrize(("first", "left"), [("%c1", 1), ("%c2", 2)])
+def test_throughout_only_nests_that_become_one_are_joined(first: str, left: int) -> None:
+    body = over_two_axes(0, "%b", "%a", "%c1") + over_two_axes(1, "%c", "%b", first)
+
+    def outer(one: FuseLoops) -> int:
+        params = ", ".join(f"%{name}: memref<?x?xf64>" for name in "abc")
+        module = parse_module(f"func.func @f({params}, %n: index) {{\n{HEAD}{body}  func.return\n}}")
+        one.run(module)
+        verify(module)
+        return sum(op.opdef is ops.parallel for op in module.funcs["f"].body.ops)
+
+    assert (outer(FuseLoops()), outer(FuseLoops(throughout=True))) == (1, left)

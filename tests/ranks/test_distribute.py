@@ -256,3 +256,31 @@ def test_a_nest_with_operations_on_whole_arrays_may_be_steps() -> None:
             continue
         for a, b in zip(found, (value, *gradient), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
+
+
+def every_second(u, v, steps):
+    n = u.shape[0]
+    for _ in range(steps):
+        for i in range(0, n, 2):
+            u[i] = 0.4 * v[i] * u[i]
+            v[i] *= np.cos(u[i - 3] if i > 2 else u[0])
+            if i >= n - 2:
+                v[i] *= u[i]
+    return np.sum(u * v)
+
+
+def test_arrays_of_a_coarser_grid_that_a_branch_makes() -> None:
+    """The reverse sweep has some: as long as the loop has iterations."""
+    compiled = jit_grad(every_second, argnums=(0, 1))
+    arguments = (*np.random.default_rng(0).random((2, 24)), 2)
+
+    def run() -> Any:
+        grid = adc.Grid((24,))
+        value, gradient = adc.distribute(compiled, grid).value_and_grad(*arguments)
+        return value, *map(grid.gather, gradient)
+
+    value, gradient = compiled.value_and_grad(*arguments)
+    one, (two, _) = mpi.simulate(1, run)[0], mpi.simulate(2, run)
+    for a, b, c in zip(one, two, (value, *gradient), strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, c, rtol=1e-12)
