@@ -262,7 +262,7 @@ class Staged:
             return module, forward.jvp(module, traced.entry, wrt, final, algebra)
 
     def tangents(self, traced: Traced, directions: Sequence[Direction]) -> tuple[Module, Tangents | None]:
-        """The same along several directions at once, where that can be had."""
+        """As ``tangent``, along several directions at once; None instead of the tangents where that is not possible."""
         from adc.passes.differentiation import several
         from adc.passes.simplify.drop_rules import without_marks
 

@@ -106,7 +106,7 @@ def _object_code(
     stubs_text = llvm_text.alone(lowered.target.triple, fragments)
     levels = {text: options.level if symbol in apart.worth_it else 0 for symbol, text in apart.texts.items()}
     levels[own] = options.level if lowered.repeats or not apart.texts else 0
-    levels[stubs_text] = 0  # at higher levels LLVM takes 20 ms more, and saves 0.005 microseconds per call
+    levels[stubs_text] = 0  # at higher levels LLVM takes 20 ms, and saves 0.005 microseconds per call
     optimized = optimize_or_find_all(levels, lowered.target)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []

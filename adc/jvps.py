@@ -336,7 +336,7 @@ def keep_results(func: Func, first: int) -> None:
 
 
 def refuse_arguments(name: str) -> Callable[..., Any]:
-    """What is called for arguments that compiled code was not made for."""
+    """The function to be called for arguments that compiled code was not compiled for; it raises."""
     return functools.partial(_refuse, name)
 
 

@@ -44,7 +44,7 @@ class _Unknown(Exception):
 def signature_of(
     spec: Specialisation, traced: Traced, module: Module, name: str, extra: int, tangents: Output, *, value: bool
 ) -> Signature:
-    """How Python calls a function with tangents, which takes ``extra`` arguments after those of ``traced``."""
+    """The signature of a function with tangents, which takes ``extra`` arguments after those of ``traced``."""
     func, own = module.funcs[name], len(traced.leaves)
     guards = binding.guard_params(spec.abstracts, spec.traced)
     leaves = binding.leaf_params(spec.names, traced, read_only=False)

@@ -94,7 +94,7 @@ class _Plan:
     seeds: NDArray  # for each column or row, its colour
     probe: NDArray  # the direction along which the matrix of a given pattern is checked
     detection: Detection | None  # how the pattern was detected, if it may change between calls
-    together: Together | None  # what runs all sweeps at once, that along ``probe`` as well if the pattern is given
+    together: Together | None  # runs all sweeps at once, with that along ``probe`` if the pattern is given
 
     @property
     def reverse(self) -> bool:
@@ -323,7 +323,7 @@ class SparseJacobian(Jacobian):
     def _run_together(
         self, code: Together, values: tuple[Any, ...], leaves: list[Any], plan: _Plan, out: list[NDArray]
     ) -> None:
-        """Put what all sweeps give into arrays, and after them what the sweep along the probe gives."""
+        """Store the results of all sweeps in arrays, followed by the result of the sweep along the probe."""
         along = self._split(plan.probe, leaves) if self._given is not None else {}
         probe = {k: self._forward.tangent(k, leaves[k], direction, words=False) for k, direction in along.items()}
         found = code.run(self.canonical(values), probe)

@@ -1,8 +1,8 @@
-"""All sweeps of a sparse Jacobian in one run, where directions are along rows of few elements that all are alike.
+"""All sweeps of a sparse Jacobian in one run, if all rows of the arguments are short and coloured alike.
 
-The columns of cameras or of points, arrays with a row for each, have the same colours in each row. Then it is known in
-code where a direction is one, and all of them are had beside values that are computed once: see
-``adc.passes.differentiation.several``.
+In arrays with one row per camera or per point, for instance, the columns have the same colours in each row. Then code
+knows where a direction is one, and computes the derivatives along all directions together with the values, which are
+computed only once: see ``adc.passes.differentiation.several``.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from adc.passes.differentiation.several import Tangents
 
 NDArray = np.ndarray[Any, Any]
-Units = tuple[tuple[int, int | None], ...]  # arguments, and the last subscript where the direction is one, or all
+Units = tuple[tuple[int, int | None], ...]  # arguments, and the last subscript where the direction is one (None: all)
 
-_MOST = 32  # directions, and elements of a row
+_MOST = 32  # limit for directions, and for elements of a row
 
 
 def has_rows(shapes: Iterable[tuple[int, ...]]) -> bool:
-    """Whether there is an array of rows of few elements."""
+    """Whether there is an array with short rows."""
     return any(len(shape) > 1 and 1 < shape[-1] <= _MOST for shape in shapes)
 
 
 def unit_directions(
     colours: NDArray, count: int, columns: Sequence[int], shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Units, ...] | None:
-    """The directions of ``count`` colours of the elements of the arguments ``columns``; None if they are not along
+    """The directions for ``count`` colours of the elements of the arguments ``columns``; None if colours differ between
     rows."""
     if not 0 < count <= _MOST:
         return None
@@ -65,14 +65,14 @@ def unit_directions(
 
 
 class Together:
-    """Code for directions: ``run`` gives, for each of them, the tangents of results by their positions."""
+    """Code for several directions: ``run`` returns, for each direction, the tangents of results by their positions."""
 
     def __init__(self, kernel: Builtin, made: Tangents) -> None:
         self._kernel = kernel
         self._arguments, self._results = made.arguments, made.results
 
     def run(self, values: tuple[Any, ...], given: dict[int, Any]) -> list[dict[int, Any]]:
-        """``given``: the tangents of arguments along the direction that is not known before."""
+        """Run the code. ``given``: the tangents of arguments along the direction that is not known at compile time."""
         taken = (given[k] for places in self._arguments for k in places)
         _, found = self._kernel(*values, *taken)
         rest = iter(found)
@@ -80,8 +80,8 @@ class Together:
 
 
 def compiled(spec: JvpCode, units: Sequence[Units], given: frozenset[int]) -> Together | None:
-    """Code for a function of numbers and arrays; None where directions go one by one. The last direction is one along
-    ``given``, if there are such arguments."""
+    """Code for a function of numbers and arrays; None if directions must be run one by one. If there are arguments
+    ``given``, an additional last direction is along these."""
     from adc.passes.differentiation.several import Direction
 
     staged, traced = spec.staged, spec.staged.function(NONE)

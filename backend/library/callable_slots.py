@@ -200,7 +200,7 @@ call:
 
 
 def _call(kind: str, parameters: str, count: str, offset: int, generic: str) -> str:
-    """A slot by which an instance is called; If there are only positional arguments, ``%names`` is null, or empty (from
+    """A slot by which an instance is called. If there are only positional arguments, ``%names`` is null, or empty (from
     ``**kwargs``). Positional arguments begin at ``offset`` in ``%args``."""
     text = _CALL.replace("KIND", kind).replace("PARAMETERS", parameters).replace("COUNT", count)
     return text.replace("OFFSET", str(offset)).replace("GENERIC", generic)

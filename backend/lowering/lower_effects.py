@@ -197,7 +197,8 @@ def is_in_turn(alloc: Op, loop: Op) -> bool:
 def on_stack(alloc: Op) -> bool:
     """Whether an allocation can be placed in the frame: it is small, of fixed size, and never handed on.
 
-    In a loop one buffer serves all iterations. So it must not be carried to the next, and what is not handed on is not.
+    In a loop one buffer serves all iterations, so it must not be carried to the next one; a buffer that is not handed
+    on is not carried.
     """
     t = alloc.result.type
     assert isinstance(t, MemRefType)

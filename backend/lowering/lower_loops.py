@@ -58,8 +58,8 @@ def _vectors(e: FunctionEmitter, op: Op | None, calls: Calls) -> list[tuple[str,
     A vector function leaves half of the core's execution units idle, and it is too long for out-of-order execution to
     reach the next iteration. So several vectors are interleaved. With at least 16 doubles in all, LLVM also vectorises
     the remainder loop. Functions with a variant for two registers interleave by themselves, and better. A loop over
-    lanes contains all its calls anyway. Where LLVM may decide against SIMD, no hint is given: LLVM would interleave
-    scalar calls, and fails assertions if the loop has branches or its last values are used.
+    lanes contains all its calls anyway. Where LLVM may decide against SIMD, no interleaving is requested: LLVM would
+    interleave scalar calls, and fails assertions if the loop has branches or its last values are used.
     """
     target, at_once = e.module.target, "interleave.count"
     if calls.scalar or op is None or op.attrs.get(BY_LANES) or not goes_along_arrays(op):

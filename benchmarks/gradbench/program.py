@@ -1,4 +1,4 @@
-"""What a program of the benchmark is."""
+"""The definition of a program of the benchmark."""
 
 from __future__ import annotations
 

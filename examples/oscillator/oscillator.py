@@ -1,4 +1,4 @@
-"""A damped oscillator, compiled for the C++ program beside it."""
+"""A damped oscillator, compiled for the C++ program in this folder."""
 
 from adc import jit_grad
 
