@@ -298,3 +298,28 @@ POINTS = np.linspace(0.5, 1.5, 7)
 def test_what_is_certainly_read_has_no_marks(function, arguments):
     f = check(function, arguments)
     assert "strong" not in str(f.dump_ir("adjoint"))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_of_short_rows_with_numbers_that_are_not_finite(dtype):
+    """A zero of the tangent adds nothing where it meets an infinity or a NaN, wherever that is in the other matrix."""
+    product = adc.jit_grad(lambda a, b: a @ b)
+    rng = np.random.default_rng(2)
+    views = [
+        lambda wide, k, n: wide[:k, :n].copy(),
+        lambda wide, k, n: wide[:n, :k].copy().T,
+        lambda wide, k, n: wide[: 2 * k : 2, : 2 * n : 2],
+        lambda wide, k, n: wide[:k, :n],
+    ]
+    for m, k, n in ((5, 3, 4), (2, 4, 40), (4, 4, 17), (3, 1, 33), (2, 16, 3)):
+        dot = rng.standard_normal((m, k)).astype(dtype)
+        dot[:, k // 2] = 0.0
+        for view in views:
+            for at, bad in ((None, 0.0), ((0, 0), NAN), ((-1, -1), INF), ((k // 2, n // 2), -INF)):
+                b = view(rng.standard_normal((80, 80)).astype(dtype), k, n)
+                if at is not None:
+                    b[at] = bad
+                with np.errstate(all="ignore"):
+                    expected = np.where(dot[:, :, None] == 0.0, 0.0, dot[:, :, None] * b).sum(axis=1)
+                found = adc.jvp(product, (np.ones((m, k), dtype), b), (dot, None))[1]
+                np.testing.assert_allclose(found, expected, rtol=2e-5 if dtype == np.float32 else 1e-13, atol=1e-6)
