@@ -257,10 +257,6 @@ class Integers:
         form = _reduce(self.linear(a).plus(self.linear(b), -1), a.type)
         return None if form.terms else form.constant
 
-    def differ(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
-        """Whether two subscript lists, in scope at the same time, certainly name different elements."""
-        return any(x is not y and self.difference(x, y) not in (None, 0) for x, y in zip(a, b, strict=True))
-
     def least(self, form: Linear, substitutions: int = MAX_SUBSTITUTIONS) -> int:
         """A lower bound of an exact linear form: zero or more if that can be shown, else the first that was found."""
         inner: Value | None = None

@@ -40,13 +40,14 @@ _COPYING = 2 * cost_of(ops.load)  # of an element
 
 @dataclass(frozen=True)
 class _Reach:
-    """The range of a subscript: from ``lower + offset`` to below ``upper + offset``, by the counter of ``loop`` if
-    any."""
+    """The range of a subscript: from ``base + lower + offset`` to below ``base + upper + offset``, by the counter of
+    ``loop`` if any."""
 
     lower: Value
     upper: Value | None  # None: one more than ``lower``
     offset: int
     loop: Op | None
+    base: Value | None = None  # None: zero
 
 
 _Reaches = tuple[_Reach | None, ...]  # for each dimension; None: any subscript
@@ -120,7 +121,10 @@ def make_snapshots(loads: Iterable[Op], aliasing: Aliasing, written: Written) ->
 
 
 class _Finder:
-    """Finds the loops around loads in which nothing writes what they read."""
+    """Finds the loops around loads in which nothing has written what they read when they read it.
+
+    What one iteration of a parallel loop reads no other one writes: there only what comes before the load counts.
+    """
 
     def __init__(self, aliasing: Aliasing, written: Written) -> None:
         self._aliasing = aliasing
@@ -129,13 +133,15 @@ class _Finder:
 
     def loop(self, load: Op) -> Op | None:
         """The outermost such loop outside which the memref is defined."""
-        memref, block, found = load.operands[0], load.parent, None
-        while block is not None and (op := block.parent_op) is not None:
-            if self._writes(op, memref) or not visible_outside(memref, op):
+        memref, at, found = load.operands[0], load, None
+        while (block := at.parent) is not None and (op := block.parent_op) is not None:
+            comes_round = op.opdef in LOOPS and op.opdef is not ops.parallel
+            earlier = (op,) if comes_round else block.ops[: block.ops.index(at)]
+            if any(self._writes(o, memref) for o in earlier) or not visible_outside(memref, op):
                 break
             if op.opdef in LOOPS:
                 found = op
-            block = op.parent
+            at = op
         return found
 
     def joins(self, memref: Value, reaches: _Reaches, first: Op, loop: Op) -> bool:
@@ -143,7 +149,7 @@ class _Finder:
         assert first.parent is not None
         between = first.parent.ops[first.parent.ops.index(first) : first.parent.ops.index(loop)]
         made = {result for op in between for result in op.results}
-        bounds = {bound for r in reaches if r for bound in (r.lower, r.upper) if bound is not None}
+        bounds = {bound for r in reaches if r for bound in (r.base, r.lower, r.upper) if bound is not None}
         return made.isdisjoint(bounds) and not any(self._writes(op, memref) for op in between)
 
     def _writes(self, op: Op, memref: Value) -> bool:
@@ -160,8 +166,9 @@ def _reaches(load: Op, loop: Op) -> _Reaches | None:
 
 
 def _reach(subscript: Value, loop: Op) -> _Reach | None:
-    """The range of a subscript in ``loop``: that of a counter, or a value from outside, plus a constant; else None."""
-    offset = 0
+    """The range of a subscript in ``loop``: that of a counter, a value from outside, or their sum, plus a constant.
+    Else None."""
+    offset, base = 0, None
     while (op := subscript.op) is not None and op.opdef in (ops.addi, ops.bound):
         if visible_outside(subscript, loop):
             break
@@ -170,19 +177,22 @@ def _reach(subscript: Value, loop: Op) -> _Reach | None:
                 return None  # it may count from the end
             subscript = op.operands[0]
             continue
-        constants = [k for k in (0, 1) if constant_of(op.operands[k]) is not None]
-        if not constants:
+        fixed = next((v for v in op.operands if constant_of(v) is not None), None)
+        if fixed is not None:
+            offset += int(constant_of(fixed) or 0)
+        elif base is not None or (fixed := next((v for v in op.operands if visible_outside(v, loop)), None)) is None:
             return None
-        offset += int(constant_of(op.operands[constants[0]]) or 0)
-        subscript = op.operands[1 - constants[0]]
-    if visible_outside(subscript, loop) or constant_of(subscript) is not None:
+        else:
+            base = fixed
+        subscript = op.operands[1] if op.operands[0] is fixed else op.operands[0]
+    if base is None and (visible_outside(subscript, loop) or constant_of(subscript) is not None):
         return _Reach(subscript, None, offset, None)
     around = subscript.block.parent_op if subscript.block is not None else None
     if subscript.op is not None or subscript.index != 0 or around is None or around.opdef not in COUNTED:
         return None
     bounds = around.operands[:3]
     known = all(visible_outside(b, loop) or constant_of(b) is not None for b in bounds)
-    return _Reach(bounds[0], bounds[1], offset, around) if known and constant_of(bounds[2]) == 1 else None
+    return _Reach(bounds[0], bounds[1], offset, around, base) if known and constant_of(bounds[2]) == 1 else None
 
 
 def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
@@ -251,15 +261,16 @@ class _Side:
     """What the loads may reach in one dimension. Other subscripts may be out of range."""
 
     def __init__(self, found: Sequence[_Reach | None], extent: Extent) -> None:
-        self._lowest: dict[Value, int] = {}
-        self._highest: dict[tuple[Value, Value | None], int] = {}
+        self._lowest: dict[tuple[Value | None, Value], int] = {}
+        self._highest: dict[tuple[Value | None, Value, Value | None], int] = {}
         reaches = [r for r in found if r is not None]
         if len(reaches) < len(found):
             self.trips = float(extent) if isinstance(extent, int) else DEFAULT_TRIPS
             return
         for r in reaches:
-            self._lowest[r.lower] = min(self._lowest.get(r.lower, r.offset), r.offset)
-            key = r.lower, r.upper
+            least = r.base, r.lower
+            self._lowest[least] = min(self._lowest.get(least, r.offset), r.offset)
+            key = r.base, r.lower, r.upper
             self._highest[key] = max(self._highest.get(key, r.offset), r.offset)
         known = [int(k) + r.offset for r in reaches if r.loop is None and (k := constant_of(r.lower)) is not None]
         self.trips = max((trips(r.loop) for r in reaches if r.loop is not None), default=0.0)
@@ -267,28 +278,30 @@ class _Side:
 
     def values(self) -> list[Value]:
         """What the reach depends on."""
-        return [v for pair in self._highest for v in pair if v is not None]
+        return [v for found in self._highest for v in found if v is not None]
 
     def start(self) -> Value:
         found = const_index(0)
-        for k, (lower, offset) in enumerate(self._lowest.items()):
-            first = ops.maxsi(_moved(lower, offset), const_index(0))
+        for k, ((base, lower), offset) in enumerate(self._lowest.items()):
+            first = ops.maxsi(_moved(base, lower, offset), const_index(0))
             found = ops.minsi(found, first) if k else first
         return found
 
     def end(self, extent: Value) -> Value:
         found = extent
-        for k, ((lower, upper), offset) in enumerate(self._highest.items()):
-            last = _moved(lower, offset + 1) if upper is None else _moved(upper, offset)
+        for k, ((base, lower, upper), offset) in enumerate(self._highest.items()):
+            last = _moved(base, lower, offset + 1) if upper is None else _moved(base, upper, offset)
             last = ops.minsi(last, extent)
             found = ops.maxsi(found, last) if k else last
         return found
 
 
-def _moved(value: Value, offset: int) -> Value:
+def _moved(base: Value | None, value: Value, offset: int) -> Value:
     known = constant_of(value)
-    if known is not None:
+    if known is not None and base is None:
         return const_index(int(known) + offset)
+    if base is not None:
+        value = base if known == 0 else base + value
     return value + const_index(offset) if offset else value
 
 

@@ -10,6 +10,7 @@ from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.passes.analysis.effects import Effects, Memory
 from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.subscripts import differ
 
 Subscripts = tuple[Value, ...]
 Known = dict[Subscripts | None, Value]  # None: every element has this value
@@ -125,7 +126,7 @@ class AvailableMemory:
         if len(known) > MAX_COMPARED:
             self._replace(memref, None)
             return
-        kept: Known = {s: v for s, v in known.items() if s is not None and self._integers.differ(s, subscripts)}
+        kept: Known = {s: v for s, v in known.items() if s is not None and differ(self._integers, s, subscripts)}
         if len(kept) < len(known):
             self._replace(memref, kept)
 

@@ -17,6 +17,7 @@ from adc.passes.analysis.effects import Effects, Memory, Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, READS, TARGET
 from adc.passes.analysis.nests import is_visible, loop_body_of, loops_between, match_counters
+from adc.passes.analysis.subscripts import differ
 
 Subscripts = tuple[Value, ...] | None  # None: the whole memref
 
@@ -210,7 +211,7 @@ class _Backwards:
             return self._memory.may_overlap(other, memref)
         if at is None or subscripts is None:
             return True
-        return not self._integers.differ(at, subscripts)
+        return not differ(self._integers, at, subscripts)
 
     def _is_visible(self, memref: Value) -> bool:
         known = self._visible.get(memref)

@@ -22,6 +22,7 @@ from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import PURE, SILENT
+from adc.passes.analysis.subscripts import differ
 from adc.passes.simplify.sink_stores import sink_stores
 
 _MOVED = (ops.load, ops.store, ops.bound)
@@ -110,7 +111,7 @@ class _Hoisting:
                 return False
             its_place, its_at = _element(other)
             if its_place is place:
-                return not self._integers.differ(at, its_at)
+                return not differ(self._integers, at, its_at)
             return self._memory.may_overlap(place, its_place)
         written = self._memory.may_write(other, place)
         return written or (op.opdef is ops.store and self._memory.may_read(other, place))

@@ -149,9 +149,9 @@ def _extreme(rw: Rewriter, op: Op) -> Result:
     a, b = constant_last(op)
     if a is b:
         return (a,)
-    if rw.integers.proves_ge(a, b):
+    if rw.proves_ge(a, b):
         return (a,) if op.opdef is ops.maxsi else (b,)
-    if rw.integers.proves_ge(b, a):
+    if rw.proves_ge(b, a):
         return (b,) if op.opdef is ops.maxsi else (a,)
     inner = made_by(a, op.opdef)
     if inner and constant_of(b) is not None and constant_of(inner.operands[1]) is not None:

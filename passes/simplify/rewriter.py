@@ -18,6 +18,7 @@ from adc.ir.evaluate import Undefined, normal
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType, Type, i1, index
+from adc.passes.analysis.conditions import MEANING, is_wide
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.integers import Integers, Linear, says_more
 from adc.passes.analysis.kinds import COUNTED, TRAPS
@@ -25,6 +26,10 @@ from adc.passes.rewrite import keep_hint, replace_op
 
 Rule = Callable[["Rewriter", Op], Sequence[Value] | None]
 Control = Callable[["Rewriter", Op], Op | None]
+
+_OPPOSITE = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"}
+_ORDER = {(p, True): p for p in _OPPOSITE} | {(p, False): o for p, o in _OPPOSITE.items()}
+"""What holds of two integers, by the predicate of a comparison and whether it holds."""
 
 
 class Rewriter:
@@ -49,6 +54,7 @@ class Rewriter:
         self._equal: dict[Value, Value] = {}
         self._log: list[tuple[Value, Value | None]] = []
         self._not_all: tuple[tuple[Value, ...], ...] = ()  # conditions that do not all hold
+        self._not_negative: tuple[Linear, ...] = ()  # by comparisons that hold
 
     def run(self) -> None:
         self.walk(self.func.body)
@@ -96,7 +102,10 @@ class Rewriter:
 
     def holds(self, form: Linear) -> bool:
         """Whether an exact form is not negative where the present operation is."""
-        return self.integers.holds(form, (op for op in enclosing(self._block) if op.opdef in COUNTED))
+        if self.integers.holds(form, (op for op in enclosing(self._block) if op.opdef in COUNTED)):
+            return True
+        related = (known for known in self._not_negative if not known.terms.keys().isdisjoint(form.terms))
+        return any(self.integers.least(form.plus(known, -1)) >= 0 for known in related)
 
     def resolve(self, value: Value) -> Value:
         """The value that has replaced ``value``, or else ``value``."""
@@ -160,6 +169,8 @@ class Rewriter:
                 return [(first, False), (choices[1], False)]
         elif op.opdef is ops.xori and _is_constant(op.operands[1], 1):
             return [(op.operands[0], not holds)]
+        elif op.opdef is ops.cmpi and (predicate := _ORDER.get((op.attrs["predicate"], holds))) is not None:
+            self._not_negative = (*self._not_negative, *self._differences(op, predicate))
         elif op.opdef is ops.cmpi and op.attrs["predicate"] == ("eq" if holds else "ne"):
             kept, other = (self._equal.get(v, v) for v in op.operands)
             if says_more(other, kept):
@@ -167,6 +178,14 @@ class Rewriter:
             if kept is not other and constant_of(other) is None:
                 self._set_equal(other, kept)
         return follows
+
+    def _differences(self, comparison: Op, predicate: str) -> list[Linear]:
+        """What is not negative if a comparison of that ``predicate`` holds, of integers of 64 bits."""
+        left, right = comparison.operands
+        if not is_wide(left):
+            return []
+        between = self.integers.linear(right, exact=True).plus(self.integers.linear(left, exact=True), -1)
+        return [between.times(sign).plus_number(-margin) for sign, margin in MEANING[predicate]]
 
     def _of_not_all(self, holds: Value) -> list[tuple[Value, bool]]:
         """Conditions that are false: each is the last of several that do not all hold, now that one more holds."""
@@ -206,7 +225,7 @@ class Rewriter:
     def walk(self, block: Block, assumption: tuple[Value, bool] | None = None) -> None:
         """Canonicalise a block, in which ``assumption`` (a condition and whether it holds) may be used."""
         outer = (self._block, self._out, self._pending, self.loc)
-        mark, not_all = len(self._log), self._not_all
+        mark, not_all, not_negative = len(self._log), self._not_all, self._not_negative
         # The old list stays in place until the end: facts about loops are found through terminators.
         self._block, self._out, self._pending = block, [], list(reversed(block.ops))
         if assumption is not None:
@@ -219,7 +238,7 @@ class Rewriter:
                 del self._equal[value]
             else:
                 self._equal[value] = before
-        self._not_all = not_all
+        self._not_all, self._not_negative = not_all, not_negative
         block.set_ops(self._out if block is not self.func.body else [*self._constants.values(), *self._out])
         self._block, self._out, self._pending, self.loc = outer
 

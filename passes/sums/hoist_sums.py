@@ -74,7 +74,9 @@ class HoistSums:
             fixed = not inside(base, outer) and not any(inside(s.value, outer) for f in subscripts for s in f.symbols())
             if is_over_steps(self.func, outer):
                 break
-            if outer.opdef not in STRUCTURED or not fixed or not self._touched.leaves(outer, base):
+            if outer.opdef not in STRUCTURED or not fixed:
+                break
+            if not self._touched.leaves(outer, base) and not self._touched.misses(outer, base, subscripts):
                 break
             if outer.opdef in COUNTED:
                 found = outer
