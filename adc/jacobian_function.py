@@ -109,7 +109,8 @@ class JacobianFunction(Dispatcher):
         leaves = spec.leaf_values(values)
         way, by_shapes = spec.way(leaves)
         if way is None and spec.is_plain:
-            spec.learn(leaves, self._subject.owner(*values))
+            args, kwargs = self._subject.parameters.arguments(values)
+            spec.learn(leaves, self._subject.owner(*args, **kwargs))
             way, by_shapes = spec.way(leaves)
         direct = self._compiled_forward(spec, values) if way == "forward" else None
         if direct is None:

@@ -87,6 +87,21 @@ class Parameters:
         left = values[min(count, named) :]
         return left if count <= named else (left[0][count - named :], *left[1:])
 
+    def arguments(self, values: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
+        """The positional and the keyword arguments of a call that gives the parameters these ``values``."""
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        for parameter, value in zip(self.signature.parameters.values(), values, strict=True):
+            if parameter.kind in _POSITIONAL:
+                positional.append(value)
+            elif parameter.kind is parameter.VAR_POSITIONAL:
+                positional.extend(value)
+            elif parameter.kind is parameter.KEYWORD_ONLY:
+                named[parameter.name] = value
+            else:
+                named.update(value)
+        return positional, named
+
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values of all parameters in order, defaults filled in. Raises ``ArgumentError``."""
         if not kwargs and self._plain and len(args) == len(self.names):

@@ -203,3 +203,26 @@ def test_arrays_that_are_changed_or_handed_on_go_one_by_one(together: list[bool]
     for f in (changed, whole):
         found = adc.sparse_jacobian(jit_grad(f), mode="forward")(x)
         np.testing.assert_allclose(found.toarray(), adc.jacobian(f)(x).reshape(8, 8), rtol=1e-14)
+
+
+def scaled(x, *, c):
+    return np.array([x[0, 0] * x[0, 1] * c, x[1, 0] - c])
+
+
+def scaled_by_others(x, *others):
+    return np.array([x[0, 0] * x[0, 1] * others[0], x[1, 0] - others[1]])
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward"])
+def test_arguments_by_keyword_and_further_ones(mode: Any) -> None:
+    x = RNG.uniform(0.3, 1.2, (2, 2))
+    pattern = np.array([[True, True, False, False], [False, False, True, False]])
+    expected = np.array([[2.0 * x[0, 1], 2.0 * x[0, 0], 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    for given in ({}, {"pattern": pattern}):
+        by_keyword = adc.sparse_jacobian(scaled, argnums=0, mode=mode, **given)(x, c=2.0)
+        by_place = adc.sparse_jacobian(scaled_by_others, argnums=0, mode=mode, **given)(x, 2.0, 3.0)
+        for found in (by_keyword, by_place):
+            np.testing.assert_array_equal(found.toarray(), expected)
+    np.testing.assert_array_equal(adc.jacobian(scaled, argnums=0, mode=mode)(x, c=2.0).reshape(2, 4), expected)
+    found = adc.jacobian(scaled_by_others, argnums=0, mode=mode)(x, 2.0, 3.0)
+    np.testing.assert_array_equal(found.reshape(2, 4), expected)

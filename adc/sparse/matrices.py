@@ -225,7 +225,8 @@ class SparseJacobian(Jacobian):
         if self._given is not None and self._mode == "reverse":
             value, _ = self._pulled(values)
         elif self._given is not None and self._may_go_together(values):
-            value = self.subject.owner(*values)
+            args, kwargs = self.subject.parameters.arguments(values)
+            value = self.subject.owner(*args, **kwargs)
         else:
             pattern = self._words if self._given is None else self._floats
             value = self._forward.sweep(values, {}, pattern).value
