@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 
+from adc.backend.lowering.handing_over import hands_over
 from adc.backend.lowering.lower import Lowered, lower_module
 from adc.backend.lowering.lower_types import quoted
 from adc.backend.lowering.module_emitter import Unit
@@ -59,7 +60,7 @@ def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target 
         symbol = f"adc.unit.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         units[name] = Unit(symbol, lowered.sites, lowered.counted)
         texts[symbol] = text.replace(f'@"{_NAMELESS}"', f"@{quoted(symbol)}")
-        if EXCEPTIONAL not in func.attrs:
+        if EXCEPTIONAL not in func.attrs and not hands_over(func.walk()):
             worth_it.add(symbol)
         made.append(lowered)
     return Units(units, texts, worth_it, tuple(made))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.backend.lowering import team
+from adc.backend.lowering.handing_over import hands_over
 from adc.backend.lowering.lower_allocations import arrays_in_turn
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop, trip_count
@@ -215,8 +216,9 @@ class _Region:
         with arrays_in_turn(inside, op):
             range_loop(inside, "%first", "%last", "1", [], [], run_block)
         inside.do("ret i32 0")
-        module.repeats |= inside.repeats
-        attributes = module.attributes("nounwind noinline " + module.loop_attributes)
+        quick = hands_over(op.regions[0].walk())
+        module.repeats |= inside.repeats and not quick
+        attributes = module.attributes(f"nounwind noinline {'optnone ' if quick else ''}{module.loop_attributes}")
         scope = f" !dbg {inside.scope}" if inside.scope else ""
         module.bodies.append(
             f"define internal i32 {self.name}(ptr noalias %data, i64 %first, i64 %last, i64 %size, i64 %trips) "

@@ -235,3 +235,34 @@ def test_what_nearly_always_ends_with_an_error_is_not_worth_optimising() -> None
     # Where another function has the same text, it is worth it.
     both = exceptional + NEST.replace("NAME", "two") + CALLER.replace("@f", "@g").replace("NAME", "two")
     assert lower_units(parse_module(both), threads=True, vectors=True).worth_it == ordinary.worth_it
+
+
+PRODUCTS = """
+func.func @NAME(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>) attributes {adc.unit = true} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %a, 0 : memref<?x?xf64>
+  scf.parallel (%k) = (%c0) to (%n) step (%c8) {
+    BODY
+    linalg.matmul ins(%a, %b : memref<?x?xf64>, memref<?x?xf64>) outs(%c : memref<?x?xf64>)
+    scf.reduce()
+  }
+  func.return
+}
+"""
+PRODUCTS_CALLER = """
+func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>) {
+  func.call @NAME(%a, %b, %c) : (memref<?x?xf64>, memref<?x?xf64>, memref<?x?xf64>) -> ()
+  func.return
+}
+"""
+STORED = """%x = memref.load %a[%k, %c0] : memref<?x?xf64>
+    memref.store %x, %c[%k, %c0] : memref<?x?xf64>"""
+
+
+@pytest.mark.parametrize("body", ["", "%m = arith.addi %k, %c8 : index", STORED])
+def test_what_the_run_time_support_does_is_not_worth_optimising(body: str) -> None:
+    text = (PRODUCTS.replace("BODY", body) + PRODUCTS_CALLER).replace("NAME", "one")
+    made = lower_units(parse_module(text), threads=True, vectors=True)
+    assert len(made.texts) == 1 and len(made.worth_it) == (body == STORED)
+    assert all(("optnone" in text) == (body != STORED) for text in made.texts.values())
