@@ -20,12 +20,13 @@ from adc.backend.optimize import optimize_or_find, vectorises
 from adc.fingerprints import digest
 from adc.frontend.abstract import Abstract
 from adc.frontend.functions.declared import Declared, Traced
+from adc.frontend.kernels import SMALL
 from adc.ir import forks, ops
 from adc.ir.alias import returned_memory
 from adc.ir.arith import contract
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
-from adc.ir.externals import Named, provided
+from adc.ir.externals import SYMBOL, Named, provided
 from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type
 from adc.makers import makers
@@ -78,7 +79,7 @@ class KernelLibrary:
                     _DECLARED[symbol] = pickle.loads(kept)
             declared = _DECLARED[symbol]
             if declared is not None and symbol not in _LOADED:
-                _PENDING[symbol] = lambda: self._compiled(symbol, trace())
+                _PENDING[symbol] = lambda: self._compiled(symbol, trace(), function in SMALL)
             return declared
 
     def keep_rules(
@@ -97,7 +98,7 @@ class KernelLibrary:
         with _lock:
             return _RULES[name]()[:2]
 
-    def _compiled(self, symbol: str, traced: Traced) -> tuple[Code, bytes]:
+    def _compiled(self, symbol: str, traced: Traced, small: bool) -> tuple[Code, bytes]:
         from adc.backend.lowering.lower import lower_module
         from adc.passes import pipelines
         from adc.passes.bounds.drop_checks import DropChecks
@@ -113,7 +114,7 @@ class KernelLibrary:
         module = run_pipeline(module, simplify, verify=asked_verification())
         module = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
         module = run_pipeline(module, pipelines.LOWER, verify=asked_verification())
-        threads, vectors = self.parallel, vectorises(self.level)
+        threads, vectors = self.parallel and not (small and _calls_lapack(module)), vectorises(self.level)
         lowered = lower_module(module, exports=[name], threads=threads, polls=True, vectors=vectors, is_kernel=True)
         text = lowered.text()
         optimized = optimize_or_find(text, lowered.target, self.level)
@@ -131,6 +132,10 @@ def library_for(options: Options) -> KernelLibrary | None:
     return KernelLibrary(
         options.level, options.parallel, options.contract, options.lapack, options.deterministic
     )
+
+
+def _calls_lapack(module: Module) -> bool:
+    return any(op.opdef is ops.foreign for f in module.funcs.values() if SYMBOL not in f.attrs for op in f.walk())
 
 
 _DECLARED: dict[str, Declared | None] = {}

@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 COMPILED_ONCE: set[FunctionType] = set()
 REVERSE: dict[FunctionType, FunctionType] = {}
 FORWARD: dict[FunctionType, FunctionType] = {}
+SMALL: set[FunctionType] = set()
 COLLECTIVE: set[FunctionType] = set()
 """Functions that all ranks call together, with the same result on all; see ``adc.passes.differentiation.locality``."""
 CROSSING: set[FunctionType] = set()
@@ -31,6 +32,14 @@ def compiled_once(function: F) -> F:
     of its arguments, and returns numbers and new arrays; its subscripts are not checked."""
     assert isinstance(function, FunctionType)
     COMPILED_ONCE.add(function)
+    return function
+
+
+def small_beside_lapack(function: F) -> F:
+    """Mark a kernel that gives LAPACK, where there is one, all but small matrices: loops over these are too short to be
+    shared out among threads."""
+    assert isinstance(function, FunctionType)
+    SMALL.add(function)
     return function
 
 

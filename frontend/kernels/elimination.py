@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, lapack, reverse_rule
+from adc.frontend.kernels import forward_rule, lapack, reverse_rule, small_beside_lapack
 
 
+@small_beside_lapack
 def factored(a: Any) -> Any:
     """The factors of ``a`` in one array, column by column, without the ones on the diagonal; the row interchanges,
     counted from one, both as in LAPACK; their parity; and whether a pivot is zero.
@@ -75,6 +76,7 @@ def _factored_forward(tangents: Any, a: Any) -> Any:
     return (columns, pivots, parity, singular), (np.zeros(columns.shape, columns.dtype), None, 0.0, None)
 
 
+@small_beside_lapack
 def solved(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, by the factors of ``a``."""
     n, count = b.shape
@@ -117,6 +119,7 @@ def _solved_forward(tangents: Any, a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     return x, solved(a, lu, pivots, tangents[3] - tangents[0] @ x)
 
 
+@small_beside_lapack
 def solved_transposed(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     """The ``x`` with ``a.T @ x = b``, by the factors of ``a``."""
     n, count = b.shape

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, lapack, reverse_rule
+from adc.frontend.kernels import forward_rule, lapack, reverse_rule, small_beside_lapack
 
 
+@small_beside_lapack
 def lower_solved(a: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, for the lower triangle of ``a``."""
     x = b.copy()
@@ -29,6 +30,7 @@ def lower_solved(a: Any, b: Any) -> Any:
     return x
 
 
+@small_beside_lapack
 def upper_solved(a: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, for the upper triangle of ``a``."""
     x = b.copy()
@@ -115,6 +117,7 @@ def gathered(a: Any) -> Any:
     return x
 
 
+@small_beside_lapack
 def cholesky_factor(a: Any) -> Any:
     """The lower triangle ``l`` with ``l @ l.T == a``, for the lower triangle of ``a``; and whether it does not
     exist."""

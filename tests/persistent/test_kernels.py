@@ -17,6 +17,7 @@ from adc import cpu, kernels
 from adc.backend import object_cache, runtime
 from adc.frontend.kernels import COMPILED_ONCE, compiled_once
 from adc.ir.externals import SYMBOL
+from adc.options import Options
 from adc.persistent import records
 
 A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
@@ -39,9 +40,9 @@ def compiled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
     original = kernels.KernelLibrary._compiled
 
-    def compile(self: kernels.KernelLibrary, symbol: str, traced: Any) -> Any:
+    def compile(self: kernels.KernelLibrary, symbol: str, *given: Any) -> Any:
         made.append(symbol.rpartition(".")[0])
-        return original(self, symbol, traced)
+        return original(self, symbol, *given)
 
     monkeypatch.setattr(kernels.KernelLibrary, "_compiled", compile)
     return made
@@ -233,3 +234,21 @@ def test_integers_that_a_kernel_returns_are_constants() -> None:
     np.testing.assert_allclose(compiled.grad(B), 2 * np.abs(B))
     assert compiled.jvp((B,), (B,))[1] == pytest.approx(2 * f(B))
     np.testing.assert_allclose(adc.hvp(f, (B,), (B,)), 2 * np.abs(B))
+
+
+@pytest.mark.parametrize("has_lapack", [True, False])
+def test_short_loops_beside_lapack_are_not_shared_out(
+    has_lapack: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: list[str] = []
+    original = kernels.optimize_or_find
+    monkeypatch.setattr(kernels, "optimize_or_find", lambda text, *given: texts.append(text) or original(text, *given))
+    monkeypatch.setenv("ADC_LAPACK", str(int(has_lapack)))
+    a = np.array([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 4.0]])
+
+    def solved(a: Any, b: Any) -> Any:
+        return np.sum(np.linalg.solve(a, b))
+
+    compiled = adc.jit_grad(solved)
+    assert np.allclose(compiled.grad(a, a), -np.linalg.inv(a).T @ np.ones((3, 3)), atol=1e-14)
+    assert texts and ("adc_parallel" in "".join(texts)) == (not Options().lapack)

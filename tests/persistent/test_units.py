@@ -246,7 +246,7 @@ func.func @NAME(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>) a
     BODY
     linalg.matmul ins(%a, %b : memref<?x?xf64>, memref<?x?xf64>) outs(%c : memref<?x?xf64>)
     scf.reduce()
-  }
+  } {threads = true}
   func.return
 }
 """
