@@ -16,6 +16,7 @@ from adc.frontend.abstract import REAL, Abstract, Row, Tuple
 from adc.frontend.data.unusable import WITH_UNUSABLE, unusable
 from adc.frontend.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
 from adc.frontend.objects.heap import UNCHANGED
+from adc.frontend.prelude.python_dicts import fill_dict, is_dict_like
 from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple
 from adc.ir import kinds
 
@@ -152,7 +153,11 @@ def assemble(tree: Result, raw: Any, objects: dict[int, Any]) -> Any:
     if form.number < 0:
         return build(form, [assemble(t, r, objects) for t, r in zip(tree.items, raw, strict=True)])
     made = objects[form.number] = _empty(form)
-    fill(made, form, [assemble(t, r, objects) for t, r in zip(tree.items, raw, strict=True)])
+    items = [assemble(t, r, objects) for t, r in zip(tree.items, raw, strict=True)]
+    if is_dict_like(form.cls):
+        fill_dict(made, form.cls, dict(zip(form.names, items, strict=True)))
+    else:
+        fill(made, form, items)
     return made
 
 
@@ -203,6 +208,8 @@ def moved(tree: Result, places: Mapping[int, int]) -> Result:
 
 
 def _empty(form: Form) -> Any:
+    if is_dict_like(form.cls):
+        return form.cls.stands_for()  # type: ignore[attr-defined]
     return [] if form.kind == "list" else {} if form.kind == "dict" else object.__new__(form.cls)
 
 

@@ -17,7 +17,7 @@ from adc.frontend.arrays import arrays
 from adc.frontend.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.closures import SELF, capture
-from adc.frontend.containers import making, records, sequences
+from adc.frontend.containers import keys, making, records, sequences
 from adc.frontend.containers.texts import format_, is_format
 from adc.frontend.control import options
 from adc.frontend.data.callables import Bound, Closure, Partial
@@ -36,7 +36,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import contexts, decorators, derivatives, mapped, patterns, vectorised
+from adc.frontend.functions import contexts, decorators, derivatives, local_classes, mapped, patterns, vectorised
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method
@@ -73,7 +73,7 @@ def call_value(
         def call(each: list[AbstractValue]) -> AbstractValue:
             named = dict(zip(kwargs, each[1 + len(args) :], strict=True))
             found = arrays.settled(frame, call_value(frame, each[0], each[1 : 1 + len(args)], named, call_function))
-            return pools.pooled(frame, found)
+            return keys.keyed(frame, pools.pooled(frame, found))
 
         return options.split_all(frame, values, call)
     if _keeps(callee):
@@ -191,7 +191,7 @@ def call_plain(
     return _call_bound(frame, target, target.source.name, args, kwargs, call_function)
 
 
-_OF_SYNTAX = contexts.RULES | patterns.RULES
+_OF_SYNTAX = contexts.RULES | local_classes.RULES | patterns.RULES
 
 
 def _snapshots(frame: Frame, kwargs: Mapping[str, AbstractValue]) -> dict[str, AbstractValue]:
@@ -256,7 +256,7 @@ def _call_library(
     return rule(frame, args, kwargs)
 
 
-_OF_OBJECTS = (isinstance, type, hasattr, getattr, setattr, callable, copy.copy, copy.deepcopy)
+_OF_OBJECTS = (dict, isinstance, type, hasattr, getattr, setattr, callable, copy.copy, copy.deepcopy)
 
 
 def _numbers_only(function: Any) -> bool:
@@ -284,7 +284,7 @@ def _goes_through(callee: AbstractValue) -> bool:
     """Whether the callee consumes the items of an iterator at once, and does not keep it."""
     if isinstance(callee, Method):
         return callee.name in ("extend", "update")
-    return isinstance(callee, Static) and is_library(callee.value)
+    return isinstance(callee, Static) and (is_library(callee.value) or callee.value in making.STAND_INS)
 
 
 _OF_KNOWN = ("jacobian", "hessian")

@@ -101,14 +101,19 @@ class Stand:
 @dataclass(eq=False)
 class Pools:
     """Which objects of a function are kept in pools (``objects.pools``): those of a class made by expressions at
-    ``sites``. ``rows``: the type of what the objects of a class hold."""
+    ``sites``. ``rows``: the type of what the objects of a class hold. ``keyed``: where dicts are made whose keys the run
+    computes."""
 
     sites: set[tuple[Loc, type]] = field(default_factory=set)
+    keyed: set[Loc] = field(default_factory=set)
     rows: dict[type, abstract.Abstract] = field(default_factory=dict)
 
     def has_site(self, loc: Loc) -> bool:
         """Whether objects that the expression at ``loc`` makes, itself or by a call, are kept in pools."""
         return any(site == loc for site, _ in self.sites)
+
+    def has_keyed(self, loc: Loc) -> bool:
+        return loc in self.keyed
 
 
 class NeedsPool(Exception):
@@ -126,12 +131,14 @@ class Undetermined(Exception):
 
 
 class NeedsConstant(Exception):
-    """Tracing a callee found that the parameter ``name``, so far passed at run time, must be known."""
+    """Tracing a callee found that the parameter ``name``, so far passed at run time, must be known. ``keyed``: if it is
+    the key of a dict, the number of that among the objects that the callee was given."""
 
     def __init__(self, frame: Frame, name: str) -> None:
         super().__init__(name)
         self.frame = frame
         self.name = name
+        self.keyed: int | None = None
 
 
 class Tracer(Protocol):
@@ -290,6 +297,30 @@ class Frame(Scope):
         sites = {(self.heap.sites[r.key], r.cls) for r in either if r.key in self.heap.sites}
         if not sites <= self.pools.sites:
             self.pools.sites |= sites
+            raise NeedsPool(self)
+
+    def given_number(self, ref: Ref) -> int | None:
+        """The number of an object among those that the function was given; None if it made it."""
+        either = [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
+        return next((n for n, (given, _) in enumerate(self.heap.given) if given in either), None)
+
+    def want_keyed(self, ref: Ref) -> None:
+        """Have a dict be one with keys that the run computes from where it is made on, if that is in the program."""
+        either = [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
+        if any(r.protected or (r.caller and self.entry) for r in either):
+            return
+        for number, (given, _) in enumerate(self.heap.given):
+            if given in either:
+                raise NeedsPool(self, number)
+        sites = {self.heap.sites[r.key] for r in either if r.key in self.heap.sites}
+        if not sites <= self.pools.keyed:
+            self.pools.keyed |= sites
+            raise NeedsPool(self)
+
+    def want_keyed_at(self, loc: Loc) -> None:
+        """Have the dict that the expression there makes be one with keys that the run computes."""
+        if loc not in self.pools.keyed:
+            self.pools.keyed.add(loc)
             raise NeedsPool(self)
 
     def _pin(self, name: str) -> Any:

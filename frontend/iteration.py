@@ -40,6 +40,7 @@ from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.numeric.scalars import binary
 from adc.frontend.objects import growing, heap, rows
+from adc.frontend.prelude.python_dicts import Pairs
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -121,6 +122,8 @@ def known(items: Sequence[AbstractValue]) -> Known:
 def sequence(frame: Frame, v: AbstractValue) -> Items | None:
     """The items of a value; None if it is not iterable."""
     v = sequences.inside(frame, v)
+    if isinstance(v, Ref) and issubclass(v.cls, Pairs):
+        v = zipped(frame, heap.contents(frame, v).items)
     if isinstance(v, Stream):
         found = v.items
         assert isinstance(found, Known | Indexed)

@@ -19,6 +19,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import TUPLE, Form
 from adc.frontend.looks import Looks
 from adc.frontend.prelude.python_collections import Held
+from adc.frontend.prelude.python_dicts import is_dict_like
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Module
@@ -115,8 +116,9 @@ def result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
     values: list[Any] = []
 
     def of(v: AbstractValue) -> Result:
-        if isinstance(v, Compound) and isinstance(v.form.cls, type) and issubclass(v.form.cls, Held):
-            message = f"cannot return a {v.form.cls.__name__.lower()}"
+        cls = v.form.cls if isinstance(v, Compound) and not is_dict_like(v.form.cls) else None
+        if isinstance(cls, type) and issubclass(cls, Held):
+            message = f"cannot return a {cls.__name__.lower()}"
             raise refuse(current_loc(), message, "return a list: list(d), sorted(s)", kind=kinds.CANNOT_RETURN)
         if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial | Text):
             return ResultTuple(tuple(of(item) for item in v.items), v.form)

@@ -24,6 +24,7 @@ from adc.frontend.functions import apart
 from adc.frontend.functions.apart import by_itself, of_no_tracer
 from adc.frontend.functions.declared import Library, Traced, general, unprotected
 from adc.frontend.functions.finish import finish
+from adc.frontend.functions.keyed_arguments import Constants, keep_elsewhere
 from adc.frontend.functions.recursion import Assumption, Specialisation, assumed, common
 from adc.frontend.functions.signature import (
     arrays_of,
@@ -37,7 +38,7 @@ from adc.frontend.functions.signature import (
 from adc.frontend.looks import Looks
 from adc.frontend.names import symbol
 from adc.frontend.numeric import snapshots
-from adc.frontend.objects import growing, heap, held
+from adc.frontend.objects import heap, held
 from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.objects.pools import begin as begin_pools
@@ -88,7 +89,7 @@ class Tracer:
     entry: object = None  # identity of the callee that is the entry
     called: tuple[Op, Roots] | None = None  # the last call of a function, and the caller's memory that it writes to
     known: dict[Key, Specialisation] = field(default_factory=dict)
-    constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
+    constants: dict[object, Constants] = field(default_factory=dict)  # per callee: parameters that must be known
     tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
     pools: dict[Key, Pools] = field(default_factory=dict)  # the objects of each function that are kept in pools
     owned: ArraysOfPrograms = field(default_factory=ArraysOfPrograms)
@@ -141,9 +142,9 @@ class Tracer:
         if frame.pools.has_site(current_loc()) and callee.ruled is None and callee.identity is not self.entry:
             callee = callee if by_itself(callee) else callee.keeping()
         while True:
-            constants = self.constants.setdefault(callee.identity, set())
+            wanted = self.constants.setdefault(callee.identity, Constants())
             numbers: dict[str, int] = {}
-            prepared = [as_passed(name, v, constants) for name, v in arguments.items()]
+            prepared, constants = wanted.passed(frame, arguments)
             packed = dict(zip(arguments, heap.pack(frame, prepared, numbers), strict=True))
             # Once more: ``packed`` has revealed what objects hold.
             values = [as_passed(name, v, constants) for name, v in packed.items()]
@@ -165,16 +166,15 @@ class Tracer:
                     raise
                 at = current_loc()
                 raise error.noted(Note(f"in the call of {callee.source.told(at.file)}", at)) from None
-            except NeedsPool as wanted:
-                if wanted.given is None or wanted.frame.pools is not self.pools.get(key):
+            except NeedsPool as pool:
+                if pool.given is None or pool.frame.pools is not self.pools.get(key):
                     raise
-                frame.want_pool(refs[wanted.given])
-                raise growing.not_made_here(refs[wanted.given]) from None
+                raise keep_elsewhere(frame, refs[pool.given]) from None
             except NeedsConstant as need:
                 name = need.name.split(".")[0]  # of a tuple, all items
                 if need.frame.source is not callee.source or name in constants:
                     raise
-                constants.add(name)
+                wanted.add(name, need.keyed)
                 continue
             if known.result is None:
                 if self._solve.is_settled(key):
@@ -190,6 +190,8 @@ class Tracer:
             if frame.lent and not self._comes_back(called.name, frame):
                 left = brought_home(frame, left)
             result = heap.absorb(frame, left, refs)
+            if called.never and callee.ruled is None:
+                thrown.end_path(frame)
             chosen = callee.ruled.chosen if callee.ruled is not None else None
             if frame.catching and chosen is not None and chosen.kernel is None:
                 thrown.check_call(frame, called.name, callee.source.name)

@@ -40,7 +40,7 @@ def refuse_statement(loc: Loc, node: ast.AST) -> Exception:
         return refuse(
             loc,
             "this match has a pattern that is not supported",
-            "match takes constants, names, alternatives, tuples and classes of these, and guards; use if and elif",
+            "match takes constants, names, tuples, dicts and classes of these, guards, and alternatives without names",
             kind=kinds.UNSUPPORTED_STATEMENT,
         )
     if isinstance(node, ast.Delete) and not all(isinstance(target, ast.Name) for target in node.targets):

@@ -11,10 +11,12 @@ from adc.frontend.containers import indexing, records
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
+    NONE,
     AbstractValue,
     Array,
     Lazy,
     Number,
+    Range,
     Read,
     Ref,
     Static,
@@ -32,6 +34,7 @@ from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.frontend.numeric.slices import Item, Slice, Window, bound, is_full, is_none, window
 from adc.frontend.objects import growing, heap, list_changes, rows
+from adc.frontend.prelude import python_ranges
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
@@ -52,6 +55,8 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return _read_container(frame, owner, items)
     if isinstance(owner, Static) and id(owner.value) in SUBSCRIPTED:
         return SUBSCRIPTED[id(owner.value)](frame, items)
+    if isinstance(owner, Range) and len(items) == 1 and not owner.parallel:
+        return _read_range(frame, owner, items[0])
     if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
         return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
     if isinstance(owner, Static) and isinstance(owner.value, str | tuple) and (part := known_slice(items)) is not None:
@@ -62,6 +67,18 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         help = f"make a list of it first: list({owner.name}(...))[k]"
         raise refuse(current_loc(), message, help, kind=kinds.NOT_SUBSCRIPTABLE)
     raise refuse(current_loc(), message, kind=kinds.NOT_SUBSCRIPTABLE)
+
+
+def _read_range(frame: Frame, owner: Range, item: Item) -> AbstractValue:
+    """An item of a range, or the range that a slice of it is."""
+    bounds = [owner.start, owner.stop, owner.step]
+    if not isinstance(item.value, Slice):
+        return frame.tracer.call(frame, Static(python_ranges.item), [*bounds, item.value], {})
+    parts = [NONE if p is None else p for p in (item.value.lower, item.value.upper, item.value.step)]
+    found = frame.tracer.call(frame, Static(python_ranges.part), [*bounds, *parts], {})
+    assert isinstance(found, Tuple)
+    first, last, step = found.items
+    return Range(first, last, step)
 
 
 _IMMUTABLE = (str, bytes, tuple, range, type)  # their items never change

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from adc.frontend.containers import records
-from adc.frontend.containers.sequences import constant_key, dict_items, known_items
+from adc.frontend.containers.sequences import (
+    as_value,
+    computed_key,
+    constant_key,
+    dict_items,
+    is_computed,
+    known_items,
+)
 from adc.frontend.control.branches import branch
 from adc.frontend.control.options import split, split_all
 from adc.frontend.data.compounds import Handle, OneOf, Structured, Text, slice_object
@@ -197,7 +204,9 @@ def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstra
     if isinstance(value, OneOf) and isinstance(owner, Ref) and owner.kind == "dict":
         return split(frame, value, lambda one: Static(constant_key(one) in dict_items(frame, owner)))
     if isinstance(owner, Ref) and owner.kind == "dict":
-        return Static(constant_key(value) in dict_items(frame, owner))
+        if is_computed(value):
+            return any_equal(frame, map(as_value, dict_items(frame, owner)), value)
+        return Static(computed_key(frame, owner, value) in dict_items(frame, owner))
     if isinstance(owner, Range):
         return None
     if rows.grows(frame, owner) and not is_numeric(value):
@@ -205,6 +214,11 @@ def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstra
     items = known_items(frame, owner)
     if items is None or (isinstance(owner, Static) and isinstance(owner.value, str)):
         return None
+    return any_equal(frame, items, value)
+
+
+def any_equal(frame: Frame, items: Iterable[AbstractValue], value: AbstractValue) -> AbstractValue:
+    """Whether one of the items is equal to a value, for a container that holds them."""
     result: bool | Value = False
     for item in items:
         known = scalars.truth(held_equal(frame, item, value))

@@ -8,7 +8,16 @@ from typing import NoReturn
 
 from adc.frontend.abstract import Scalar as Number
 from adc.frontend.abstract import Tuple as Several
-from adc.frontend.containers.sequences import assign_dict, constant_key, dict_items, known_items, new_list
+from adc.frontend.containers import keys
+from adc.frontend.containers.sequences import (
+    assign_dict,
+    computed_key,
+    constant_key,
+    dict_items,
+    is_computed,
+    known_items,
+    new_list,
+)
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
 from adc.frontend.data.compounds import Contents, Handle
@@ -22,6 +31,7 @@ from adc.frontend.data.values import (
     Scalar,
     Static,
     Tuple,
+    is_dict,
     is_list,
     is_numeric,
     is_static_number,
@@ -45,7 +55,12 @@ from adc.ir.types import i1, i64
 def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
     """``owner[index]`` of a tuple, list or dict; the index is not a slice."""
     if isinstance(owner, Ref) and owner.kind == "dict":
-        items, key = dict_items(frame, owner), constant_key(index)
+        items = dict_items(frame, owner)
+        if items and is_computed(index):
+            found = list(items.values())
+            number = _place(frame, items, index)
+            return found[0] if len(found) == 1 else _item(frame, found, number)
+        key = computed_key(frame, owner, index)
         if key not in items:
             no_key(frame, key, items)
         return items[key]
@@ -56,6 +71,25 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
     if isinstance(position, int):
         return held.items[position]
     return _item(frame, held.items, position)
+
+
+def _place(frame: Frame, items: dict[object, AbstractValue], key: AbstractValue) -> Value:
+    """The checked number of a key that the run computes."""
+    if not _alike(list(items.values())) and not _constants(list(items.values())):
+        constant_key(key)  # which says so
+    there, position = keys.place(frame, items, key)
+    text, shown = _shown(key)
+    trap_unless(there, "KeyError", text, *shown)
+    return position
+
+
+def _shown(key: AbstractValue) -> tuple[str, list[Value]]:
+    """A key as the message of a KeyError has it, and the numbers in it."""
+    if isinstance(key, Tuple):
+        parts = [_shown(item) for item in key.items]
+        inside = ", ".join(text for text, _ in parts) + ("," if len(parts) == 1 else "")
+        return f"({inside})", [v for _, values in parts for v in values]
+    return ("{}", [key.value]) if isinstance(key, Scalar) else (escape(repr(getattr(key, "value", key))), [])
 
 
 def no_key(frame: Frame, key: object, items: dict[object, AbstractValue]) -> NoReturn:
@@ -208,11 +242,15 @@ def _chosen(frame: Frame, items: Sequence[AbstractValue], at: Value, low: int, h
 
 
 def choice(frame: Frame, owner: AbstractValue, index: AbstractValue) -> Choice | None:
-    """``owner[index]`` if it is one of several objects, by a run-time index."""
-    if not isinstance(owner, Tuple) and not is_list(owner):
+    """``owner[index]`` if it is one of several objects, by a run-time index or key."""
+    by_key = is_dict(owner) and is_computed(index)
+    if not isinstance(owner, Tuple) and not is_list(owner) and not by_key:
         return None
-    items = known_items(frame, owner) or []
-    if len(items) < 2 or known_int(index) is not None or not isinstance(index, Scalar) or not _alike(items):
+    items = list(heap.contents(frame, owner).items) if by_key else known_items(frame, owner) or []  # type: ignore[arg-type]
+    if by_key and len(items) > 1 and all(isinstance(item, Ref) for item in items) and _alike(items):
+        named = dict_items(frame, owner)  # type: ignore[arg-type]
+        return Choice(tuple(items), _place(frame, named, index))  # type: ignore[arg-type]
+    if by_key or len(items) < 2 or known_int(index) is not None or not isinstance(index, Scalar) or not _alike(items):
         return None
     refs = [item for item in items if isinstance(item, Ref)]
     if len(refs) != len(items):
@@ -229,11 +267,14 @@ def slice_of(frame: Frame, owner: AbstractValue, part: slice) -> AbstractValue:
     return new_list(frame, heap.contents(frame, owner).items[part])
 
 
-def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue) -> None:
-    """``owner[index] = value`` of a list or dict."""
+def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue, there: bool = False) -> None:
+    """``owner[index] = value`` of a list or dict. ``there``: it has such an item."""
     if owner.kind == "dict":
         items = dict_items(frame, owner)
-        items[constant_key(index)] = value
+        if there and is_computed(index):
+            heap.assign(frame, owner, _with(frame, list(items.values()), keys.place(frame, items, index)[1], value))
+            return
+        items[computed_key(frame, owner, index)] = value
         assign_dict(frame, owner, items)
         return
     held = heap.contents(frame, owner)
@@ -244,13 +285,18 @@ def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue) 
     if isinstance(position, int):
         heap.assign(frame, owner, (*held.items[:position], value, *held.items[position + 1 :]))
         return
+    heap.assign(frame, owner, _with(frame, held.items, position, value))
+
+
+def _with(frame: Frame, items: Sequence[AbstractValue], at: Value, value: AbstractValue) -> list[AbstractValue]:
+    """The items with ``value`` as number ``at``."""
     found: list[AbstractValue] = []
-    for k, item in enumerate(held.items):
-        here = ops.cmpi(position, const_index(k), predicate="eq")
+    for k, item in enumerate(items):
+        here = ops.cmpi(at, const_index(k), predicate="eq")
         chosen = branch(frame, here, _returning(value), _returning(item))
         assert chosen is not None
         found.append(chosen)
-    heap.assign(frame, owner, found)
+    return found
 
 
 def _returning(value: AbstractValue) -> Callable[[], AbstractValue]:

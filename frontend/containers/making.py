@@ -11,7 +11,7 @@ from typing import Any
 from adc.frontend import forms
 from adc.frontend.containers.records import class_function, class_of, fields_of, generated_init, store_field
 from adc.frontend.data.compounds import Record
-from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Tuple, needed_int
+from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Stream, Tuple, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
@@ -19,16 +19,18 @@ from adc.frontend.looks import ABSENT, Object
 from adc.frontend.names import external
 from adc.frontend.objects import heap
 from adc.frontend.prelude.python_collections import Deque, FrozenSet, Held, Set
+from adc.frontend.prelude.python_dicts import Counter, DefaultDict, Dict, Keys, Pairs, Values
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
-_HELD: tuple[type[Held], ...] = (Deque, FrozenSet, Set)
+_HELD: tuple[type[Held], ...] = (Deque, FrozenSet, Set, DefaultDict, Counter)
+_PARTS: tuple[type[Held], ...] = (Dict, Keys, Pairs, Values)  # which programs do not make by name
 STAND_INS: dict[type, type] = {key: cls for cls in _HELD for key in (cls, cls.stands_for)}
 
 
 def is_class(value: object) -> bool:
     """Whether calling ``value`` makes an instance that the tracer can follow."""
-    if isinstance(value, type) and value in STAND_INS:
+    if isinstance(value, type) and (value in STAND_INS or value in _PARTS):
         return True
     try:
         return isinstance(value, type) and forms.kind_of_class(value) in ("namedtuple", "record", "object")
@@ -42,8 +44,15 @@ def construct(
 ) -> AbstractValue:
     """``cls(*args, **kwargs)``."""
     if cls in STAND_INS:
-        items = frame.tracer.call(frame, Static(list), args[:1], {})
-        cls, args = STAND_INS[cls], [items, *args[1:]]
+        cls = STAND_INS[cls]
+        if issubclass(cls, DefaultDict):
+            held = frame.tracer.call(frame, Static(dict), args[1:], kwargs)
+            args, kwargs = [held, *args[:1]], {}
+        elif issubclass(cls, Counter):
+            listed = [frame.tracer.call(frame, Static(list), [a], {}) if isinstance(a, Stream) else a for a in args]
+            args = [frame.tracer.call(frame, Static(dict), [], {}), *listed]
+        else:
+            args = [frame.tracer.call(frame, Static(list), args[:1], {}), *args[1:]]
         if cls is Deque and "room" not in kwargs and len(args) < 3:
             most = needed_int(kwargs.get("maxlen", args[1] if len(args) > 1 else NONE))
             kwargs = kwargs if most is None else {**kwargs, "room": Tuple((NONE,) * most)}

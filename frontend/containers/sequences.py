@@ -9,10 +9,11 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Range, Ref, Scalar, Static, Stream, Tuple, View, known_int
 from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST, Form
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, NeedsConstant
 from adc.frontend.numeric.nests import lazy_of
 from adc.frontend.objects import growing, heap, rows
 from adc.frontend.prelude.python_collections import FrozenSet, Held
+from adc.frontend.prelude.python_dicts import Dict, Pairs, is_of_dict
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
@@ -30,7 +31,14 @@ def inside(frame: Frame, v: AbstractValue, ordered: bool = True) -> AbstractValu
             kind=kinds.NOT_ITERABLE,
         )
     held = heap.contents(frame, v)
-    return held.items[held.form.names.index("items")]
+    if issubclass(v.cls, Pairs):
+        return v
+    return inside(frame, held.items[held.form.names.index(v.cls.within)])
+
+
+def plain(frame: Frame, v: AbstractValue) -> AbstractValue:
+    """The dict in a ``defaultdict`` or ``Counter``; other values as they are."""
+    return heap.contents(frame, v).items[0] if isinstance(v, Ref) and is_of_dict(v.cls) else v
 
 
 def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
@@ -47,7 +55,12 @@ def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
         held = heap.contents(frame, v)
         return None if rows.is_growing(held) else list(held.items)
     if isinstance(v, Ref) and v.kind == "dict":
-        return [Static(name) for name in heap.contents(frame, v).form.names]
+        return [as_value(name) for name in heap.contents(frame, v).form.names]
+    if isinstance(v, Ref) and issubclass(v.cls, Pairs):
+        both = [items for part in heap.contents(frame, v).items if (items := known_items(frame, part)) is not None]
+        if len(both) < 2:
+            return None
+        return [Tuple(two) for two in zip(*both, strict=True)]
     if isinstance(v, Range):
         bounds = [known_int(b) for b in (v.start, v.stop, v.step)]
         if not v.parallel and None not in bounds and bounds[2] != 0:
@@ -89,7 +102,21 @@ def new_list(frame: Frame, items: Sequence[AbstractValue]) -> Ref:
 
 
 def new_dict(frame: Frame, items: dict[object, AbstractValue]) -> Ref:
+    """A dict, which gets keys at run time if the program turned out to compute them."""
+    if frame.pools.has_keyed(current_loc()):
+        both = (new_list(frame, [as_value(name) for name in items]), new_list(frame, list(items.values())))
+        return heap.new(frame, Form("object", Dict, ("names", "held")), both)
+    return plain_dict(frame, items)
+
+
+def plain_dict(frame: Frame, items: dict[object, AbstractValue]) -> Ref:
+    """A dict whose keys are known."""
     return heap.new(frame, Form("dict", dict, tuple(items)), items.values())
+
+
+def as_value(name: object) -> AbstractValue:
+    """The key of a dict as a value; tuples of numbers have items."""
+    return Tuple(tuple(map(as_value, name))) if type(name) is tuple else Static(name)
 
 
 def dict_items(frame: Frame, ref: Ref) -> dict[object, AbstractValue]:
@@ -100,6 +127,29 @@ def dict_items(frame: Frame, ref: Ref) -> dict[object, AbstractValue]:
 
 def assign_dict(frame: Frame, ref: Ref, items: dict[object, AbstractValue]) -> None:
     heap.assign(frame, ref, items.values(), Form("dict", dict, tuple(items)))
+
+
+def is_computed(v: AbstractValue) -> bool:
+    """Whether a key depends on the run, and on no parameter that the code can be compiled for."""
+    if isinstance(v, Tuple):
+        return any(map(is_computed, v.items))
+    return isinstance(v, Scalar) and (v.dtype.is_float or v.pin is None)
+
+
+def computed_key(frame: Frame, ref: Ref, v: AbstractValue) -> object:
+    """As ``constant_key``; a dict that the program made here gets its keys at run time where they are not known."""
+    number = frame.given_number(ref)
+    if is_computed(v) or (not frame.entry and number is None and _has_pin(v)):
+        frame.want_keyed(ref)
+    try:
+        return constant_key(v)
+    except NeedsConstant as need:
+        need.keyed = number
+        raise
+
+
+def _has_pin(v: AbstractValue) -> bool:
+    return any(map(_has_pin, v.items)) if isinstance(v, Tuple) else isinstance(v, Scalar)
 
 
 def constant_key(v: AbstractValue) -> object:

@@ -18,7 +18,7 @@ from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.dims import BOUNDS_ERROR, SHAPE_ERROR
 from adc.frontend.data.values import NONE, AbstractValue, Static, Tuple, Unbound
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, Undetermined
+from adc.frontend.frame import Frame, PathEnds, Undetermined
 from adc.frontend.traps import Watch
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
@@ -90,10 +90,19 @@ def received(frame: Frame, left: AbstractValue) -> AbstractValue:
         good = ops.cmpi(raised.position, const_index(none), predicate="eq")
     else:
         good = const(False, i1)
+    surely = not isinstance(raised, OneOf)
     op = build(ops.assert_, [good], {"error": "Exception", "message": ("",)})
     frame.thrown[op] = raised
     frame.states[op] = frame.env.copy()
+    if surely:
+        end_path(frame)
     return result
+
+
+def end_path(frame: Frame) -> None:
+    """What follows in the statement that is being traced is not reached, if all of it is evaluated."""
+    if current_block() is frame.statement_block:
+        raise PathEnds
 
 
 def options(raised: AbstractValue) -> list[tuple[int, Thrown]]:

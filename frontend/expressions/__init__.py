@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from adc.frontend.expressions import access, atoms, calls, comparisons, comprehensions, conditions, operators
+from adc.frontend.expressions import access, atoms, calls, comparisons, comprehensions, conditions, dicts, operators
 from adc.frontend.expressions.evaluation import RULES
 
 RULES.update(
@@ -18,13 +18,13 @@ RULES.update(
         ast.List: atoms.list_display,
         ast.Set: atoms.set_display,
         ast.SetComp: comprehensions.set_of,
-        ast.Dict: atoms.dict_display,
+        ast.Dict: dicts.dict_display,
         ast.JoinedStr: atoms.formatted_string,
         ast.NamedExpr: atoms.assignment,
         ast.Lambda: atoms.lambda_expression,
         ast.ListComp: comprehensions.list_of,
         ast.GeneratorExp: comprehensions.generator,
-        ast.DictComp: comprehensions.dict_of,
+        ast.DictComp: dicts.dict_of,
         ast.BinOp: operators.binary,
         ast.UnaryOp: operators.unary,
         ast.Compare: comparisons.comparison,

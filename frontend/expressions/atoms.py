@@ -13,7 +13,7 @@ from adc.frontend.data.values import AbstractValue, LargeLiteral, Static, Tuple
 from adc.frontend.expressions import starred
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.container_methods import extend, pairs
+from adc.frontend.libraries.container_methods import extend
 from adc.frontend.names import lookup
 from adc.frontend.objects import cells, growing
 from adc.frontend.syntax.walrus import assigns
@@ -74,19 +74,6 @@ def displayed(frame: Frame, nodes: list[ast.expr]) -> list[AbstractValue]:
         else:
             found.append(evaluate_kept(frame, node))
     return found
-
-
-def dict_display(frame: Frame, node: ast.Dict) -> AbstractValue:
-    """``{k: v, **d}``: a new dict."""
-    items: dict[object, AbstractValue] = {}
-    for key, value in zip(node.keys, node.values, strict=True):
-        if key is None:
-            items |= pairs(frame, evaluate_kept(frame, value))
-            continue
-        with frame.at(key):
-            name = sequences.constant_key(evaluate_kept(frame, key))
-        items[name] = evaluate_kept(frame, value)
-    return sequences.new_dict(frame, items)
 
 
 def formatted_string(frame: Frame, node: ast.JoinedStr) -> AbstractValue:

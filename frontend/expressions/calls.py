@@ -27,10 +27,10 @@ from adc.frontend.data.values import (
     is_list,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.expressions import combined, comprehensions, starred
+from adc.frontend.expressions import combined, comprehensions, dicts, starred
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept, may_write
-from adc.frontend.expressions.generators import over_generator
+from adc.frontend.expressions.generators import iterator_of, over_generator
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import counts
 from adc.frontend.libraries.attributes import attribute
@@ -174,11 +174,15 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         elif isinstance(item, ast.GeneratorExp) and _takes_all(callee) and over_generator(frame, item):
             through_later[len(args)] = item
             args.append(evaluate(frame, item.generators[0].iter))
+        elif isinstance(item, ast.GeneratorExp) and isinstance(callee, Static) and callee.value is dict:
+            args.append(dicts.pairs_of(frame, item))
         elif isinstance(item, ast.GeneratorExp) and not several and _makes_list(callee):
             args.append(comprehensions.list_of(frame, item))
         else:
             value = evaluate(frame, item)
-            if isinstance(value, Generator) and isinstance(item, ast.Call) and not several and _takes_all(callee):
+            if not several and _takes_all(callee):
+                value = iterator_of(frame, value)
+            if isinstance(value, Generator) and not several and _takes_all(callee):
                 through_later[len(args)] = item
             args.append(before_calls(frame, value, *inputs[k + 1 :]))
     kwargs: dict[str, AbstractValue] = {}
@@ -205,7 +209,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         if isinstance(callee, Static) and args and any(callee.value is f for f in _WITHOUT_ORDER):
             args[0] = sequences.inside(frame, args[0], ordered=False)
         if isinstance(callee, Static) and args and not kwargs and _as_loop(frame, args[0]):
-            found = combined.reduced_list(frame, callee.value, node, args)
+            compared = callee.value in (min, max) and rows.of_objects(frame, args[0])
+            found = None if compared else combined.reduced_list(frame, callee.value, node, args)
             if found is not None:
                 return found
         return frame.tracer.call(frame, callee, args, kwargs)

@@ -188,7 +188,7 @@ def _variables(node: Comprehension) -> set[str]:
     return {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
 
 
-def _item(frame: Frame, node: Comprehension, part: ast.expr) -> AbstractValue:
+def item_of(frame: Frame, node: Comprehension, part: ast.expr) -> AbstractValue:
     """An item that outlives its iteration. A function in it must not read the comprehension's variables later."""
     value = evaluate_kept(frame, part)
     late = sorted(_read_later(frame, value) & _variables(node))
@@ -256,7 +256,7 @@ def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValu
     frame.env[name] = made
 
     def emit() -> None:
-        item = _item(frame, node, node.elt)
+        item = item_of(frame, node, node.elt)
         with frame.at(node.elt):
             growing.append(frame, made, item)
 
@@ -274,21 +274,8 @@ def set_of(frame: Frame, node: ast.SetComp) -> AbstractValue:
 def generator(frame: Frame, node: ast.GeneratorExp) -> Stream:
     """The items of a generator expression, whose number must be known: computed ahead, for use in place."""
     found: list[AbstractValue] = []
-    Walk(frame, node, lambda: found.append(_item(frame, node, node.elt))).run()
+    Walk(frame, node, lambda: found.append(item_of(frame, node, node.elt))).run()
     return Stream("", known(found), ahead=True)
-
-
-def dict_of(frame: Frame, node: ast.DictComp) -> AbstractValue:
-    """The dict of a comprehension, whose keys must be known."""
-    found: dict[object, AbstractValue] = {}
-
-    def emit() -> None:
-        with frame.at(node.key):
-            key = sequences.constant_key(evaluate_kept(frame, node.key))
-        found[key] = _item(frame, node, node.value)
-
-    Walk(frame, node, emit).run()
-    return sequences.new_dict(frame, found)
 
 
 def takes_array(callee: Any) -> bool:

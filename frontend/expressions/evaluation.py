@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adc.frontend.arrays import arrays
+from adc.frontend.containers import keys
 from adc.frontend.data.values import AbstractValue, Lazy
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.table import is_library
@@ -23,7 +24,7 @@ def evaluate(frame: Frame, node: ast.expr) -> AbstractValue:
     if rule is None:
         raise refuse_expression(frame.loc(node), node)
     with frame.at(node):
-        return pools.pooled(frame, rule(frame, node))
+        return keys.keyed(frame, pools.pooled(frame, rule(frame, node)))
 
 
 def evaluate_kept(frame: Frame, node: ast.expr) -> AbstractValue:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import ast
 import inspect
+import types
 
+from adc.frontend.callee import Callee
+from adc.frontend.containers import records
 from adc.frontend.data.callables import Bound, Closure
-from adc.frontend.data.values import AbstractValue, Static
+from adc.frontend.data.compounds import Handle
+from adc.frontend.data.values import AbstractValue, Generator, Ref, Static
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame, PathEnds, discard
+from adc.frontend.prelude.python_collections import Held
 from adc.frontend.syntax.generators import is_generator
-from adc.ir.builder import current_block, insert_at
+from adc.ir.builder import current_block, current_loc, insert_at
 from adc.ir.core import Block
 
 
 def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
     """Whether a comprehension iterates over a call of a generator function."""
     source = node.generators[0].iter
+    if isinstance(source, ast.Name):
+        return isinstance(frame.env.get(source.id), Generator)
     if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name | ast.Attribute):
         return False
     function = evaluate(frame, source.func) if isinstance(source.func, ast.Name) else _attribute(frame, source.func)
@@ -25,6 +32,21 @@ def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
     if isinstance(function, Closure):
         return is_generator(function.source.node)
     return isinstance(function, Static) and inspect.isgeneratorfunction(function.value)
+
+
+def iterator_of(frame: Frame, value: AbstractValue) -> AbstractValue:
+    """What the ``__iter__`` of an object gives, if it is a generator function; other values as they are."""
+    if not isinstance(value, Ref | Handle) or not records.is_instance(value):
+        return value
+    if issubclass(records.class_of(value), Held):
+        return value
+    own = records.method(frame, value, "__iter__")
+    function = own.function if isinstance(own, Bound) else own
+    if not isinstance(function, Static) or not isinstance(function.value, types.FunctionType):
+        return value
+    if own is None or not is_generator(Callee.of(function.value, current_loc()).source.node):
+        return value
+    return frame.tracer.call(frame, own, [], {})
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue | None:

@@ -8,7 +8,7 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,10 @@ def _is_conditional(body: Sequence[ast.stmt]) -> bool:
     return True
 
 
+def _is_suppress(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    return Static(isinstance(args[0], Static) and args[0].value is suppress)
+
+
 def _generator(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
     (context,) = args
     function = Static(_decorated(context))
@@ -137,6 +141,7 @@ def _left(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
 RULES: dict[Any, Rule] = {
     contexts.enters: enter,
     contexts.is_manager: _is_manager,
+    contexts.is_suppress: _is_suppress,
     contexts.generator: _generator,
     contexts.entered: _entered,
     contexts.left: _left,

@@ -76,7 +76,7 @@ def bind(
     if a.vararg is not None:
         ordered[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
     if a.kwarg is not None:
-        ordered[a.kwarg.arg] = sequences.new_dict(frame, others)
+        ordered[a.kwarg.arg] = sequences.plain_dict(frame, others)
     return ordered
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from adc.frontend import iteration
-from adc.frontend.containers import equality, indexing, making, records, sequences
+from adc.frontend.containers import equality, indexing, keys, making, records, sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
@@ -29,6 +29,7 @@ from adc.frontend.libraries.rules import no_keywords
 from adc.frontend.numeric import scalars
 from adc.frontend.objects import growing, heap, list_changes, rows
 from adc.frontend.prelude import python_lists
+from adc.frontend.prelude.python_dicts import Dict
 from adc.ir import kinds
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block
@@ -230,11 +231,19 @@ _LIST: dict[str, Callable[..., AbstractValue]] = {
 
 
 def _get(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractValue = NONE) -> AbstractValue:
-    return sequences.dict_items(frame, owner).get(sequences.constant_key(key), default)
+    items = sequences.dict_items(frame, owner)
+    if not sequences.is_computed(key):
+        return items.get(sequences.computed_key(frame, owner, key), default)
+    if items:
+        there, _ = keys.place(frame, items, key)
+        found = branch(frame, there, lambda: indexing.read(frame, owner, key), lambda: default)
+        assert found is not None
+        return found
+    return default
 
 
 def _keys(frame: Frame, owner: Ref) -> AbstractValue:
-    return Tuple(tuple(Static(name) for name in heap.contents(frame, owner).form.names))
+    return Tuple(tuple(map(sequences.as_value, heap.contents(frame, owner).form.names)))
 
 
 def _values(frame: Frame, owner: Ref) -> AbstractValue:
@@ -242,7 +251,10 @@ def _values(frame: Frame, owner: Ref) -> AbstractValue:
 
 
 def _items(frame: Frame, owner: Ref) -> AbstractValue:
-    return _view(lambda: tuple(Tuple((Static(k), v)) for k, v in sequences.dict_items(frame, owner).items()))
+    def now() -> tuple[AbstractValue, ...]:
+        return tuple(Tuple((sequences.as_value(k), v)) for k, v in sequences.dict_items(frame, owner).items())
+
+    return _view(now)
 
 
 def _view(now: Callable[[], tuple[AbstractValue, ...]]) -> AbstractValue:
@@ -260,6 +272,10 @@ def _update(frame: Frame, owner: Ref, other: AbstractValue | None = None, **more
 
 def pairs(frame: Frame, v: AbstractValue) -> dict[object, AbstractValue]:
     """The items of a dict, or of a sequence of pairs."""
+    v = sequences.plain(frame, v)
+    if isinstance(v, Ref) and v.cls is Dict:
+        message = "the keys of this dict are computed by the run, and have to be known here"
+        raise refuse(current_loc(), message, "write a for statement: for k, v in d.items()", kind=kinds.NOT_CONSTANT)
     if isinstance(v, Ref) and v.kind == "dict":
         return sequences.dict_items(frame, v)
     found: dict[object, AbstractValue] = {}
@@ -282,7 +298,7 @@ def pairs(frame: Frame, v: AbstractValue) -> dict[object, AbstractValue]:
 
 
 def _dict_pop(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractValue | None = None) -> AbstractValue:
-    items, name = sequences.dict_items(frame, owner), sequences.constant_key(key)
+    items, name = sequences.dict_items(frame, owner), sequences.computed_key(frame, owner, key)
     if name not in items:
         if default is None:
             indexing.no_key(frame, name, items)
@@ -293,7 +309,7 @@ def _dict_pop(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractVal
 
 
 def _setdefault(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractValue = NONE) -> AbstractValue:
-    items, name = sequences.dict_items(frame, owner), sequences.constant_key(key)
+    items, name = sequences.dict_items(frame, owner), sequences.computed_key(frame, owner, key)
     if name not in items:
         items[name] = default
         sequences.assign_dict(frame, owner, items)

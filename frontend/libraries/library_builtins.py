@@ -56,6 +56,7 @@ from adc.frontend.numeric.convert import (
     promote_types,
 )
 from adc.frontend.objects import heap, rows
+from adc.frontend.prelude import python_operators, python_ranges
 from adc.frontend.prelude.python_collections import Held
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -183,6 +184,8 @@ def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
         return Scalar(rows.length(heap.contents(frame, x)), i64)
     if isinstance(x, Static) and isinstance(x.value, str | tuple):
         return Static(len(x.value))
+    if isinstance(x, Range) and not x.parallel:
+        return frame.tracer.call(frame, Static(python_ranges.length), [x.start, x.stop, x.step], {})
     if describe_type(x) == "str":
         raise refuse(current_loc(), "the length of a text that is made at run time is not known", kind=kinds.WRONG_TYPE)
     raise refuse(current_loc(), f"{describe_type(x)} has no len()", kind=kinds.WRONG_TYPE)
@@ -224,12 +227,11 @@ def _pow(frame: Frame, x: AbstractValue, y: AbstractValue, modulus: AbstractValu
         known = fold(pow, [x, y, modulus])
         if known is not None:
             return known
-        raise refuse(
-            current_loc(),
-            "pow() with a modulus is supported for integers that are known when the function is compiled",
-            "square and multiply in a while loop, with % after each product",
-            kind=kinds.UNSUPPORTED_OPTION,
-        )
+        for v in (x, y, modulus):
+            if is_complex(v) or kind(as_scalar(v).dtype) == 2:
+                message = f"pow() with a modulus takes integers, not {describe_type(v)}"
+                raise refuse(current_loc(), message, kind=kinds.WRONG_TYPE)
+        return frame.tracer.call(frame, Static(python_operators.power), [x, y, modulus], {})
     return arrays.operate(frame, "**", x, y)
 
 
@@ -276,6 +278,8 @@ def _sum(frame: Frame, x: AbstractValue, start: AbstractValue | None = None) -> 
     total: AbstractValue = Static(0) if start is None else start
     if isinstance(x, Array | Lazy) and x.rank == 1:
         return _sum_in_order(total, x)
+    if isinstance(x, Range) and not x.parallel:
+        return frame.tracer.call(frame, Static(python_ranges.added_up), [x, total], {})
     items = x.items if isinstance(x, Tuple) else iteration.all_of(frame, x) if isinstance(x, Stream) else None
     if items is None:
         raise refuse(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from adc.frontend import iteration
 from adc.frontend.arrays import arrays
-from adc.frontend.containers import making, records, sequences
+from adc.frontend.containers import keys, making, records, sequences
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import Handle, SliceObject
 from adc.frontend.data.type_names import describe_type
@@ -26,6 +27,7 @@ from adc.frontend.data.values import (
     Static,
     Stream,
     Tuple,
+    is_dict,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.forms import SLICE
@@ -35,6 +37,9 @@ from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.libraries.rules import Rule, positional, static_of, take
 from adc.frontend.numeric import scalars
 from adc.frontend.objects import growing, heap, pools, rows
+from adc.frontend.prelude import python_dicts
+from adc.frontend.prelude.python_collections import Held
+from adc.frontend.prelude.python_dicts import Dict
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
@@ -66,11 +71,60 @@ def stored(frame: Frame, x: AbstractValue) -> AbstractValue:
     return _list(frame, x) if isinstance(x, Stream | Range) else arrays.settled(frame, x)
 
 
+def _has_keys_of_the_run(frame: Frame, v: AbstractValue) -> bool:
+    """Whether a dict is made of something with keys, or a number of them, that the run computes."""
+    if is_dict(v):
+        return False
+    if rows.grows(frame, v) or (isinstance(v, Ref) and issubclass(v.cls, Held)):
+        return True
+    if isinstance(v, Stream):
+        return isinstance(v.items, iteration.Indexed) and v.items.known is None
+    items = sequences.known_items(frame, v)
+    two = [sequences.known_items(frame, item) for item in items or ()]
+    return any(pair is not None and len(pair) == 2 and sequences.is_computed(pair[0]) for pair in two)
+
+
 def _dict(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    args = [sequences.plain(frame, a) for a in args]
+    if len(args) == 1 and _has_keys_of_the_run(frame, args[0]):
+        made = keys.new(frame, [])
+        frame.tracer.call(frame, Static(Dict.update), [made, stored(frame, args[0])], kwargs)
+        return made
     items: dict[object, AbstractValue] = {}
     for x in args:
         items |= pairs(frame, x)
     return sequences.new_dict(frame, items | dict(kwargs))
+
+
+def _fromkeys(frame: Frame, x: AbstractValue, value: AbstractValue = NONE) -> AbstractValue:
+    """``dict.fromkeys(x, value)``."""
+    items = iteration.all_of(frame, x)
+    if items is not None and not any(map(sequences.is_computed, items)):
+        return sequences.new_dict(frame, {sequences.constant_key(item): value for item in items})
+    made = keys.new(frame, [])
+    frame.tracer.call(frame, Static(python_dicts.fill_keys), [made, stored(frame, x), value], {})
+    return made
+
+
+_named: dict[tuple[object, ...], type] = {}  # classes that compiled functions make
+
+
+def _namedtuple(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    """``collections.namedtuple(name, fields)``, made when the function is compiled."""
+    name, fields, *more = (python_value(frame, v) for v in args)
+    options = {key: python_value(frame, v) for key, v in kwargs.items()}
+    fields = fields if isinstance(fields, str) else tuple(fields)
+    key = (str(current_loc()), name, fields, *more, *(item for pair in options.items() for item in pair))
+    if key not in _named:
+        _named[key] = collections.namedtuple(name, fields, *more, **options)
+        _named[key].__module__ = frame.module_globals.get("__name__", "__main__")
+    return Static(_named[key])
+
+
+def python_value(frame: Frame, v: AbstractValue) -> Any:
+    """A value that is known when the function is compiled, with tuples for lists."""
+    items = sequences.known_items(frame, v) if isinstance(v, Tuple | Ref) else None
+    return static_of(v, "what a class is made of") if items is None else tuple(python_value(frame, i) for i in items)
 
 
 def _slice(frame: Frame, *bounds: AbstractValue) -> AbstractValue:
@@ -232,6 +286,8 @@ def _fields(frame: Frame, x: AbstractValue) -> AbstractValue:
 TABLE: dict[Any, Rule] = {
     list: positional("list", range(2), _list),
     dict: _dict,
+    dict.fromkeys: positional("dict.fromkeys", range(1, 3), _fromkeys),
+    collections.namedtuple: _namedtuple,
     slice: positional("slice", range(1, 4), _slice),
     callable: positional("callable", 1, _callable),
     hasattr: positional("hasattr", 2, _hasattr),

@@ -15,11 +15,12 @@ import numpy as np
 
 from adc.frontend import iteration
 from adc.frontend.arrays import arrays, subscripts
-from adc.frontend.containers import sequences
+from adc.frontend.containers import records, sequences
+from adc.frontend.data.compounds import Handle
 from adc.frontend.data.described import describe
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Range, Scalar, Static, Stream, Tuple, is_array
+from adc.frontend.data.values import AbstractValue, Array, Range, Ref, Scalar, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Indexed, Items, Known, count_of, unravelled
@@ -29,9 +30,10 @@ from adc.frontend.libraries.rules import Rule, need_numbers, no_keywords, positi
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, load_scalar, unboxed
 from adc.frontend.numeric.slices import Item
+from adc.frontend.objects import rows
 from adc.frontend.objects.joining import narrow_values
 from adc.frontend.objects.merge import Clash, coerce, join
-from adc.frontend.prelude import python_functions, python_heaps
+from adc.frontend.prelude import python_functions, python_heaps, python_operators
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc, insert_at
@@ -86,7 +88,10 @@ def _sorted(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Ab
     found = sequences.known_items(frame, args[0]) if len(args) == 1 and not isinstance(args[0], Range) else None
     ranks = _known_ranks(frame, found, kwargs.get("key")) if found and not kwargs.keys() - {"key", "reverse"} else None
     if ranks is None or found is None:
-        return by_program(python_functions.sorted_list)(frame, args, kwargs)
+        plain = kwargs.get("key", Static(None))
+        compared = isinstance(plain, Static) and plain.value is None and len(args) == 1 and _are_objects(frame, args)
+        program = python_functions.sorted_objects if compared else python_functions.sorted_list
+        return by_program(program)(frame, args, kwargs)
     falling = bool(static_of(kwargs.get("reverse", Static(False)), "'reverse'"))
     try:
         order = sorted(range(len(ranks)), key=ranks.__getitem__, reverse=falling)
@@ -139,7 +144,7 @@ def _extremum(name: str, symbol: str) -> Rule:
     program = {"min": python_functions.least, "max": python_functions.greatest}[name]
 
     def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-        if kwargs or (len(args) == 1 and isinstance(args[0], Range)):
+        if kwargs or (len(args) == 1 and isinstance(args[0], Range)) or _are_objects(frame, args):
             found = args[0] if len(args) == 1 else Tuple(tuple(args))
             return frame.tracer.call(frame, Static(program), [stored(frame, found)], kwargs)
         items = [sequences.snapshot(frame, a) for a in args]
@@ -166,6 +171,14 @@ def _extremum(name: str, symbol: str) -> Rule:
         return best
 
     return rule
+
+
+def _are_objects(frame: Frame, args: Sequence[AbstractValue]) -> bool:
+    """Whether the items are objects, which a method of theirs compares."""
+    items: Sequence[AbstractValue] = args if len(args) > 1 else sequences.known_items(frame, args[0]) or ()
+    if rows.grows(frame, args[0]):
+        return rows.of_objects(frame, args[0])
+    return bool(items) and all(isinstance(item, Ref | Handle) and records.is_instance(item) for item in items)
 
 
 def _choose(frame: Frame, condition: AbstractValue, a: AbstractValue, b: AbstractValue) -> AbstractValue:
@@ -314,6 +327,9 @@ def _operator(name: str, symbol: str) -> Rule:
     return positional(f"operator.{name}", 2, rule)
 
 
+_BY_PROGRAM = (
+    "iadd", "isub", "imul", "itruediv", "lt", "le", "eq", "ne", "ge", "gt", "not_", "truth", "getitem", "contains",
+)  # fmt: skip
 _HEAPS = ("heappush", "heappop", "heapreplace", "heappushpop", "heapify", "nsmallest", "nlargest")
 _BISECT = ("bisect_left", "bisect_right", "insort_left", "insort_right")
 
@@ -329,6 +345,7 @@ TABLE: dict[Any, Rule] = {
     **{getattr(bisect, name): by_program(getattr(python_heaps, name)) for name in _BISECT},
     operator.neg: positional("operator.neg", 1, lambda frame, x: arrays.operate_unary(frame, "-", x)),
     **{getattr(operator, name): _operator(name, symbol) for name, symbol in _OPERATORS.items()},
+    **{getattr(operator, name): by_program(getattr(python_operators, name)) for name in _BY_PROGRAM},
     np.ndindex: _ndindex,
     np.ndenumerate: positional("np.ndenumerate", 1, _ndenumerate),
     itertools.product: _product,

@@ -211,7 +211,7 @@ def _methodcaller(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[s
     name = Static(str(static_of(args[0], "the name of a method")))
     every: dict[object, AbstractValue] = {}
     every.update(kwargs.items())
-    named = sequences.new_dict(frame, every)
+    named = sequences.plain_dict(frame, every)
     return partial([Static(python_streams.method_of), name, Tuple(tuple(args[1:])), named], {})
 
 
@@ -230,6 +230,7 @@ TABLE: dict[Any, Rule] = {
     itertools.takewhile: _listed("itertools.takewhile", python_streams.taken_while),
     itertools.dropwhile: _listed("itertools.dropwhile", python_streams.dropped_while),
     itertools.filterfalse: _listed("itertools.filterfalse", python_streams.left_out),
+    itertools.zip_longest: _listed("itertools.zip_longest", python_streams.zipped_to_longest),
     itertools.compress: _listed("itertools.compress", python_streams.compressed),
 }
 BY_IDENTITY = frozenset(TABLE)

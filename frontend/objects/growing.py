@@ -132,6 +132,8 @@ def _like(frame: Frame, like: Contents | None, item: abstract.Abstract) -> list[
     if like is not None and rows.is_growing(like):
         return columns.usable(shapes_in(like))
     if like is not None and like.items:
+        if not columns.has_arrays(item):  # what it takes to look at an item of a loop is not there ahead of it
+            return [() for _ in columns.leaves(item)]
         return columns.usable(columns.shapes(columns.parts(frame, like.items[0], item)))
     return [None for _ in columns.leaves(item)]
 

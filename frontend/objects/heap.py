@@ -68,6 +68,8 @@ def contents(frame: Frame, ref: Ref) -> Contents:
     if isinstance(value, Poison):
         unroll(frame, frame.loops)
         frame.want_pool(ref)
+        if ref.kind == "dict":
+            frame.want_keyed(ref)
         raise unreadable(frame, value)
     if isinstance(value, Unbound):
         value = value.value

@@ -11,6 +11,7 @@ once. The pools of a function are empty at its beginning; a callee uses those of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from adc.frontend import abstract
@@ -60,8 +61,11 @@ def pooled(frame: Frame, v: AbstractValue) -> AbstractValue:
         wanted = (site, ref.cls) in frame.pools.sites and frame.heap.sites.get(key) == site
         if wanted and isinstance(frame.env.get(key), Contents):
             _moved(frame, ref, made)
-    if not made:
-        return v
+    return exchanged(frame, v, made) if made else v
+
+
+def exchanged(frame: Frame, v: AbstractValue, made: Mapping[str, AbstractValue | None]) -> AbstractValue:
+    """A value with others in the place of objects, by their keys; so do the variables of the frame have them."""
     for name, value in frame.env.items():
         frame.env[name] = _replaced(value, made)
     return _replaced(v, made)
@@ -99,7 +103,7 @@ def _moved(frame: Frame, v: AbstractValue, made: dict[str, AbstractValue | None]
     return handle
 
 
-def _replaced(v: AbstractValue, made: dict[str, AbstractValue | None]) -> AbstractValue:
+def _replaced(v: AbstractValue, made: Mapping[str, AbstractValue | None]) -> AbstractValue:
     """A value with handles instead of the objects that went to pools."""
     if isinstance(v, Ref):
         return made.get(v.key) or v

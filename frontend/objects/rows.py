@@ -69,6 +69,14 @@ def pools_in(v: AbstractValue | None) -> list[Ref]:
     return [p for item in v.items for p in pools_in(item)] if isinstance(v, Compound) else []
 
 
+def of_objects(frame: Frame, v: AbstractValue) -> bool:
+    """Whether this is a list of run-time length whose items are objects."""
+    if not grows(frame, v):
+        return False
+    row = row_of(heap.contents(frame, v))  # type: ignore[arg-type]
+    return isinstance(row, abstract.Tuple) and row.form.kind == "handle"
+
+
 def check_pools(held: Contents, item: AbstractValue) -> None:
     """Check that all objects of a list are in one pool."""
     check_one_pool(pools(held), pools_in(item))

@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 
 
 class Held:
-    """A container with its items in a list. ``stands_for``: the class that programs use."""
+    """A container with its items in a list or a dict, its attribute ``within``. ``stands_for``: the class that programs
+    use."""
 
     items: Any
     stands_for: ClassVar[type]
+    within: ClassVar[str] = "items"
 
     def __len__(self) -> Any:
         return len(self.items)

@@ -128,6 +128,12 @@ def sorted_list(a: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     return [items[n - 1 - order[n - 1 - i] if constant(reverse) else order[i]] for i in range(n)]
 
 
+def sorted_objects(a: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+    items = list(a)
+    order = order_of(items, constant(reverse))
+    return [items[order[i]] for i in range(len(items))]
+
+
 def reduced(function: Any, a: Any, initial: Any = _NOTHING, /) -> Any:
     if initial is _NOTHING:
         if len(a) == 0:

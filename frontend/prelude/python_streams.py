@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 def accumulated(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
     items = list(iterable)
@@ -65,6 +67,20 @@ def left_out(predicate: Any, iterable: Any, /) -> Any:
     if predicate is None:
         return [x for x in iterable if not x]
     return [x for x in iterable if not predicate(x)]
+
+
+def zipped_to_longest(*iterables: Any, fillvalue: Any = None) -> Any:
+    several = tuple(_listed(a) for a in iterables)
+    if len(several) == 0:
+        return []
+    n = 0
+    for items in several:
+        n = max(n, len(items))
+    return [tuple(items[k] if k < len(items) else fillvalue for items in several) for k in range(n)]
+
+
+def _listed(a: Any) -> Any:
+    return a if isinstance(a, np.ndarray) else list(a)
 
 
 def compressed(data: Any, selectors: Any) -> Any:

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from adc.frontend import iteration
 from adc.frontend.arrays import arrays, flat, places, structured, subscripts
-from adc.frontend.containers import indexing, records, sequences
+from adc.frontend.containers import indexing, keys, records, sequences
 from adc.frontend.control import options
-from adc.frontend.data.compounds import Handle, OneOf, Structured
+from adc.frontend.data.compounds import Contents, Handle, OneOf, Structured
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Flat, Lazy, Ref, Stream
+from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Flat, Generator, Lazy, Ref, Stream
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.access import attribute_of, evaluate_owner, items_of, with_items
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
@@ -24,6 +24,7 @@ from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import slices
 from adc.frontend.objects import cells, heap, list_changes, pools, rows
+from adc.frontend.prelude.python_dicts import Dict
 from adc.frontend.statements import owned_arrays
 from adc.frontend.traps import trap_unless
 from adc.frontend.unsupported import refuse_expression
@@ -44,14 +45,22 @@ def assign(frame: Frame, statement: ast.Assign) -> None:
     if statement in frame.in_place:
         _combine(frame, statement)
         return
-    if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Tuple | ast.List):
+    if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name | ast.Tuple | ast.List):
         value = evaluate(frame, statement.value)
+        if isinstance(value, Stream | Generator) and _is_read_once(frame, statement.targets[0]):
+            frame.env[statement.targets[0].id] = value  # type: ignore[union-attr]
+            return
         with frame.at(statement.value):
-            value = value if isinstance(value, Stream) else arrays.settled(frame, value)
+            unpacked = isinstance(value, Stream) and not isinstance(statement.targets[0], ast.Name)
+            value = value if unpacked else arrays.settled(frame, value)
     else:
         value = evaluate_kept(frame, statement.value)
     for target in statement.targets:
         bind(frame, target, value)
+
+
+def _is_read_once(frame: Frame, target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) and target.id in frame.source.once and cells.cell_of(frame, target.id) is None
 
 
 def _combine(frame: Frame, statement: ast.Assign) -> None:
@@ -186,9 +195,12 @@ def _store_items(
 
 
 def _store_item(
-    frame: Frame, owner: AbstractValue, items: list[slices.Item], value: AbstractValue
+    frame: Frame, owner: AbstractValue, items: list[slices.Item], value: AbstractValue, there: bool = False
 ) -> AbstractValue:
-    """``owner[items] = value`` for a list, a dict or an object with ``__setitem__``."""
+    """``owner[items] = value`` of a list, a dict or an object with ``__setitem__``. ``there``: it has such an item."""
+    if isinstance(owner, Ref) and owner.cls is Dict:
+        keys.store(frame, owner, subscripts.key_of(items), value, there)
+        return NONE
     setter = records.method(frame, owner, "__setitem__")
     if setter is not None:
         frame.tracer.call(frame, setter, [subscripts.key_of(items), value], {})
@@ -197,7 +209,7 @@ def _store_item(
     elif (part := subscripts.known_slice(items)) is not None:
         indexing.store_slice(frame, owner, part, value)
     else:
-        indexing.store(frame, owner, subscripts.key_of(items), value)
+        indexing.store(frame, owner, subscripts.key_of(items), value, there)
     return NONE
 
 
@@ -265,7 +277,8 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
         def update_item(one: AbstractValue, each: list[slices.Item]) -> AbstractValue:
             old = _as_of(frame, then, lambda: subscripts.read(frame, one, each)) if held is None else held
             new = updated(frame, old, symbol, value)
-            return NONE if new is old and not _replaced(frame, then, one) else _store_item(frame, one, each, new)
+            kept = new is old and not _replaced(frame, then, one)
+            return NONE if kept else _store_item(frame, one, each, new, _has_same_keys(frame, then, one))
 
         with frame.at(statement):
             with_items(
@@ -307,6 +320,17 @@ def _replaced(frame: Frame, then: dict[str, AbstractValue], owner: AbstractValue
     """Whether the contents of an object are no longer those ``then``, so that a value changed in place must be stored
     again."""
     return isinstance(owner, Ref) and then.get(owner.key) is not frame.env.get(owner.key)
+
+
+def _has_same_keys(frame: Frame, then: dict[str, AbstractValue], owner: AbstractValue) -> bool:
+    """Whether a dict has the keys that it had ``then``."""
+    if isinstance(owner, Ref) and owner.cls is Dict:
+        names = keys.names_in(frame, owner)
+        return then.get(names.key) is frame.env.get(names.key)
+    if not isinstance(owner, Ref) or owner.kind != "dict":
+        return False
+    before, now = then.get(owner.key), frame.env.get(owner.key)
+    return isinstance(before, Contents) and isinstance(now, Contents) and before.form.names == now.form.names
 
 
 def updated(frame: Frame, old: AbstractValue, symbol: str, value: AbstractValue) -> AbstractValue:

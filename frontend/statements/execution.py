@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from adc.frontend.closures import make_closure
-from adc.frontend.containers import sequences
+from adc.frontend.containers import records, sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.control.loops import for_range, while_loop
 from adc.frontend.data.type_names import describe_type
@@ -20,6 +20,7 @@ from adc.frontend.errors import refuse, shown
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
+from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import known, sequence
 from adc.frontend.libraries.attributes import attribute
@@ -58,7 +59,9 @@ def _execute_one(frame: Frame, statement: ast.stmt) -> None:
 
 def _for(frame: Frame, statement: ast.For) -> None:
     loop, value = _gone_through(frame, statement)
-    if isinstance(value, Generator) and isinstance(loop.iter, ast.Call):
+    with frame.at(statement.iter):
+        value = iterator_of(frame, value)
+    if isinstance(value, Generator):
         over_generator(frame, loop, value, frame.liveness.after[statement])
         return
     if isinstance(value, Stream) and value.ahead:
@@ -260,6 +263,11 @@ def _delete(frame: Frame, statement: ast.Delete) -> None:
         if not isinstance(target, ast.Subscript):
             raise refuse_statement(frame.loc(statement), statement)
         owner = evaluate_owner(frame, target.value)
+        own = None if isinstance(target.slice, ast.Slice) else records.method(frame, owner, "__delitem__")
+        if own is not None:
+            with frame.at(target):
+                frame.tracer.call(frame, own, [evaluate(frame, target.slice)], {})
+            continue
         if not (is_list(owner) or is_dict(owner)) or isinstance(target.slice, ast.Slice):
             raise refuse_statement(frame.loc(statement), statement)
         with frame.at(target):

@@ -45,6 +45,11 @@ def left(context: Any) -> None:
     raise NotImplementedError
 
 
+def is_suppress(context: Any) -> bool:
+    """Whether what is called for a context is ``contextlib.suppress``."""
+    raise NotImplementedError
+
+
 def without_contexts(tree: ast.Module) -> ast.Module:
     """The tree with each ``with`` rewritten."""
     result = _Translation().visit(tree)
@@ -65,6 +70,16 @@ def _within(item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt]:
     context, target = item.context_expr, item.optional_vars
     if isinstance(context, ast.Call) and target is None and _name(context.func) in _QUIET:
         return [at(ast.Expr(calling(enters, [context.func, *context.args], context.keywords)), context), *body]
+    if isinstance(context, ast.Call) and target is None and _name(context.func) == "suppress":
+        classes = ast.Tuple(list(context.args), ast.Load())
+        handler = ast.ExceptHandler(classes, None, [ast.Pass()])
+        guarded: list[ast.stmt] = [ast.Try(copy.deepcopy(body), [handler], [], [])]
+        test = calling(is_suppress, [copy.deepcopy(context.func)])
+        return [at(ast.If(test, guarded, _object(context, target, body)), context)]
+    return _object(context, target, body)
+
+
+def _object(context: ast.expr, target: ast.expr | None, body: list[ast.stmt]) -> list[ast.stmt]:
     held = f"__with_{context.lineno}_{context.col_offset}"
     begun: ast.expr = calling(entered, [ast.Name(held, ast.Load())])
     objects: list[ast.stmt] = [

@@ -2,8 +2,8 @@
 
 The subject is a variable of its own. A pattern becomes a test of it and assignments of what it captures, which happen
 if the test holds, before the guard is evaluated. Patterns are constants, dotted names, None, True and False,
-alternatives of these, captures, ``_``, tuples of patterns, and objects of classes. A ``match`` with any other pattern
-is left unchanged, and refused when a function with it is traced.
+alternatives of these, captures, ``_``, tuples of patterns, dicts, and objects of classes. A ``match`` with any other
+pattern is left unchanged, and refused when a function with it is traced.
 """
 
 from __future__ import annotations
@@ -22,8 +22,19 @@ class Unsupported(Exception):
         self.pattern = pattern
 
 
-def has_length(value: object, length: int) -> bool:
-    """Whether ``value`` is a sequence of this length, as ``match`` sees it. The tracer has a rule for it."""
+def has_length(value: object, length: int, more: bool) -> bool:
+    """Whether ``value`` is a sequence of this length, or of ``more``, as ``match`` sees it. The tracer has a rule for
+    it, and for those below."""
+    raise NotImplementedError
+
+
+def has_keys(value: object, *keys: object) -> bool:
+    """Whether ``value`` is a dict with these keys."""
+    raise NotImplementedError
+
+
+def without_keys(value: object, *keys: object) -> object:
+    """The dict ``value`` but for these keys."""
     raise NotImplementedError
 
 
@@ -110,6 +121,8 @@ def _pattern(p: ast.pattern, subject: ast.expr) -> tuple[ast.expr | None, list[B
         return (at(ast.BoolOp(ast.Or(), tests), p) if len(tests) == len(parts) else None), []
     if isinstance(p, ast.MatchSequence):
         return _sequence(p, subject)
+    if isinstance(p, ast.MatchMapping):
+        return _mapping(p, subject)
     if isinstance(p, ast.MatchClass):
         return _object(p, subject)
     raise Unsupported(p)
@@ -137,11 +150,32 @@ def _object(p: ast.MatchClass, subject: ast.expr) -> tuple[ast.expr, list[Bindin
 
 
 def _sequence(p: ast.MatchSequence, subject: ast.expr) -> tuple[ast.expr, list[Binding]]:
-    length = [subject, at(ast.Constant(len(p.patterns)), p)]
+    star = next((k for k, part in enumerate(p.patterns) if isinstance(part, ast.MatchStar)), None)
+    several, count = star is not None, len(p.patterns)
+    length = [subject, at(ast.Constant(count - several), p), at(ast.Constant(several), p)]
     tests: list[ast.expr] = [at(calling(has_length, length), p)]
     found: list[Binding] = []
     for k, part in enumerate(p.patterns):
-        test, bindings = _pattern(part, at(ast.Subscript(subject, at(ast.Constant(k), part), ast.Load()), part))
+        number = k if star is None or k < star else k - count
+        if isinstance(part, ast.MatchStar):
+            if part.name is not None:
+                upper = ast.Constant(number + 1) if number < -1 else None
+                rest: ast.expr = ast.Subscript(subject, ast.Slice(ast.Constant(k), upper), ast.Load())
+                found.append((part.name, at(calling(list, [rest]), part)))
+            continue
+        test, bindings = _pattern(part, at(ast.Subscript(subject, at(ast.Constant(number), part), ast.Load()), part))
         tests += [] if test is None else [test]
         found += bindings
+    return _all(tests, p), found
+
+
+def _mapping(p: ast.MatchMapping, subject: ast.expr) -> tuple[ast.expr, list[Binding]]:
+    tests: list[ast.expr] = [at(calling(has_keys, [subject, *p.keys]), p)]
+    found: list[Binding] = []
+    for key, part in zip(p.keys, p.patterns, strict=True):
+        test, bindings = _pattern(part, at(ast.Subscript(subject, key, ast.Load()), part))
+        tests += [] if test is None else [test]
+        found += bindings
+    if p.rest is not None:
+        found.append((p.rest, at(calling(without_keys, [subject, *p.keys]), p)))
     return _all(tests, p), found

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from adc.frontend.syntax.classes import without_local_classes
 from adc.frontend.syntax.contexts import without_contexts
+from adc.frontend.syntax.iterators import read_once, with_iterators, without_kept_generators
 from adc.frontend.syntax.liveness import Liveness, analyse
 from adc.frontend.syntax.matching import without_match
 from adc.frontend.syntax.private import with_private_names
@@ -109,6 +111,11 @@ class FunctionSource:
     def liveness(self) -> Liveness:
         return analyse(self.node)
 
+    @cached_property
+    def once(self) -> frozenset[str]:
+        """The variables that may have what can be gone through once."""
+        return read_once(self.node)
+
     def placed_at(self, loc: Loc) -> FunctionSource:
         """The same function with the location ``loc`` for all of its code: that of the call, for a library's
         function."""
@@ -168,12 +175,24 @@ _KEPT = 64
 
 # Rewrites of the syntax tree of a file before its functions are traced, in this order, each if there is a node of its
 # kind: most files have none, and visiting a whole tree costs more than parsing it.
-_TRANSLATIONS: dict[type[ast.AST], Callable[[ast.Module], ast.Module]] = {
-    ast.ClassDef: with_private_names,
-    ast.Match: without_match,
-    ast.With: without_contexts,
-    ast.NamedExpr: without_assigning_tests,
-}
+_TRANSLATIONS: tuple[tuple[object, Callable[[ast.Module, str], ast.Module]], ...] = (
+    (ast.ClassDef, lambda tree, text: with_private_names(tree)),
+    ("__iter__", lambda tree, text: with_iterators(tree)),
+    (ast.Match, lambda tree, text: without_match(tree)),
+    (ast.With, lambda tree, text: without_contexts(tree)),
+    (ast.NamedExpr, lambda tree, text: without_assigning_tests(tree)),
+    ("a generator expression of its own", lambda tree, text: without_kept_generators(tree)),
+    ("a class in something", without_local_classes),
+)
+
+
+def _kind(node: ast.AST) -> object:
+    """The kind of a node: its class, or what is odd about it."""
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.GeneratorExp):
+        return "a generator expression of its own"
+    if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.GeneratorExp):
+        return "a generator expression of its own"
+    return "__iter__" if isinstance(node, ast.FunctionDef) and node.name == "__iter__" else type(node)
 
 
 def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
@@ -181,19 +200,22 @@ def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
         known = _files.get(filename)
         if known is not None and known[0] == lines:
             return known[1]
-    tree = ast.parse("".join(lines))
+    text = "".join(lines)
+    tree = ast.parse(text)
     functions: dict[tuple[int, str], list[Node]] = {}
-    kinds: set[type[ast.AST]] = set()
+    kinds: set[object] = set()
     for node in ast.walk(tree):
-        kinds.add(type(node))
+        kinds.add(_kind(node))
+        if isinstance(node, ast.ClassDef) and node.col_offset:
+            kinds.add("a class in something")
         if isinstance(node, ast.Lambda):
             functions.setdefault((node.lineno, "<lambda>"), []).append(node)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
             functions.setdefault((first, node.name), []).append(node)  # type: ignore[arg-type]
-    for kind, translated in _TRANSLATIONS.items():
+    for kind, translated in _TRANSLATIONS:
         if kind in kinds:
-            translated(tree)
+            translated(tree, text)
     file = SourceFile(filename, lines, functions)
     with _lock:
         if len(_files) >= _KEPT:

@@ -18,12 +18,12 @@ G = np.ones(3)
 
 
 def comprehension(n):
-    y = {i: 0 for i in range(n)}  # error: the number of items must be known | {i: 0 for i in range(n)}
-    return y
+    y = (i for i in range(n))  # error: the number of items must be known | (i for i in range(n))
+    return sum(y) + sum(y)
 
 
 def run_time_key(x, n):
-    return {0: x, 1: 2.0}[n * 1]  # error: the key of a dict must be known when the function is compiled | n * 1
+    return {0: x, 1: [x]}[n * 1]  # error: the key of a dict must be known when the function is compiled | n * 1
 
 
 def missing_key(x):
@@ -245,7 +245,7 @@ def loop_over_number(n):
 
 def keeping_zip(u, v):
     pairs = zip(u, v)  # error: what zip() gives cannot be kept | zip(u, v)
-    return pairs
+    return sum(a for a, b in pairs) + sum(b for a, b in pairs)
 
 
 def enumerate_number(x):
@@ -340,8 +340,10 @@ def global_statement(x):
 
 
 def inner_class(x):
-    class A:  # error: classes cannot be defined here
-        pass
+    class A:
+        k = abs(x)  # error: this part of a class that a function defines is not supported | abs(x)
+
+    return A.k
 
 
 def deleting(x):
@@ -351,6 +353,6 @@ def deleting(x):
 
 def matching_a_class(x):
     match x:
-        case {"a": y}:  # error: this match has a pattern that is not supported | {"a": y}
-            return x
+        case (y, 1) | (1, y):  # error: this match has a pattern that is not supported | (y, 1) | (1, y)
+            return y
     return 2 * x
