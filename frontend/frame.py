@@ -101,8 +101,8 @@ class Stand:
 @dataclass(eq=False)
 class Pools:
     """Which objects of a function are kept in pools (``objects.pools``): those of a class made by expressions at
-    ``sites``. ``rows``: the type of what the objects of a class hold. ``keyed``: where dicts are made whose keys the run
-    computes."""
+    ``sites``. ``rows``: the type of what the objects of a class hold. ``keyed``: where dicts are made whose keys
+    the run computes."""
 
     sites: set[tuple[Loc, type]] = field(default_factory=set)
     keyed: set[Loc] = field(default_factory=set)

@@ -115,8 +115,7 @@ class Tracer:
         self.outer[key] = name, fetch
 
     collected, comprehended = staticmethod(list_of_generator), staticmethod(list_of_comprehension)
-    folded, first = staticmethod(fold), staticmethod(first_of)
-    captured = staticmethod(capture)
+    folded, first, captured = staticmethod(fold), staticmethod(first_of), staticmethod(capture)
 
     def consult(self, function: object) -> None:
         self.consulted[id(function)] = function

@@ -75,9 +75,9 @@ def importing_a_neighbour(x):
 
 
 def inner_class(x):
-    class A:  # error: unsupported-statement | class A:
-        pass
-    return x
+    class A:
+        k = abs(x)  # error: unsupported-statement | abs(x)
+    return A.k
 
 
 def global_statement(x):

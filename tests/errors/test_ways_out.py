@@ -53,7 +53,7 @@ def refusal(fn: Any, *args: Any) -> AdcError:
 
 
 def test_numbers_of_arguments() -> None:
-    assert "square and multiply" in refusal(lambda n: pow(n, 2, 3), 5).help
+    assert jit_grad(lambda n, x: pow(n, 2, 3) * x)(5, 2.0) == pow(5, 2, 3) * 2.0
     assert jit_grad(lambda x: pow(3, -1, 7) * x)(2.0) == pow(3, -1, 7) * 2.0
 
 
