@@ -48,7 +48,7 @@ class Cpu:
         # Time blocking recognises only untiled nests, so these are not tiled.
         tile = options.tile if options.time_block is None else False
         shared = options.shared
-        owner = OwnerComputes() if shared is None else OwnerComputes(shared.cut, shared.grid)
+        owner = OwnerComputes() if shared is None else OwnerComputes(shared.cut, shared.grid, shared.replicate)
         lowered = pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block), owner)
         if shared is not None:
             lowered = (InlineShared(shared.grid), *pipelines.without_rows(lowered))

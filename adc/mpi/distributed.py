@@ -113,9 +113,10 @@ _made: WeakKeyDictionary[JitFunction[Any, Any], dict[Shared, JitFunction[Any, An
 class Distributed:
     """The result of ``distribute``: a function of the same arguments, with ``grad`` and ``value_and_grad``."""
 
-    def __init__(self, f: JitFunction[Any, Any], grid: Grid) -> None:
+    def __init__(self, f: JitFunction[Any, Any], grid: Grid, replicate: bool = False) -> None:
         self._f = f
         self.grid = grid
+        self._replicate = replicate
         functools.update_wrapper(self, unwrapped(f), updated=())
 
     @public
@@ -162,7 +163,7 @@ class Distributed:
             pairs = zip(each.axes, each.shape, strict=True)
             shared.append((name, tuple((k, 0 if k == NONE else n - self.grid.shape[k]) for k, n in pairs)))
         cut = tuple(k for k, count in enumerate(self.grid.ranks) if count > 1)
-        return self._compiled(Shared(tuple(shared), cut, len(self.grid.ranks))), given
+        return self._compiled(Shared(tuple(shared), cut, len(self.grid.ranks), self._replicate)), given
 
     def _agree(self, given: _Given, what: str) -> None:
         """Raise on all ranks if they do not call the same function with equal arguments, apart from their own
@@ -174,6 +175,7 @@ class Distributed:
         chosen = subject.options
         parts: dict[str, Any] = {
             "the grid": (self.grid.shape, self.grid.ranks),
+            "replicate=": self._replicate,
             "its code": version(subject.fn),
             "how it is differentiated": (self._f._chosen, chosen.checkpoint, chosen.contract, chosen.debug),
         }
@@ -260,12 +262,15 @@ def _like(argument: Any, gradient: Any) -> Any:
 
 
 @public
-def distribute(f: Callable[..., Any], grid: Grid) -> Distributed:
+def distribute(f: Callable[..., Any], grid: Grid, *, replicate: bool = False) -> Distributed:
     """Run ``f``, a function written for one process, and its gradient on the ranks of a grid.
 
     Arrays that have the extents of the grid are distributed, both arguments and local arrays. Each rank computes its
     own elements, and receives the elements of other ranks that it reads. Values and gradients have the same bits as in
     one process.
+
+    Code for which that is not possible is refused: a recurrence along an axis that has several ranks, for example. With
+    ``replicate`` each rank receives whole arrays before such code and runs all of it, in the time of one process.
     """
     made = f if isinstance(f, JitFunction) else jit_grad(f)
     schedule = made._subject.options.checkpoint
@@ -274,4 +279,4 @@ def distribute(f: Callable[..., Any], grid: Grid) -> Distributed:
             f"{made._subject.name} has a budget of memory=, which cannot be kept to on several ranks yet",
             help="give a schedule: checkpoint=adc.revolve(snapshots), adc.every(steps) or 'sqrt'",
         )
-    return Distributed(made, grid)
+    return Distributed(made, grid, replicate)

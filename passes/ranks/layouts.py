@@ -14,7 +14,7 @@ from adc.ir.nesting import inside
 from adc.ir.partitions import NONE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
-from adc.passes.analysis.effects import Memory
+from adc.passes.analysis.effects import Effects, Memory
 
 NEAR = 8
 """By how many elements an allocated array may be shorter or longer than the grid."""
@@ -27,11 +27,12 @@ AXES = "adc.axes"
 class Shared:
     """Which parameters are arrays with the extents of the grid: the name of each, and for each of its axes that of the
     grid (or ``NONE``) and by how much it is longer than the grid there. ``cut``: the axes along which there are several
-    ranks. ``grid``: the number of axes of the grid."""
+    ranks. ``grid``: the number of axes of the grid. ``replicate``: whether all ranks run all of what cannot be cut."""
 
     parameters: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
     cut: tuple[int, ...]
     grid: int
+    replicate: bool = False
 
 
 Axis = tuple[int, Form]
@@ -102,6 +103,9 @@ class Layouts:
     def may_be_one(self, a: Value, b: Value) -> bool:
         """Whether two arrays may be the same memory."""
         return self._memory.may_overlap(a, b)
+
+    def effects(self, op: Op) -> Effects:
+        return self._memory.effects(op)
 
     def roots(self, array: Value) -> frozenset[Value]:
         return self._memory.roots(array)

@@ -10,7 +10,7 @@ ranks then add up as one process adds them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
 
@@ -25,55 +25,43 @@ from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.messages import Messages
-from adc.passes.ranks.accesses import Access, Apart, goes_to_stores
+from adc.passes.ranks.accesses import Access, goes_to_stores
 from adc.passes.ranks.exchanges import built, changed, distinct, end_of_block, fetch, wrote
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
-from adc.passes.ranks.regions import Box, Cut, Nest
+from adc.passes.ranks.regions import Cut, Nest
+from adc.passes.ranks.replicated import whole_arrays, with_way_out
 from adc.passes.ranks.results import Results, arguments_written
 from adc.passes.ranks.serial_sums import moves, store_terms
 from adc.passes.ranks.split_nests import split_nest
+from adc.passes.ranks.steps import Step
 from adc.passes.ranks.terms import split_sums, write_loops
 
 
 @dataclass(frozen=True)
 class OwnerComputes:
     """Run loops for the elements of one rank. ``cut``: the axes of the grid along which there are several ranks, or
-    None if no array is shared out; ``grid``: the number of axes of the grid."""
+    None if no array is shared out; ``grid``: the number of axes of the grid; ``replicate``: whether all
+    ranks run all of the code that cannot be cut."""
 
     cut: Sequence[int] | None = None
     grid: int = 1
+    replicate: bool = False
     name: ClassVar[str] = "owner-computes"
 
     def run(self, module: Module) -> Module:
         if self.cut is not None:
             for func in list(module.funcs.values()):
                 if _mark(func):
-                    _Function(module, func, self.cut, self.grid).run()
+                    _Function(module, func, self.cut, self.grid, self.replicate).run()
         return module
 
 
-@dataclass
-class _Step:
-    """What is done around an operation: fetches before it, cuts, and notes of what was written after it."""
-
-    fetches: dict[Value, list[Box]] = field(default_factory=dict)
-    cuts: list[tuple[Op, list[Cut]]] = field(default_factory=list)
-    written: list[Value] = field(default_factory=list)
-    apart: list[list[Apart]] = field(default_factory=list)
-    around: list[list[Apart]] = field(default_factory=list)
-    small: list[list[Apart]] = field(default_factory=list)
-    distinct: dict[tuple[Value, Value], Op] = field(default_factory=dict)
-    refused: CompileTypeError | None = None
-
-
 class _Function:
-    def __init__(self, module: Module, func: Func, cut: Sequence[int], grid: int) -> None:
-        self.module = module
-        self.func = func
-        self.cut = cut
-        self.grid = grid
+    def __init__(self, module: Module, func: Func, cut: Sequence[int], grid: int, replicate: bool) -> None:
+        self.module, self.func = module, func
+        self.cut, self.grid, self.replicate = cut, grid, replicate
         self._terms: list[Value] = []
-        self._steps: dict[Op, _Step] = {}
+        self._steps: dict[Op, Step] = {}
         self._ends: dict[tuple[str, int, Form], Value] = {}
         self.layouts = self._layouts(range(grid))
 
@@ -99,7 +87,7 @@ class _Function:
             self._plan(self.func.body, certain=True)
             results = Results(self.func, self.layouts)
             if results.views:
-                self._steps[self.func.body.terminator] = _Step(results.views)
+                self._steps[self.func.body.terminator] = Step(results.views)
             self._cut_loops()
             self._before(self.func.body.terminator, lambda: results.say(self.module))
         for arg in written:
@@ -151,21 +139,33 @@ class _Function:
                 elif op.regions and op.opdef is not ops.parallel and not self._is_nest(op):
                     self._plan_regions(op, certain=certain)
                 elif self.layouts.touches(op):
-                    try:
-                        self._plan_op(op)
-                    except CompileTypeError:
-                        if not op.regions or not self._may_be_steps(op):
-                            raise
-                        self._steps.pop(op, None)
-                        self._plan_regions(op, certain=certain)
+                    self._plan_nest(op, certain=certain)
             except CompileTypeError as error:
-                if certain:
-                    raise
-                self._steps[op] = _Step(refused=error)
+                whole = whole_arrays(op, self.layouts)
+                if whole is None or not self.replicate:
+                    refused = error if whole is None else with_way_out(error)
+                    if certain:
+                        raise refused from None
+                    whole = Step(refused=refused)
+                self._forget(op)
+                self._steps[op] = whole
+
+    def _plan_nest(self, op: Op, *, certain: bool) -> None:
+        try:
+            self._plan_op(op)
+        except CompileTypeError:
+            if not op.regions or not self._may_be_steps(op):
+                raise
+            self._forget(op)
+            self._plan_regions(op, certain=certain)
+
+    def _forget(self, op: Op) -> None:
+        for inner in with_inner(op):
+            self._steps.pop(inner, None)
 
     def _plan_alloc(self, op: Op) -> None:
         """Make sure that an array has the extents that it is taken to have, or no elements."""
-        step = _Step()
+        step = Step()
         for given, held in self.layouts.clipped(op.result):
             step.small += [[(given, held), (Form.ZERO, given)], [(held, given), (Form.ZERO, given)]]
         if step.small:
@@ -204,7 +204,7 @@ class _Function:
         for inner in with_inner(op):
             if inner.opdef in _FOREIGN and (inner is not op or any(self.layouts.shares(v) for v in inner.operands)):
                 raise kinds.NOT_DISTRIBUTED("this needs whole arrays, and they are shared out among ranks", inner.loc)
-        step = self._steps[op] = _Step()
+        step = self._steps[op] = Step()
         nest = Nest(op, self.layouts)
         for each in nest.writes:
             if self._is_handed_on(each, op):
@@ -255,7 +255,7 @@ class _Function:
         step.written = list({s.array: None for s in nest.stores if self.layouts.is_shared(s.array)})
 
     def _alternatives(
-        self, step: _Step, nest: Nest, pairs: Sequence[tuple[Access | None, Access]]
+        self, step: Step, nest: Nest, pairs: Sequence[tuple[Access | None, Access]]
     ) -> Iterator[tuple[Access | None, Access]]:
         """The pairs of stores and loads of arrays that are shared out, with each element that a load may be of."""
         for store, load in pairs:
@@ -317,9 +317,10 @@ class _Function:
         at = block.ops.index(op)
         block.set_ops([*block.ops[:at], *new.ops, *block.ops[at:]])
 
-    def _prepare(self, op: Op, step: _Step) -> None:
+    def _prepare(self, op: Op, step: Step) -> None:
         if step.refused is not None:
-            attrs = {"error": "ValueError", "message": (step.refused.message,)}
+            said = ": ".join(filter(None, (step.refused.message, step.refused.help)))
+            attrs = {"error": "ValueError", "message": (said,)}
             build(ops.assert_, [const(False, i1)], attrs, loc=step.refused.loc)
             return
         for message, each in ((_MEET, step.apart), (_AROUND, step.around), (_SMALL, step.small)):

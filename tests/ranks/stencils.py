@@ -96,7 +96,7 @@ def _check(text: str, leaves: list[Any], wrt: tuple[int, ...], shape: tuple[int,
 def _on(count: int, ranks: tuple[int, ...], function: Any, leaves: list[Any], shape: tuple[int, ...]) -> Any:
     def run() -> Any:
         grid = adc.Grid(shape, ranks)
-        return _whole(grid, adc.distribute(function, grid).value_and_grad(*_copies(leaves)))
+        return _whole(grid, adc.distribute(function, grid, replicate=True).value_and_grad(*_copies(leaves)))
 
     found = mpi.simulate(count, run)
     assert all(bits(each) == bits(found[0]) for each in found), f"ranks of {ranks} have different results: {found}"
