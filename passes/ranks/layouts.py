@@ -153,6 +153,9 @@ class Layouts:
 
     def _of_roots(self, array: Value, roots: frozenset[Value]) -> tuple[Axis, ...]:
         """The axes of an array that is one of several. Axes whose extents are its own are like those of the others."""
+        assert isinstance(array.type, MemRefType)
+        if not roots:  # what has no value, in a branch that gives none: nobody has any of it
+            return tuple((NONE, self.forms.extent(array, d)) for d in range(array.type.rank))
         found = []
         for root in roots:
             try:

@@ -314,6 +314,26 @@ def level_roll(phi0: Any, speed: Any, steps: Any) -> Any:
     return np.sum(phi**2)
 
 
+def received_slices(c: Any, source: Any, data: Any, steps: Any) -> Any:
+    """A wave in new arrays, with a sponge, a source, and receivers that a loop goes through."""
+    n, m = c.shape
+    x, y = np.arange(n), np.arange(m)
+    near = np.minimum(np.minimum(x, n - 1 - x)[:, None], np.minimum(y, m - 1 - y)[None, :])
+    damp = np.exp(-((0.1 * np.maximum(4 - near, 0)) ** 2))
+    u, before = np.zeros((n, m)), np.zeros((n, m))
+    misfit = 0.0
+    for t in range(steps):
+        lap = np.zeros((n, m))
+        lap[1:-1, 1:-1] = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
+        new = (2.0 * u - before + 0.1 * c**2 * lap) * damp
+        new[n // 2, 3] += source[t]
+        before = u * damp
+        u = new
+        for r in range(data.shape[1]):
+            misfit += 0.5 * (u[3 * r + 2, 2] - data[t, r]) ** 2
+    return misfit
+
+
 def fields() -> Iterator[Program]:
     two = (13, 11)
     for f in (elastic_slices, elastic_loops):
@@ -328,3 +348,5 @@ def fields() -> Iterator[Program]:
         yield Program(f, two, (0, 1), lambda x: (x(), np.arange(1.0, 1.0 + STEPS), STEPS))
     for f in (level_slices, level_loops, level_roll):
         yield Program(f, two, (0, 1), lambda x: (x(), x(), STEPS))
+    waves = np.arange(1.0, 1.0 + STEPS)
+    yield Program(received_slices, two, (0, 1), lambda x: (x(), waves, np.outer(waves, waves[:3]), STEPS))
