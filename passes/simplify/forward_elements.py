@@ -35,6 +35,10 @@ from adc.passes.rewrite import put_instead
 CHEAP = 10.0
 """What an element may cost to compute: two loads, one through the other, and a wrapped subscript."""
 
+CHEAP_ONCE = 40.0
+"""What it may cost if each element is read but once, and is no value of a function: nothing is computed again then, and
+the array need be neither stored nor kept."""
+
 AS_A_LOAD = 3.0
 """What it may cost in a loop that reads it again and again: one operation, beside loads from the cache."""
 
@@ -89,7 +93,9 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
     load, store = loads[0], stores[0]
     if len(loads) > 1 and any(op.parent is not load.parent for op in loads):
         return
-    filled = _filled(alloc, store, CHEAP if len(loads) == 1 else CHEAP_TWICE if len(loads) == 2 else 0.0)
+    once = len(loads) == 1 and _reads_once(load, alloc)
+    cheap = CHEAP_ONCE if once else CHEAP if len(loads) == 1 else CHEAP_TWICE if len(loads) == 2 else 0.0
+    filled = _filled(alloc, store, cheap)
     if filled is None or not _stays(func, alloc, filled, load, summaries):
         return
     assert store.parent is not None and load.parent is not None
@@ -98,11 +104,11 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
         return  # a recurrence would wait for code that was SIMD
     if filled.sums:
         moves = len(loads) == 1 and len(filled.value.uses) == 1  # else it would be summed twice
-        pays = moves and _reads_once(load, alloc) and _are_rows(filled) and not _is_part(store, alone)
+        pays = moves and once and _are_rows(filled) and not _is_part(store, alone)
     elif executions(load.parent) > executions(store.parent):
         pays = len(loads) == 1 and _is_as_a_load(alloc, filled) and not _is_part(load, alone)
     else:
-        pays = True
+        pays = filled.cost <= CHEAP or not any(op.opdef.called for op in filled.made)
     if not pays:
         return
     for load in loads:

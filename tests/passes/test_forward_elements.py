@@ -160,3 +160,22 @@ def test_products_of_matrices_stay() -> None:
         compiled = adc.jit_grad(function)
         np.testing.assert_allclose(compiled(x, y), function(x, y), rtol=1e-13)
         assert "linalg.matmul" in compiled.dump_ir("lowered")
+
+
+def scaled_distances(x, mu, sigma):
+    z = (x[:, None, :] - mu) / sigma
+    return np.sum(np.sqrt((z**2).sum(-1)))
+
+
+def test_what_is_read_once_is_not_kept_however_long_it_takes() -> None:
+    """Arrays that iterations of a loop make of a few elements would be found one by one in the reverse sweep."""
+    rng = np.random.default_rng(5)
+    args = rng.random((7, 3)), rng.random((2, 3)), rng.random((2, 3)) + 0.5
+    f = adc.jit_grad(argnums=(0, 1, 2))(scaled_distances)
+    found = f.grad(*args)
+    z = (args[0][:, None, :] - args[1]) / args[2]
+    by_z = z / np.sqrt((z**2).sum(-1))[..., None]
+    expected = (by_z / args[2]).sum(1), -(by_z / args[2]).sum(0), -(by_z * z / args[2]).sum(0)
+    for gradient, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(gradient, wanted, rtol=1e-12)
+    assert "the array itself" not in str(f.report())
