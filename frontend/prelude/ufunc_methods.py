@@ -99,9 +99,11 @@ def _of(function: Any, short: Any) -> None:
         out[...] = found
         return out
 
-    def outer(A: Any, B: Any) -> Any:
+    def outer(A: Any, B: Any, /, *, out: Any = None) -> Any:
         spread = (...,) + (None,) * np.ndim(B)
-        return function(A[spread] if np.ndim(A) else A, B)
+        if out is None:
+            return function(A[spread] if np.ndim(A) else A, B)
+        return function(A[spread] if np.ndim(A) else A, B, out=out)
 
     def reduceat(array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         axis = constant(axis) % array.ndim

@@ -151,6 +151,10 @@ def test_methods(name: str) -> None:
     check(f"return np.{name}.reduce(a, axis=1), np.{name}.reduceat(a[0], k)", a=A, k=k, exact=False)
 
 
+def test_outer_into_an_array() -> None:
+    check("c = np.empty((4, 3)); r = np.multiply.outer(a[0], b[0, :3], out=c); c[0] = 7; return r, c", a=A, b=B)
+
+
 def test_methods_of_integers() -> None:
     check("return np.gcd.reduce(m), np.bitwise_xor.reduce(m), np.bitwise_or.accumulate(m), np.gcd.outer(m, m)", m=M)
     check("return np.logical_and.reduce(m > 0), np.logical_or.reduce(m > 0), np.add.reduceat(m, m[:0])", m=M)
