@@ -22,20 +22,20 @@ from adc import began as began  # before any other module of adc is read
 
 if TYPE_CHECKING:
     from adc import errors, interop
-    from adc.along import hvp, jvp
-    from adc.checkpoints import checkpoint, every, revolve, steps
+    from adc.api.externs import extern
+    from adc.api.implicit import fixed_point, root
+    from adc.api.modes import hessian, jacobian, sparse_hessian, sparse_jacobian
+    from adc.api.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
+    from adc.border.checkpoints import checkpoint, every, revolve, steps
     from adc.checks.checking import check_grads, test_rule
     from adc.checks.finding import find_culprit
-    from adc.decorator import JitFunction, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
-    from adc.externs import extern
     from adc.frontend import prange, stop_gradient
-    from adc.implicit import fixed_point, root
-    from adc.mapping import vmap
-    from adc.modes import hessian, jacobian, sparse_hessian, sparse_jacobian
+    from adc.functions.along import hvp, jvp
+    from adc.functions.decorator import JitFunction, grad, jit_grad, pullback, value_and_grad, vjp
+    from adc.functions.mapping import vmap
+    from adc.functions.pullbacks import Pullback
     from adc.mpi.distributed import Distributed, Field, Grid, distribute
-    from adc.pullbacks import Pullback
-    from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
     from adc.shots.summing import sum_shots
     from adc.watch.watching import progress
 
@@ -89,42 +89,42 @@ _HOMES = {
     "Distributed": "adc.mpi.distributed",
     "Field": "adc.mpi.distributed",
     "Grid": "adc.mpi.distributed",
-    "JitFunction": "adc.decorator",
-    "Pullback": "adc.pullbacks",
+    "JitFunction": "adc.functions.decorator",
+    "Pullback": "adc.functions.pullbacks",
     "check_grads": "adc.checks.checking",
-    "checkpoint": "adc.checkpoints",
-    "clear_new_rule_hooks": "adc.rules",
+    "checkpoint": "adc.border.checkpoints",
+    "clear_new_rule_hooks": "adc.api.rules",
     "distribute": "adc.mpi.distributed",
-    "every": "adc.checkpoints",
+    "every": "adc.border.checkpoints",
     "find_culprit": "adc.checks.finding",
-    "extern": "adc.externs",
-    "fixed_point": "adc.implicit",
-    "frule": "adc.rules",
-    "grad": "adc.decorator",
-    "hessian": "adc.modes",
-    "hvp": "adc.along",
-    "jacobian": "adc.modes",
-    "jit_grad": "adc.decorator",
-    "jvp": "adc.along",
-    "no_rule": "adc.rules",
-    "on_new_rule": "adc.rules",
+    "extern": "adc.api.externs",
+    "fixed_point": "adc.api.implicit",
+    "frule": "adc.api.rules",
+    "grad": "adc.functions.decorator",
+    "hessian": "adc.api.modes",
+    "hvp": "adc.functions.along",
+    "jacobian": "adc.api.modes",
+    "jit_grad": "adc.functions.decorator",
+    "jvp": "adc.functions.along",
+    "no_rule": "adc.api.rules",
+    "on_new_rule": "adc.api.rules",
     "prange": "adc.frontend",
     "progress": "adc.watch.watching",
-    "pullback": "adc.decorator",
-    "refresh_rules": "adc.rules",
-    "revolve": "adc.checkpoints",
-    "root": "adc.implicit",
-    "rrule": "adc.rules",
-    "scalar_rule": "adc.rules",
-    "sparse_hessian": "adc.modes",
-    "sparse_jacobian": "adc.modes",
-    "steps": "adc.checkpoints",
+    "pullback": "adc.functions.decorator",
+    "refresh_rules": "adc.api.rules",
+    "revolve": "adc.border.checkpoints",
+    "root": "adc.api.implicit",
+    "rrule": "adc.api.rules",
+    "scalar_rule": "adc.api.rules",
+    "sparse_hessian": "adc.api.modes",
+    "sparse_jacobian": "adc.api.modes",
+    "steps": "adc.border.checkpoints",
     "stop_gradient": "adc.frontend",
     "sum_shots": "adc.shots.summing",
     "test_rule": "adc.checks.checking",
-    "value_and_grad": "adc.decorator",
-    "vjp": "adc.decorator",
-    "vmap": "adc.mapping",
+    "value_and_grad": "adc.functions.decorator",
+    "vjp": "adc.functions.decorator",
+    "vmap": "adc.functions.mapping",
 }
 
 
@@ -139,7 +139,7 @@ def __getattr__(name: str) -> Any:
         return _version()
     if name not in _HOMES:
         raise AttributeError(f"module 'adc' has no attribute {name!r}{_instead(name)}", name=name)
-    from adc.collector import paused
+    from adc.driver.collector import paused
 
     with paused():  # loading modules makes many objects, all in use
         value = getattr(importlib.import_module(_HOMES[name]), name)

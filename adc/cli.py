@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from adc import compile_command, explain_command
-from adc.boundary import full_traceback, internal
+from adc.border.boundary import full_traceback, internal
+from adc.commands import compile_command, explain_command
 from adc.errors import AdcError
 from adc.ir import kinds
 
@@ -106,7 +106,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
 
 
 def _opt(options: argparse.Namespace) -> int:
-    from adc.opt import list_passes, optimise
+    from adc.commands.opt import list_passes, optimise
 
     if options.list_passes:
         list_passes(sys.stdout)
@@ -124,7 +124,7 @@ def _opt(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from adc.checks.examining import examine
-    from adc.loading import load
+    from adc.commands.loading import load
 
     function = load(options.target)
     chosen = {"draws": options.draws, "rtol": options.rtol, "seed": options.seed, "native": not options.no_native}
@@ -145,8 +145,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _rules(options: argparse.Namespace) -> int:
-    from adc.loading import run_file
-    from adc.rule_listing import listing
+    from adc.commands.loading import run_file
+    from adc.commands.rule_listing import listing
 
     for file in options.files:
         if not file.is_file():
@@ -157,7 +157,7 @@ def _rules(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from adc.demo import demo
+    from adc.commands.demo import demo
 
     demo(options.output, options.size)
     return 0

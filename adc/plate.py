@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.decorator import jit_grad
+from adc.functions.decorator import jit_grad
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -12,9 +12,10 @@ from unittest import mock
 
 import numpy as np
 
-from adc import cpu, jit_grad
+from adc import jit_grad
 from adc.backend.optimize import Optimized, optimize
 from adc.backend.target import Target, host
+from adc.driver import cpu
 from benchmarks.generated import load
 from benchmarks.latency import arrays, programs
 

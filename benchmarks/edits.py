@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adc import compiler, cpu
 from adc.backend import optimize
 from adc.backend.lowering import lower, lower_units
+from adc.driver import compiler, cpu
 from adc.ir.core import Module
 from adc.passes import pipelines
 from adc.passes.base import Pipeline

@@ -19,10 +19,11 @@ from unittest import mock
 
 import numpy as np
 
-from adc import cpu, jit_grad
+from adc import jit_grad
 from adc.backend import optimize
 from adc.backend.optimize import Optimized
 from adc.backend.target import Target, host
+from adc.driver import cpu
 from benchmarks.generated import load
 from benchmarks.latency import arrays, programs
 

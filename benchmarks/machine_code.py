@@ -107,7 +107,7 @@ def _body(head: int, end: int, predecessors: list[list[int]]) -> frozenset[int]:
 
 def assembly(function: Any, types: str, kind: str) -> str:
     """The machine code of a decorated function (``primal``), its ``gradient`` or its ``pullback``, for ``types``."""
-    from adc.dump import dump, resolve
+    from adc.reports.dump import dump, resolve
 
     return dump(function._subject, resolve(function._subject, types), "asm", function._derivative, kind=kind)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from adc.ir.core import Block, Op, Value
 from adc.ir.diagnostics import own_class
-from adc.ir.evaluate import normal
+from adc.ir.evaluate.evaluate import normal
 from adc.ir.opdef import OpDef
 from adc.ir.raising import MOST, class_of, places
 from adc.ir.typerules import require

@@ -18,11 +18,11 @@ import math
 from typing import Any
 
 from adc.ir import checks as v
-from adc.ir import evaluate as e
-from adc.ir import evaluate_integers as n
-from adc.ir import samples as s
-from adc.ir import special
 from adc.ir import typerules as t
+from adc.ir.evaluate import evaluate as e
+from adc.ir.evaluate import evaluate_integers as n
+from adc.ir.evaluate import samples as s
+from adc.ir.evaluate import special
 from adc.ir.opdef import Evaluate, OpDef, Trait, TypeRule
 
 PURE = frozenset({Trait.PURE})

@@ -39,8 +39,8 @@ from adc.ir.attached import attached
 from adc.ir.attached import check as attached_check
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
 from adc.ir.opdef import Trait
-from adc.ir.printer import print_op
 from adc.ir.states import Version, version
+from adc.ir.text.printer import print_op
 from adc.ir.types import MemRefType, Type, memref
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adc import ahead
 from adc.cli import main
+from adc.commands import ahead
 from adc.persistent import records
 
 HELPER = "def scaled(x):\n    return FACTOR * x\n"

@@ -14,10 +14,10 @@ import pytest
 
 import adc
 from adc import jit_grad, prange
-from adc.dump import STAGES
-from adc.externs import External
+from adc.api.externs import External
 from adc.frontend.libraries import library_scipy
 from adc.frontend.libraries.table import LIBRARY
+from adc.reports.dump import STAGES
 
 assert adc.vmap in LIBRARY  # as soon as it is used
 ROOT = Path(__file__).resolve().parent.parent

@@ -24,8 +24,8 @@ from adc import jit_grad
 from adc.backend import optimize
 from adc.backend.target import host
 from adc.cli import main
-from adc.ir import interpreter
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 
 ROOT = Path(__file__).resolve().parent.parent
 

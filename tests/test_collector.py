@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import adc
-from adc.collector import paused
+from adc.driver.collector import paused
 
 
 def test_it_waits_for_the_last_of_all_threads() -> None:

@@ -15,10 +15,10 @@ import pytest
 
 from adc import plate
 from adc.cli import main
-from adc.explore_page import PAGE
+from adc.commands.explore_page import PAGE
 from adc.ir.types import MemRefType, f32, f64
-from adc.passes.differentiation.kept import ITS_ELEMENTS, Kept
-from adc.summary import stored
+from adc.passes.differentiation.storage.kept import ITS_ELEMENTS, Kept
+from adc.reports.summary import stored
 
 PROGRAM = """\
 import math

@@ -127,9 +127,11 @@ def test_no_cycles() -> None:
 
 
 def folder_of(module: str) -> str:
-    """The sub-package that a module is in; one beside the sub-packages stands for itself."""
-    parent = MODULES[module].parent
-    return module if parent.parent == ROOT else ".".join([LAYERS[parent.parent.name], parent.name])
+    """The sub-package that a module is in, at any depth; one that has sub-packages beside it stands for itself."""
+    path = MODULES[module]
+    if path.name == "__init__.py" or any((folder / "__init__.py").exists() for folder in path.parent.iterdir()):
+        return module
+    return module.rpartition(".")[0]
 
 
 def folders() -> dict[str, set[str]]:

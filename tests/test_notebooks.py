@@ -95,7 +95,7 @@ def test_calls_that_compile_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
         names.append(what)
         return told(what)
 
-    monkeypatch.setattr("adc.dispatch.told", recorded)
+    monkeypatch.setattr("adc.functions.dispatch.told", recorded)
 
     @jit_grad
     def square(x: Any) -> Any:

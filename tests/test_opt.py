@@ -17,12 +17,12 @@ from unittest import mock
 import pytest
 
 import adc.passes
-from adc.changes import PrintChanges
 from adc.cli import main
+from adc.driver.changes import PrintChanges
 from adc.ir import ops
 from adc.ir.core import Module
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_module
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_module
 from adc.passes import named, pipelines
 from adc.passes.base import Pass, Pipeline, Verify, run_pipeline
 from adc.passes.cache.block_time import BlockTime

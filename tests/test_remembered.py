@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import adc
-from adc import compiler, jit_grad
+from adc import jit_grad
+from adc.driver import compiler
 from adc.passes import pipelines
 
 FACTOR = 2.0

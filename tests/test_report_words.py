@@ -15,7 +15,7 @@ from adc import checkpoint, jit_grad, prange
 from adc.cli import main
 from adc.ir.core import Loc
 from adc.ir.types import IntType, MemRefType, RecordType, f32, f64, i1, index
-from adc.report_details import in_words, of_program, type_in_words
+from adc.reports.report_details import in_words, of_program, type_in_words
 
 IR = re.compile(
     r"memref|[%@]|\bindex\b|\b(?:scf|arith|math|func|adc|linalg)\.\w+|\bi64\b|\bheld\b|<[?]|\.(?:aug|rev|grad)\b"

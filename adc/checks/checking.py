@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from adc.boundary import public
+from adc.border.boundary import public
 from adc.checks.over_ranks import check_of
 from adc.checks.verdict import Disagreement
 from adc.ir import kinds

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from adc.checks.leaves import flat
-from adc.dump import resolve
+from adc.driver.subject import Subject
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple, numpy_dtype
 from adc.frontend.annotations import from_annotation
 from adc.ir import kinds
 from adc.ir.types import i1
-from adc.subject import Subject
+from adc.reports.dump import resolve
 
 NDArray = np.ndarray[Any, Any]
 

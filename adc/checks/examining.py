@@ -17,8 +17,8 @@ from adc.checks.drawing import Style, Wanted
 from adc.checks.finding import find_culprit
 from adc.checks.leaves import copied, flat, is_float
 from adc.checks.verdict import Check, Disagreement
-from adc.decorator import JitFunction
 from adc.errors import AdcError, DifferentiationError
+from adc.functions.decorator import JitFunction
 from adc.ir import kinds
 
 THREADS = (1, 2)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adc.boundary import public
+from adc.border.boundary import public
 from adc.checks import culprit
 from adc.checks.culprit import Culprit
 from adc.checks.tracing import of_several_ranks, traced_call
-from adc.passes.differentiation.ranks import refuse_ranks
-from adc.specialise import Specialisation
+from adc.driver.specialise import Specialisation
+from adc.passes.differentiation.activity.ranks import refuse_ranks
 
 
 @public

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adc import aliasing
+from adc.border import aliasing
 from adc.frontend.forms import Form, build, form_of, items_of
 
 NDArray = np.ndarray[Any, Any]

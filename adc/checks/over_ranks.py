@@ -19,7 +19,7 @@ from adc.checks.verdict import Check
 from adc.frontend.marker import same_parameters
 from adc.ir import kinds
 from adc.ir.messages import communicator
-from adc.passes.differentiation import ranks
+from adc.passes.differentiation.activity import ranks
 
 
 class RankCheck(Check):

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from adc.checks.leaves import copied
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.attached import attached
 from adc.ir.core import Func, Module, Op
+from adc.ir.interpret import interpreter
 from adc.passes.differentiation.rules import RULES
 
 _ALIKE = 2  # similar inputs of one call

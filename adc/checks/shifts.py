@@ -16,7 +16,7 @@ import numpy as np
 from adc.checks import differences
 from adc.checks.leaves import moved
 from adc.checks.suspects import FORWARD, Suspect
-from adc.intermediate import add_to
+from adc.driver.intermediate import add_to
 from adc.ir import ops
 from adc.ir.core import Func, Loc, Module, Op, Value
 from adc.ir.types import f32

@@ -12,22 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from adc import aliasing
+from adc.border import aliasing
 from adc.checks import differences
 from adc.checks.leaves import along, copied, direction_of, freed, groups, moved
 from adc.checks.leaves import is_array as is_float_array
 from adc.errors import DifferentiationError
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.attached import attached, is_float
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.memory import InterpreterError
+from adc.ir.interpret import interpreter
+from adc.ir.interpret.memory import InterpreterError
 from adc.ir.rewrite import clone_op, inline_block
 from adc.ir.types import MemRefType, f32, f64, index, memref
-from adc.passes.differentiation import differentiate, forward
-from adc.passes.differentiation.tangents import Tangent
+from adc.passes.differentiation import differentiate
+from adc.passes.differentiation.activity.tangents import Tangent
+from adc.passes.differentiation.forward import forward
 
 FORWARD, REVERSE = "forward mode", "reverse mode"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adc.alignment import Borrowed
-from adc.bound import taken_apart
-from adc.compiler import Staged
-from adc.containers import lower
-from adc.decorator import function_of
+from adc.border.alignment import Borrowed
+from adc.border.bound import taken_apart
+from adc.border.containers import lower
+from adc.border.signature import abstracts_of, normalise
+from adc.driver.compiler import Staged
 from adc.frontend.traced import Traced
+from adc.functions.decorator import function_of
+from adc.functions.overlap import with_overlap
 from adc.ir.messages import communicator
-from adc.overlap import with_overlap
-from adc.passes.differentiation import ranks
-from adc.signature import abstracts_of, normalise
+from adc.passes.differentiation.activity import ranks
 
 
 def traced_call(

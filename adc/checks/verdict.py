@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.bound import taken_apart
+from adc.border.bound import taken_apart
 from adc.checks import differences
 from adc.checks.leaves import (
     along,
@@ -29,8 +29,8 @@ from adc.checks.leaves import (
     mapped,
     moved,
 )
-from adc.decorator import compiled, grad
-from adc.dispatch import sharing
+from adc.functions.decorator import compiled, grad
+from adc.functions.dispatch import sharing
 
 VALUE = 1e-9  # tolerance of values, relative to the largest
 TWO_MODES = 1e-8  # tolerance between the two modes, which differ by rounding only

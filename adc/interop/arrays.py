@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.boundary import public
+from adc.border.boundary import public
 from adc.ir import kinds
 
 NDArray = np.ndarray[Any, np.dtype[Any]]

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import adc
-from adc.bound import taken_apart
-from adc.decorator import JitFunction, differentiable
+from adc.border.bound import taken_apart
+from adc.border.options import Options, Selection
+from adc.functions.decorator import JitFunction, differentiable
 from adc.interop.trees import Tree, flat_tree, flatten, is_number, places, unflatten
 from adc.ir import kinds
-from adc.options import Options, Selection
 
 Axes = tuple[int | None, ...]
 

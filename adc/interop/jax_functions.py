@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.boundary import public
+from adc.border.boundary import public
 from adc.interop.flat import Calls, Flat, Results, no_complex
 from adc.interop.packages import package
 from adc.interop.result_shapes import Aval, shapes_of

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from adc import containers
-from adc.alignment import Borrowed
-from adc.compiler import Staged
-from adc.containers import lower
+from adc.border import containers
+from adc.border.alignment import Borrowed
+from adc.border.containers import lower
+from adc.driver.compiler import Staged
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.traced import Leaf, ResultLeaf
 from adc.interop.flat import Flat, Results, no_complex

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import adc
-from adc.boundary import public
+from adc.border.boundary import public
 from adc.interop.packages import package
 from adc.ir import kinds
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.boundary import public
+from adc.border.boundary import public
 from adc.interop.flat import Calls, Flat, Results, no_complex
 from adc.interop.packages import package
 from adc.interop.trees import flatten, is_number, unflatten

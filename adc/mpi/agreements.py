@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.fingerprints import is_of_library
+from adc.driver.fingerprints import is_of_library
 from adc.frontend.syntax import texts
 from adc.ir import kinds
 from adc.ir.messages import Communicator

@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from adc.bound import unwrapped
-from adc.boundary import public
-from adc.decorator import JitFunction, jit_grad
+from adc.border.bound import unwrapped
+from adc.border.boundary import public
+from adc.functions.decorator import JitFunction, jit_grad
 from adc.ir import kinds
 from adc.ir.messages import communicator, share_by
 from adc.ir.partitions import NONE, Partition, place

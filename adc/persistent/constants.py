@@ -3,11 +3,11 @@ record."""
 
 from __future__ import annotations
 
-from adc.compiler import Staged
+from adc.driver.compiler import Staged
+from adc.driver.specialise import Specialisation
+from adc.driver.subject import Subject
 from adc.frontend.abstract import Abstract, Scalar, walk_abstract
 from adc.persistent import records
-from adc.specialise import Specialisation
-from adc.subject import Subject
 
 Path = tuple[int, ...]
 

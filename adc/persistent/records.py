@@ -18,20 +18,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from adc import changes
 from adc.backend import cache_locks, object_cache
-from adc.binding import static_values, table_of
-from adc.fingerprints import digest, fingerprint, of_rules
+from adc.border.binding import static_values, table_of
+from adc.driver import changes
+from adc.driver.fingerprints import digest, fingerprint, of_rules
+from adc.driver.makers import makers
 from adc.frontend.abstract import Tuple
 from adc.frontend.looks import Look, Looks, look
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Traced
-from adc.makers import makers
 from adc.persistent.references import Reader, Writer
 
 if TYPE_CHECKING:
-    from adc.compiler import Staged
-    from adc.specialise import Specialisation
+    from adc.driver.compiler import Staged
+    from adc.driver.specialise import Specialisation
 
 enabled = True  # most tests of adc need real tracing, and switch this off
 _SLOTS = 4  # records of one function for the same types

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.fingerprints import INSIDE, PLAIN, UnknownThing, file_of_cell, is_of_library
+from adc.driver.fingerprints import INSIDE, PLAIN, UnknownThing, file_of_cell, is_of_library
 from adc.frontend.functions.mapped import MAPPED
 from adc.frontend.looks import Object, Structure, Variable
 from adc.ir import core

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from adc import aliasing
-from adc.containers import lower
-from adc.dispatch import sharing
+from adc.border import aliasing
+from adc.border.containers import lower
+from adc.functions.dispatch import sharing
 from adc.ir import kinds
 
 

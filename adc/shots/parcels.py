@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adc.backend import granted, runtime
-from adc.boundary import unnamed_calls
+from adc.border.boundary import unnamed_calls
 from adc.errors import AdcError, Note
 from adc.shots.overlaps import refuse_overlaps
 

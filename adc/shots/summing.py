@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
-from adc.boundary import public
-from adc.decorator import JitFunction, value_and_grad
-from adc.gradient_function import GradientFunction
+from adc.border.boundary import public
+from adc.border.options import ArgNames, ArgNums
+from adc.functions.decorator import JitFunction, value_and_grad
+from adc.functions.gradient_function import GradientFunction
 from adc.ir import kinds
-from adc.options import ArgNames, ArgNums
 from adc.shots.bar import Tell, shown
 from adc.shots.executors import Source
 from adc.shots.in_order import Queue, in_shot

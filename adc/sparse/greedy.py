@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.decorator import jit_grad
+from adc.functions.decorator import jit_grad
 
 IntArray = np.ndarray[Any, Any]
 

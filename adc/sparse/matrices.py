@@ -17,23 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from adc.boundary import public
-from adc.compiler import Staged
-from adc.directions import Direction
-from adc.dispatch import Made
+from adc.border.boundary import public
+from adc.border.directions import Direction
+from adc.border.options import Derivative, Selection
+from adc.border.selecting import is_float
+from adc.driver.compiler import Staged
+from adc.driver.specialise import Specialisation
+from adc.driver.subject import Subject
+from adc.functions.dispatch import Made
+from adc.functions.jacobian_function import JacobianFunction
+from adc.functions.jacobians import Jacobian, Mode, Output, outputs_of
+from adc.functions.jvps import Pattern
 from adc.ir import kinds
-from adc.jacobian_function import JacobianFunction
-from adc.jacobians import Jacobian, Mode, Output, outputs_of
-from adc.jvps import Pattern
-from adc.options import Derivative, Selection
-from adc.selecting import is_float
 from adc.sparse import colouring
 from adc.sparse.colouring import Colouring
 from adc.sparse.detection import Detection, detect, detection_of
 from adc.sparse.sparsity import Sparsity, given_sparsity
 from adc.sparse.together import Together, Units, compiled, has_rows, unit_directions
-from adc.specialise import Specialisation
-from adc.subject import Subject
 
 NDArray = np.ndarray[Any, Any]
 

@@ -2,7 +2,7 @@
 
 In arrays with one row per camera or per point, for instance, the columns have the same colours in each row. Then code
 knows where a direction is one, and computes the derivatives along all directions together with the values, which are
-computed only once: see ``adc.passes.differentiation.several``.
+computed only once: see ``adc.passes.differentiation.forward.several``.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adc import containers
 from adc.backend.calls.abi import Out, TupleOut
-from adc.compiler import compile_functions
-from adc.jvps import JvpCode, keep_results, refuse_arguments
-from adc.options import NONE
-from adc.subject import Builtin
-from adc.tangent_calls import signature_of
+from adc.border import containers
+from adc.border.options import NONE
+from adc.driver.compiler import compile_functions
+from adc.driver.subject import Builtin
+from adc.functions.jvps import JvpCode, keep_results, refuse_arguments
+from adc.functions.tangent_calls import signature_of
 
 if TYPE_CHECKING:
-    from adc.passes.differentiation.several import Tangents
+    from adc.passes.differentiation.forward.several import Tangents
 
 NDArray = np.ndarray[Any, Any]
 Units = tuple[tuple[int, int | None], ...]  # arguments, and the last subscript where the direction is one (None: all)
@@ -82,7 +82,7 @@ class Together:
 def compiled(spec: JvpCode, units: Sequence[Units], given: frozenset[int]) -> Together | None:
     """Code for a function of numbers and arrays; None if directions must be run one by one. If there are arguments
     ``given``, an additional last direction is along these."""
-    from adc.passes.differentiation.several import Direction
+    from adc.passes.differentiation.forward.several import Direction
 
     staged, traced = spec.staged, spec.staged.function(NONE)
     directions = [Direction(units=along) for along in units]

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from adc.backend import running
-from adc.boundary import public
+from adc.border.boundary import public
 from adc.ir import kinds
 from adc.watch.sweeps import Calls
 

@@ -18,7 +18,7 @@ from adc.backend.mlir.writing import Body, Name, Text, results_text
 from adc.ir import kinds, ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.printer import string_text, symbol_text
+from adc.ir.text.printer import string_text, symbol_text
 from adc.ir.types import PATTERNS, FloatType, IntType, Type
 
 # Functions of C's library that the dialect math lacks; other names in math are the same in MLIR.

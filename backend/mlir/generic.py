@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from adc.ir import kinds
 from adc.ir.core import Loc
-from adc.ir.cursor import Cursor
+from adc.ir.text.cursor import Cursor
 
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _RESULT = re.compile(r"(%[\w$.-]+)(?::(\d+))?")

@@ -18,7 +18,7 @@ PROGRAMS = programs.PROGRAMS | arrays.PROGRAMS
 
 # The run-time library is compiled once per machine, not per program.
 ADC = """
-import adc.cpu
+import adc.driver.cpu
 from adc import jit_grad
 from adc.backend import optimize, runtime, runtime_units
 

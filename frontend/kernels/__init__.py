@@ -6,7 +6,7 @@ They may have derivatives of their own, by ``@reverse_rule(f)`` and ``@forward_r
 derivatives of any order.
 
 Those with rules, and those marked ``@compiled_once``, are not part of the programs that use them: they are compiled by
-themselves, once for a machine, and called (``adc.kernels``).
+themselves, once for a machine, and called (``adc.driver.kernels``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ REVERSE: dict[FunctionType, FunctionType] = {}
 FORWARD: dict[FunctionType, FunctionType] = {}
 SMALL: set[FunctionType] = set()
 COLLECTIVE: set[FunctionType] = set()
-"""Functions that all ranks call together, with the same result on all; see ``adc.passes.differentiation.locality``."""
+"""Functions that all ranks call together, with the same result on all; see
+``adc.passes.differentiation.activity.locality``."""
 CROSSING: set[FunctionType] = set()
 """Functions whose results come from other ranks; see ``adc.passes.analysis.messages``."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
-from adc.ir.evaluate_integers import EXACT_RESULTS
+from adc.ir.evaluate.evaluate_integers import EXACT_RESULTS
 from adc.ir.nesting import enclosing, inside
 from adc.ir.opdef import OpDef
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes

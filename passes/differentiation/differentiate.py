@@ -20,28 +20,34 @@ from adc.ir.core import Func, Module, Value
 from adc.ir.rewrite import clone_func
 from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, Type
-from adc.passes.differentiation import derived_signatures
-from adc.passes.differentiation.activity import Activity, Interface
-from adc.passes.differentiation.adjoints import Adjoint, Findings, findings_of
-from adc.passes.differentiation.augment import augment
-from adc.passes.differentiation.checkpointed import Steps, is_checkpointed
-from adc.passes.differentiation.demand import Augmented, CallPlan, union
-from adc.passes.differentiation.frames import Frame, Reader
-from adc.passes.differentiation.idle import drop_unused, is_idle
-from adc.passes.differentiation.insertion import Insertions
+from adc.passes.differentiation.activity.activity import Activity, Interface
+from adc.passes.differentiation.calls import derived_signatures
+from adc.passes.differentiation.calls.checkpointed import Steps, is_checkpointed
+from adc.passes.differentiation.calls.idle import drop_unused, is_idle
+from adc.passes.differentiation.calls.rematerialised import (
+    Call,
+    MadeSweeps,
+    ResultShadows,
+    is_rematerialised,
+    keeps_tape,
+)
+from adc.passes.differentiation.calls.rule_calls import split_functions
+from adc.passes.differentiation.calls.shared_room import SharedRoom, may_share
+from adc.passes.differentiation.calls.split_plans import SplitKey, SplitPlans, Sweeps, SweepsKey
 from adc.passes.differentiation.mixed import mixed
+from adc.passes.differentiation.need.demand import Augmented, CallPlan, union
+from adc.passes.differentiation.need.residuals import aliasing_of, reached, residual_memory
 from adc.passes.differentiation.one_number import of_one_number
-from adc.passes.differentiation.rematerialised import Call, MadeSweeps, ResultShadows, is_rematerialised, keeps_tape
-from adc.passes.differentiation.residuals import aliasing_of, reached, residual_memory
-from adc.passes.differentiation.reverse import Cotangents
-from adc.passes.differentiation.reverse_regions import RegionSweep
-from adc.passes.differentiation.rule_calls import split_functions
-from adc.passes.differentiation.shadows import forward_shadow
-from adc.passes.differentiation.shared_room import SharedRoom, may_share
-from adc.passes.differentiation.split_plans import SplitKey, SplitPlans, Sweeps, SweepsKey
-from adc.passes.differentiation.storage import Recipes, plan_storage
-from adc.passes.differentiation.storage_plan import StoragePlan
-from adc.passes.differentiation.tape import Tape
+from adc.passes.differentiation.prepare.augment import augment
+from adc.passes.differentiation.reverse.frames import Frame, Reader
+from adc.passes.differentiation.reverse.reverse import Cotangents
+from adc.passes.differentiation.reverse.reverse_regions import RegionSweep
+from adc.passes.differentiation.reverse.shadows import forward_shadow
+from adc.passes.differentiation.storage.adjoints import Adjoint, Findings, findings_of
+from adc.passes.differentiation.storage.insertion import Insertions
+from adc.passes.differentiation.storage.storage import Recipes, plan_storage
+from adc.passes.differentiation.storage.storage_plan import StoragePlan
+from adc.passes.differentiation.storage.tape import Tape
 
 
 @contractible()

@@ -15,9 +15,9 @@ from adc.ir.callgraph import closure
 from adc.ir.core import Module, Value
 from adc.ir.types import MemRefType
 from adc.passes.base import Pipeline
-from adc.passes.differentiation.forward import jvp
-from adc.passes.differentiation.held import may_have_tangent
-from adc.passes.differentiation.shadows import zeroed
+from adc.passes.differentiation.activity.held import may_have_tangent
+from adc.passes.differentiation.forward.forward import jvp
+from adc.passes.differentiation.reverse.shadows import zeroed
 from adc.passes.differentiation.take_gradients import gradients_of, take_gradients
 
 WRT = "adc.wrt"  # see adc.frontend.functions.derivatives

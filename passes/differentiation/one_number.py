@@ -23,15 +23,15 @@ from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import Func, Module, Op
 from adc.ir.types import MemRefType, Type, i1, record
 from adc.passes.analysis.effects import Summaries
-from adc.passes.differentiation.activity import Activity, Interface, analyse
-from adc.passes.differentiation.adjoints import Adjoint, Findings
-from adc.passes.differentiation.checkpointed import is_checkpointed
-from adc.passes.differentiation.demand import CallPlan
-from adc.passes.differentiation.forward import jvp
-from adc.passes.differentiation.held import is_container
-from adc.passes.differentiation.rematerialised import is_rematerialised
-from adc.passes.differentiation.storage_plan import StoragePlan
-from adc.passes.differentiation.tangents import Tangent
+from adc.passes.differentiation.activity.activity import Activity, Interface, analyse
+from adc.passes.differentiation.activity.held import is_container
+from adc.passes.differentiation.activity.tangents import Tangent
+from adc.passes.differentiation.calls.checkpointed import is_checkpointed
+from adc.passes.differentiation.calls.rematerialised import is_rematerialised
+from adc.passes.differentiation.forward.forward import jvp
+from adc.passes.differentiation.need.demand import CallPlan
+from adc.passes.differentiation.storage.adjoints import Adjoint, Findings
+from adc.passes.differentiation.storage.storage_plan import StoragePlan
 
 _RULED = frozenset({ops.ruled, ops.gradient, ops.pack, ops.unpack})
 

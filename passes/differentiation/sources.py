@@ -1,7 +1,7 @@
 """What cotangents and tangents are made of, so that one that is nothing can be told from one that happens to be zero.
 
 A cotangent is a sum of multiples of numbers that were loaded, carried by a loop, or given: its sources. It is nothing
-if these are zero, or were not chosen. See ``adc.passes.differentiation.strong_zeros``.
+if these are zero, or were not chosen. See ``adc.passes.differentiation.need.strong_zeros``.
 """
 
 from __future__ import annotations

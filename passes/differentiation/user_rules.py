@@ -6,7 +6,7 @@ that the pullback needs are values of the caller like any others: stored or reco
 cheaper.
 
 A call with arrays is differentiated as a call: its augmented function runs the rule and packs what the pullback needs
-into a record; its reverse function runs the pullback. See ``adc.passes.differentiation.rule_calls``.
+into a record; its reverse function runs the pullback. See ``adc.passes.differentiation.calls.rule_calls``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ ten of a hundred. A call for each nest costs nothing compared with the loop in i
 function. Fills and copies of windows, such as the rim of an array, are nests too when they are lowered: adjacent ones
 become a function.
 The rest of a loop that is too long to be a piece becomes a function at last, which calls those cut out of it: if
-nothing is left that runs twice, LLVM need not look at the rest (``adc.cpu``).
+nothing is left that runs twice, LLVM need not look at the rest (``adc.driver.cpu``).
 """
 
 from __future__ import annotations

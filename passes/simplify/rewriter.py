@@ -14,7 +14,7 @@ from types import MappingProxyType
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import UNKNOWN, Attr, Block, Func, Loc, Op, Value
-from adc.ir.evaluate import Undefined, normal
+from adc.ir.evaluate.evaluate import Undefined, normal
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType, Type, i1, index

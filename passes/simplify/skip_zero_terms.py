@@ -2,8 +2,8 @@
 
 ``if square < best: best = square`` picks one of many sums. The cotangents of the others are a choice between a
 cotangent and zero, and zero here, and the loop that reverses such a sum adds only products with it. What does not
-matter contributes nothing (see ``adc.passes.differentiation.strong_zeros``), so a branch on the choice is put around
-the whole loop.
+matter contributes nothing (see ``adc.passes.differentiation.need.strong_zeros``), so a branch on the choice is put
+around the whole loop.
 """
 
 from __future__ import annotations

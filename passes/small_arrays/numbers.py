@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
-from adc.ir.evaluate import Undefined
+from adc.ir.evaluate.evaluate import Undefined
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, VIEWS
 from adc.passes.small_arrays.views import Shape, element, shape_of_view
 

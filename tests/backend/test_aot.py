@@ -15,7 +15,7 @@ from adc.backend.ahead.aot import Built, Part, build
 from adc.backend.ahead.header import header
 from adc.backend.target import for_cpu, host
 from adc.ir.core import Module
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.passes.differentiation import differentiate
 from tests.backend.lowering_harness import Native
 

@@ -15,7 +15,7 @@ import pytest
 
 from adc.backend.target import host
 from adc.cli import main
-from adc.loading import load_all
+from adc.commands.loading import load_all
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "oscillator"
 PROGRAM = """\

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from adc.cli import main
-from adc.loading import load_all
+from adc.commands.loading import load_all
 
 PROGRAM = '''\
 import numpy as np

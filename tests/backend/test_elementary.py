@@ -14,7 +14,7 @@ from adc.backend import target
 from adc.backend.lowering import lower
 from adc.backend.optimize import optimize
 from adc.backend.triples import for_triple
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from tests.backend.lowering_harness import Native
 
 OWN = replace(target.host(), vector_math=False)

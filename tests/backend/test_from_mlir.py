@@ -13,10 +13,10 @@ import pytest
 from adc import jit_grad
 from adc.backend.mlir import reading
 from adc.cli import main
+from adc.commands.mlir_source import load_mlir, subject_of
 from adc.errors import AdcError
-from adc.ir.interpreter import run
+from adc.ir.interpret.interpreter import run
 from adc.ir.verifier import verify
-from adc.mlir_source import load_mlir, subject_of
 from tests.backend.test_mlir import PROGRAMS, arguments, written  # noqa: F401  (a fixture)
 
 

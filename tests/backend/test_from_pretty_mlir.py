@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from adc.backend.mlir import reading
+from adc.commands.mlir_source import load_mlir
 from adc.errors import AdcError
-from adc.mlir_source import load_mlir
 
 NDArray = np.ndarray[Any, Any]
 
@@ -184,7 +184,7 @@ func.func @f(%x: memref<?x?xf64>, %c: i1) -> f64 {
   return %z : f64
 }
 """
-    from adc.ir.interpreter import run
+    from adc.ir.interpret.interpreter import run
 
     module = reading.parse_text(text, "f.mlir")
     x = np.arange(12.0).reshape(3, 4)

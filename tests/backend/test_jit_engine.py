@@ -21,7 +21,7 @@ from adc.backend.target import host, kept_machine, short_code_generation
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Loc
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.ir.types import f64
 from tests.backend import far_memory, lowering_programs
 from tests.backend.lowering_harness import Native, module_of

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adc.ir.interpreter import run
-from adc.ir.parser import parse_module
+from adc.ir.interpret.interpreter import run
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from tests.backend.lowering_harness import Native
 from tests.backend.lowering_programs import ALL

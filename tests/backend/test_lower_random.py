@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adc.ir.diagnostics import format_message
-from adc.ir.interpreter import InterpreterError, run
+from adc.ir.interpret.interpreter import InterpreterError, run
 from tests.backend.lowering_harness import Native, Trapped
 from tests.passes.random_ir import arguments, generate
 

@@ -12,10 +12,11 @@ import pytest
 
 from adc.backend.lowering.lower_table import LOWERINGS
 from adc.backend.lowering.scalar_lowerings import SCALARS
-from adc.ir import evaluate, ops
+from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func
-from adc.ir.evaluate_integers import EXACT_RESULTS
+from adc.ir.evaluate import evaluate
+from adc.ir.evaluate.evaluate_integers import EXACT_RESULTS
 from adc.ir.opdef import OpDef, Trait
 from adc.ir.types import Type, f32, f64, i1, i32, i64, index, memref
 from tests.backend.lowering_harness import Native, module_of, ulps

@@ -16,8 +16,8 @@ from adc.backend.optimize import optimize
 from adc.backend.support import contexts
 from adc.backend.support.team import team_ir
 from adc.backend.target import host
-from adc.ir.interpreter import run
-from adc.ir.parser import parse_module
+from adc.ir.interpret.interpreter import run
+from adc.ir.text.parser import parse_module
 from tests.backend.lowering_harness import Native, Trapped
 
 _CHECKED = """

@@ -20,9 +20,9 @@ import pytest
 from adc import jit_grad
 from adc.backend import object_cache, optimize, runtime
 from adc.backend.target import host
+from adc.border.options import default_level
 from adc.cli import main
 from adc.errors import AdcWarning
-from adc.options import default_level
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXT = f'target triple = "{host().triple}"\ndefine double @f(double %x) {{ ret double %x }}\n'

@@ -9,7 +9,7 @@ import numpy as np
 
 from adc import jit_grad
 from adc.backend.lowering.lower import lower_module
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 
 _HEAD = """
 func.func @share(%a: memref<?xf64>, %x: f64) -> f64 {

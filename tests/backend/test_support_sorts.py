@@ -17,7 +17,7 @@ from adc.backend.optimize import optimize_or_find
 from adc.backend.support import sorts
 from adc.backend.target import for_cpu, host
 from adc.ir.externals import SPARE
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 
 Numbers = np.ndarray[Any, Any]
 

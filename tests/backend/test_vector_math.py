@@ -12,7 +12,7 @@ from adc.backend import target
 from adc.backend.lowering import lower
 from adc.backend.lowering.vectormath import variants
 from adc.backend.optimize import optimize
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from tests.backend.lowering_harness import Native
 
 HOST = target.host()

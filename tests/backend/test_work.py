@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adc.backend.lowering.lower import lower_module
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from tests.backend.lowering_harness import Native
 
 V = "memref<?xf64>"

@@ -15,8 +15,9 @@ from adc import errors, jit_grad, prange
 from adc.backend import runtime
 from adc.backend.support import contexts
 from adc.frontend.checkpoints import read, read_memory
-from adc.ir import interpreter, ops
-from adc.ir.parser import parse_module
+from adc.ir import ops
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.passes.checkpointing.footprint import LINE
 from adc.passes.scatter import privatisation
 from tests.checkpointing import test_new_arrays as new_arrays

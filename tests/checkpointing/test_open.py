@@ -9,8 +9,9 @@ import pytest
 
 import adc
 from adc import errors, jit_grad
-from adc.ir import interpreter, ops
-from adc.ir.parser import parse_module
+from adc.ir import ops
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from tests.checkpointing.test_gradients import followed
 
 

@@ -20,10 +20,10 @@ from adc.backend import running
 from adc.backend.ahead.aot import Part, build
 from adc.backend.ahead.cabi import primal
 from adc.backend.running import Count, Loop, Run
-from adc.compiler import Staged
-from adc.dump import resolve
+from adc.driver.compiler import Staged
 from adc.ir.core import UNKNOWN, Loc
 from adc.passes.checkpointing.count_steps import CountSteps
+from adc.reports.dump import resolve
 from adc.watch import bars, watching
 from adc.watch.sweeps import Calls, Sweep
 

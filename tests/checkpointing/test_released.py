@@ -12,8 +12,8 @@ import pytest
 
 import adc
 from adc import errors, jit_grad
-from adc.ir import interpreter
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from tests.checkpointing.test_gradients import bits
 from tests.checkpointing.test_memory import HEADERS, measured
 

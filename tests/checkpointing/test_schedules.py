@@ -12,9 +12,10 @@ import pytest
 import adc
 from adc import jit_grad
 from adc.errors import AdcError
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Module
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.passes.checkpointing.schedule import split_function
 
 MOST, SNAPSHOTS = 300, 20

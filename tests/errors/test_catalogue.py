@@ -18,8 +18,8 @@ import pytest
 
 import adc
 from adc import cli, jit_grad, prange
-from adc.decorator import JitFunction
 from adc.errors import AdcError, InternalError
+from adc.functions.decorator import JitFunction
 from adc.ir.kinds import KINDS
 from adc.ir.ways_out import WAYS_OUT
 from tests.errors.test_kinds import IR_WORDS

@@ -11,7 +11,7 @@ import numpy as np
 from adc.frontend.abstract import Abstract, Array, abstract_of, map_abstract, with_alias
 from adc.frontend.entrance import trace
 from adc.frontend.traced import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
-from adc.ir import interpreter
+from adc.ir.interpret import interpreter
 from adc.ir.types import f32, i1, i32, i64
 from adc.ir.verifier import verify
 

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import adc
-from adc import jit_grad, pickling
-from adc.decorator import JitFunction
-from adc.options import Options, Selection
+from adc import jit_grad
+from adc.border import pickling
+from adc.border.options import Options, Selection
+from adc.functions.decorator import JitFunction
 from tests.functions import shipped
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 import adc
 from adc import jit_grad
-from adc.dispatch import sharing
 from adc.errors import CompileError, DifferentiationError, ShapeError
+from adc.functions.dispatch import sharing
 from tests.fuzz import features
 from tests.fuzz.expressions import Arr
 from tests.fuzz.generator import Program, generate

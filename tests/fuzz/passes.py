@@ -9,12 +9,13 @@ from unittest import mock
 
 import numpy as np
 
+from adc.border.signature import abstracts_of
 from adc.frontend.entrance import trace
-from adc.ir import interpreter
 from adc.ir.core import Module
-from adc.ir.memory import InterpreterError
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_func, print_module
+from adc.ir.interpret import interpreter
+from adc.ir.interpret.memory import InterpreterError
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_func, print_module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.analysis import machine
@@ -26,7 +27,6 @@ from adc.passes.outlining.outline_nests import OutlineNests
 from adc.passes.scatter import privatisation
 from adc.passes.simd.interleave import Interleave
 from adc.passes.simd.vectorise_outer import VectoriseOuter
-from adc.signature import abstracts_of
 from tests.fuzz.check import loaded
 from tests.fuzz.generator import Program, generate
 from tests.fuzz.oracle import copies

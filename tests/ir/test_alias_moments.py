@@ -7,8 +7,8 @@ import weakref
 
 from adc.ir.alias import Aliasing
 from adc.ir.core import Func, Value
-from adc.ir.parser import parse_module
 from adc.ir.permutations import Permutations
+from adc.ir.text.parser import parse_module
 
 PROGRAM = """
 func.func @f(%a: memref<?xf64>, %b: memref<?xf64>, %p: i1, %n: index) {

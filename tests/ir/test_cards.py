@@ -12,8 +12,8 @@ import pytest
 
 from adc.backend.lowering.scalar_lowerings import SCALARS
 from adc.ir import ops
+from adc.ir.evaluate.samples import special_values
 from adc.ir.opdef import OpDef, Trait
-from adc.ir.samples import special_values
 from adc.ir.types import f64
 from adc.passes.differentiation.rules import CONSTANT, RULES
 

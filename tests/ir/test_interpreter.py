@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from adc.ir import ops
-from adc.ir.interpreter import InterpreterError, Statistics, backward, forward, run, shuffled
-from adc.ir.parser import parse_module
+from adc.ir.interpret.interpreter import InterpreterError, Statistics, backward, forward, run, shuffled
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from adc import compiler, jit_grad
+from adc import jit_grad
+from adc.driver import compiler
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.callgraph import callees
 from adc.ir.core import Func, Module, Op
 from adc.ir.known import forget
-from adc.ir.parser import parse_module
 from adc.ir.states import version
+from adc.ir.text.parser import parse_module
 from adc.ir.types import MemRefType, f64
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.base import Verify, run_pipeline

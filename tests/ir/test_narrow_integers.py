@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from adc.ir import ops
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_module
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_module
 from adc.ir.types import IntType, Type, i8, i16, i32, i64, index, ui8, ui16, ui32, ui64
 
 NUMPY: dict[Type, Any] = {index: np.int64} | {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adc.ir import ops
 from adc.ir.nesting import enclosing, holds, in_and_out, inside, of_kinds, place_in, with_enclosing
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 
 TEXT = """
 func.func @f(%x: memref<?xf64>, %n: index) {

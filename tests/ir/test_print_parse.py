@@ -13,10 +13,10 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import UNKNOWN, Attr, Block, Func, Loc, Module, Op
 from adc.ir.diagnostics import CompileError
+from adc.ir.evaluate.samples import Typing, typings
 from adc.ir.opdef import OpDef
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_func, print_module, print_op
-from adc.ir.samples import Typing, typings
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_func, print_module, print_op
 from adc.ir.types import FunctionType, MemRefType, f32, f64, i1, i32, i64, index, memref, record
 from adc.ir.verifier import verify
 

@@ -9,10 +9,10 @@ import pytest
 
 from adc.ir.core import Loc, Module
 from adc.ir.diagnostics import AdcError, DifferentiationError
-from adc.ir.interpreter import InterpreterError, run
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_func, print_module
+from adc.ir.interpret.interpreter import InterpreterError, run
 from adc.ir.rewrite import clone_func
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_func, print_module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import run_pipeline

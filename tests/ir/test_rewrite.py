@@ -8,10 +8,10 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.copies import is_copy
 from adc.ir.core import Func, Loc, Module
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_func, print_module
 from adc.ir.rewrite import clone_block, clone_func, clone_module, clone_op, erase_if, inline_block
 from adc.ir.states import version
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_func, print_module
 from adc.ir.types import f32, f64
 from adc.ir.verifier import verify
 

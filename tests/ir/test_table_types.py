@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from adc.ir import ops
+from adc.ir.evaluate.samples import TYPES, typings
 from adc.ir.opdef import OpDef, Trait
-from adc.ir.samples import TYPES, typings
 from adc.ir.types import MemRefType, Type, f32, f64, i1, i32, i64, index, memref, record
 
 FLOATS, INTEGERS = (f32, f64), (i1, i32, i64, index)

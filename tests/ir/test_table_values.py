@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from adc.ir import ops
-from adc.ir.evaluate import Undefined, bits
+from adc.ir.evaluate.evaluate import Undefined, bits
+from adc.ir.evaluate.samples import Typing, special_values, typings
 from adc.ir.opdef import OpDef
-from adc.ir.samples import Typing, special_values, typings
 from adc.ir.types import FloatType, Type, f32, f64, i1, i32, i64, index
 
 SCALARS = [d for d in ops.TABLE.values() if d.evaluate is not None and d is not ops.constant]

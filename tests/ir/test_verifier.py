@@ -11,7 +11,7 @@ from adc.ir import ops, verifier
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.ir.types import f32, f64, i1, i64, index, memref
 from adc.ir.verifier import Changes, VerificationError, verify, verify_func
 

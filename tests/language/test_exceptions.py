@@ -10,8 +10,8 @@ import pytest
 import adc
 from adc import jit_grad, prange
 from adc.errors import CompileError, CompileKeyError
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_module
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_module
 
 
 class Bad(ValueError):

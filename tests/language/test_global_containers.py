@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import adc
-import adc.specialise
 from adc import jit_grad
+from adc.driver import specialise
 
 WEIGHTS: tuple[float, ...] = (1.0, 2.0)
 NUMBERS = [1.0, 2.0]
@@ -104,8 +104,8 @@ def test_tuples_in_tuples_and_named_ones(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_equal_tuples_made_anew_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
-    compile_functions = adc.specialise.compile_functions
-    monkeypatch.setattr(adc.specialise, "compile_functions", lambda *a: compiled.append(a) or compile_functions(*a))
+    compile_functions = specialise.compile_functions
+    monkeypatch.setattr(specialise, "compile_functions", lambda *a: compiled.append(a) or compile_functions(*a))
     v = np.arange(4.0)
     for far in (1000, 1000, 1001, 1001):
         monkeypatch.setitem(globals(), "OFFSETS", tuple([far, far + 1]))

@@ -16,10 +16,10 @@ import pytest
 
 import adc
 from adc import jit_grad, prange
-from adc.ahead import compile_ahead
+from adc.border.options import Selection
+from adc.border.signature import abstracts_of
+from adc.commands.ahead import compile_ahead
 from adc.errors import AdcError, CompileError
-from adc.options import Selection
-from adc.signature import abstracts_of
 
 Point = namedtuple("Point", "x y")
 

@@ -14,8 +14,8 @@ import adc
 from adc.backend.target import for_cpu
 from adc.cli import main
 from adc.errors import CompileError
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_module
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_module
 from tests.backend.lowering_harness import Native
 from tests.numpy.checking import compare
 from tests.numpy.functions import function_of

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import adc
+from adc.border.options import Options
 from adc.frontend.abstract import abstract_of
 from adc.frontend.entrance import trace
 from adc.frontend.kernels import lapack
@@ -22,7 +23,6 @@ from adc.frontend.kernels.spectra import eigenvalues, spectrum
 from adc.frontend.kernels.triangles import cholesky_factor, lower_solved, upper_solved
 from adc.ir import ops
 from adc.ir.externals import Named, provided
-from adc.options import Options
 from tests.numpy.checking import check
 
 RNG = np.random.default_rng(17)

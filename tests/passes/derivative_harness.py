@@ -11,15 +11,15 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
-from adc.ir.interpreter import run, shuffled
+from adc.ir.interpret.interpreter import run, shuffled
 from adc.ir.opdef import OpDef
 from adc.ir.types import Type, f64, index
 from adc.ir.verifier import verify
-from adc.passes.differentiation.adjoints import Adjoint
+from adc.passes.differentiation.activity.tangents import Tangent
 from adc.passes.differentiation.differentiate import gradient
-from adc.passes.differentiation.forward import jvp
+from adc.passes.differentiation.forward.forward import jvp
 from adc.passes.differentiation.rules import RULES
-from adc.passes.differentiation.tangents import Tangent
+from adc.passes.differentiation.storage.adjoints import Adjoint
 
 Body = Callable[..., Iterable[Value] | None]
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.diagnostics import AdcError
+from adc.ir.interpret import interpreter
 from adc.ir.types import MemRefType, Type, f64, i1, index, memref
 
 STRIDED = memref(f64, 1, (None,))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adc.ir.core import Block, Module
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_module
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_module
 from adc.ir.verifier import verify
 from adc.passes.base import Pass, Verify, run_pipeline
 

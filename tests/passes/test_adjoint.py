@@ -11,11 +11,11 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build
 from adc.ir.core import Module, Value
-from adc.ir.interpreter import run
+from adc.ir.interpret.interpreter import run
 from adc.ir.types import f64, index, memref
 from adc.ir.verifier import verify
 from adc.passes.differentiation.differentiate import split
-from adc.passes.differentiation.storage_plan import tape_bytes
+from adc.passes.differentiation.storage.storage_plan import tape_bytes
 from tests.passes.derivative_harness import (
     branch,
     call,

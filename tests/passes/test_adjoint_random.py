@@ -10,7 +10,7 @@ import pytest
 
 from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError
-from adc.ir.interpreter import run, shuffled
+from adc.ir.interpret.interpreter import run, shuffled
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import Verify, run_pipeline

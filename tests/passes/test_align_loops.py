@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Module, Op
+from adc.ir.interpret import interpreter
 from adc.ir.loop_attrs import PEELED
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.passes.base import Verify, run_pipeline
 from adc.passes.simd.align_loops import LEAST, AlignLoops
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adc import jit_grad
 from adc.backend import runtime
 from adc.errors import AdcError
-from adc.ir import interpreter
+from adc.ir.interpret import interpreter
 from adc.passes.choices import STRATEGIES
 from adc.passes.stencil_adjoints import block_rows, blocks
 from tests.forward_mode import check_gradients

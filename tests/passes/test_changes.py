@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from adc import compiler, jit_grad
+from adc import jit_grad
+from adc.driver import compiler
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_func
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_func
 from adc.ir.types import f32, f64, index
 from adc.passes.base import (
     Changed,

@@ -11,7 +11,7 @@ import pytest
 import adc
 from adc import jit_grad
 from adc.ir import ops
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.ir.types import MemRefType
 
 RNG = np.random.default_rng(8)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from adc import jit_grad, prange
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Op, Value
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.types import index
 from adc.passes.analysis.cold import walk_warm
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import adc
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_module
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_module
 from adc.passes.simplify.early_checks import EarlyChecks
 from tests.passes.rewriting import check, run_text
 

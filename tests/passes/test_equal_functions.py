@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Loc, Module
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.outlining.equal_functions import merge_equal
 from tests.fuzz.check import loaded

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from adc.ir import interpreter, ops
-from adc.ir.parser import parse_module
+from adc.ir import ops
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE

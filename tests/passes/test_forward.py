@@ -15,16 +15,16 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module
-from adc.ir.interpreter import run, shuffled
+from adc.ir.interpret.interpreter import run, shuffled
 from adc.ir.opdef import OpDef
-from adc.ir.printer import print_func
+from adc.ir.text.printer import print_func
 from adc.ir.types import f32, f64, index, memref
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import Verify, run_pipeline
 from adc.passes.differentiation.differentiate import gradient
-from adc.passes.differentiation.forward import jvp
-from adc.passes.differentiation.forward_sweep import TANGENT
+from adc.passes.differentiation.forward.forward import jvp
+from adc.passes.differentiation.forward.forward_sweep import TANGENT
 from adc.passes.differentiation.rules import RULES
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import adc
-from adc import jit_grad, pullback_code
-from adc.compiler import compile_functions, part_of
-from adc.ir.parser import parse_module
-from adc.ir.printer import print_module
+from adc import jit_grad
+from adc.driver.compiler import compile_functions, part_of
+from adc.functions import pullback_code
+from adc.ir.text.parser import parse_module
+from adc.ir.text.printer import print_module
 from adc.passes.simplify.forward_copies import ForwardCopies
 from tests.passes.rewriting import check, run_text
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import adc
 from adc import jit_grad, prange
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Module
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.fusion import fuse_loops
 from adc.passes.fusion.fuse_loops import FuseLoops

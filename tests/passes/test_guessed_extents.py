@@ -14,7 +14,7 @@ import adc
 from adc import errors, jit_grad
 from adc.ir import ops
 from adc.ir.nesting import enclosing
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from tests.forward_mode import check_gradients
 
 

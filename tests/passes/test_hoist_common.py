@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from adc import jit_grad
 from adc.ir.core import Module
-from adc.ir.interpreter import run
-from adc.ir.parser import parse_module
+from adc.ir.interpret.interpreter import run
+from adc.ir.text.parser import parse_module
 from adc.passes.base import Verify, run_pipeline
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.hoist_common import HoistCommon

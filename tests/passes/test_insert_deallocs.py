@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import adc
 from adc.ir import ops
-from adc.ir.interpreter import InterpreterError, Statistics, run
-from adc.ir.parser import parse_module
+from adc.ir.interpret.interpreter import InterpreterError, Statistics, run
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.base import Verify, run_pipeline
 from adc.passes.pipelines import FREE, SIMPLIFY

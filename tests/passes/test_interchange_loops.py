@@ -12,7 +12,7 @@ import pytest
 import adc
 from adc import jit_grad
 from adc.ir import ops
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.passes.analysis.cold import walk_warm
 
 RNG = np.random.default_rng(5)

@@ -10,7 +10,7 @@ import pytest
 
 import adc
 from adc.ir import ops
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.passes.sums.match_products import MatchProducts
 from tests.numpy.checking import function_of
 

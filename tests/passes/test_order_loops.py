@@ -10,7 +10,7 @@ import pytest
 import adc
 from adc import jit_grad, prange
 from adc.ir import ops
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.passes.simd.order_loops import OrderLoops
 
 RNG = np.random.default_rng(4)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.bounds.version_bounds import version_bounds
 from adc.passes.outlining.outline_cold import OutlineCold

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Module
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.outlining.outline_nests import OutlineNests

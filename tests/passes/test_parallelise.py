@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adc.ir import interpreter
 from adc.ir.core import Loc, Module
 from adc.ir.diagnostics import CompileError
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.threads.parallelise import parallelise
 

@@ -10,8 +10,8 @@ import pytest
 
 from adc import jit_grad
 from adc.ir import ops
-from adc.ir.parser import parse_module
 from adc.ir.schedules import TAPE
+from adc.ir.text.parser import parse_module
 from adc.ir.types import MemRefType
 from tests.forward_mode import check_gradients
 

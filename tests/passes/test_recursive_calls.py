@@ -15,7 +15,7 @@ from adc.ir.callgraph import components, reachable, recursive
 from adc.ir.core import Module
 from adc.ir.fixpoint import Builder, Fixpoint
 from adc.passes.analysis.effects import Summaries
-from adc.passes.differentiation.activity import Interface, analyse
+from adc.passes.differentiation.activity.activity import Interface, analyse
 from adc.passes.differentiation.differentiate import split
 
 

@@ -11,8 +11,8 @@ from adc import jit_grad
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Value
-from adc.ir.parser import parse_module
-from adc.passes.differentiation.rereading import Rereading
+from adc.ir.text.parser import parse_module
+from adc.passes.differentiation.need.rereading import Rereading
 from benchmarks.generated import load
 
 

@@ -16,7 +16,7 @@ from adc import jit_grad, prange
 from adc.backend import runtime
 from adc.backend.lowering.lower_effects import is_ragged
 from adc.ir import ops
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.passes.scatter import privatisation
 from tests.machines import pretend
 

@@ -12,13 +12,13 @@ import pytest
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Module, Value
-from adc.ir.interpreter import run
+from adc.ir.interpret.interpreter import run
 from adc.ir.opdef import OpDef
 from adc.ir.types import f32, f64, i1, index
 from adc.passes.differentiation.differentiate import gradient
-from adc.passes.differentiation.need import needs
+from adc.passes.differentiation.need.need import needs
+from adc.passes.differentiation.need.strong_zeros import leaves_out
 from adc.passes.differentiation.rules import CONSTANT, RULES
-from adc.passes.differentiation.strong_zeros import leaves_out
 from tests.passes.derivative_harness import define
 
 # The functions in mpmath, independent of what the operations compute.

@@ -12,11 +12,11 @@ import pytest
 from adc.errors import AdcError
 from adc.ir import ops
 from adc.ir.core import Module
-from adc.ir.interpreter import run
-from adc.ir.parser import parse_module
+from adc.ir.interpret.interpreter import run
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.differentiation.forward import jvp
-from adc.passes.differentiation.several import Direction, jvps
+from adc.passes.differentiation.forward.forward import jvp
+from adc.passes.differentiation.forward.several import Direction, jvps
 from tests.passes.random_ir import generate
 from tests.passes.test_adjoint_random import WRT, _point
 

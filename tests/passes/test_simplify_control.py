@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from adc.ir import interpreter
 from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE

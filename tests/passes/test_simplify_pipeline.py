@@ -12,7 +12,7 @@ import pytest
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module
-from adc.ir.parser import parse_module
+from adc.ir.text.parser import parse_module
 from adc.ir.types import f64, index
 from adc.passes.base import Changed, Pass, PassError, Verify, asked_verification, passes_of, run_pipeline
 from adc.passes.pipelines import FREE, LOWER, PREPARE, SIMPLIFY

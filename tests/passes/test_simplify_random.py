@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from adc.ir import ops
-from adc.ir.interpreter import InterpreterError
+from adc.ir.interpret.interpreter import InterpreterError
 from adc.ir.verifier import verify
 from adc.passes.base import Pass, Verify, run_pipeline
 from adc.passes.outlining.outline_nests import OutlineNests

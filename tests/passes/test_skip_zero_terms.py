@@ -10,8 +10,9 @@ import pytest
 
 import adc
 from adc import jit_grad
-from adc.ir import interpreter, ops
-from adc.ir.parser import parse_module
+from adc.ir import ops
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
+from adc.border.signature import abstracts_of
 from adc.frontend.entrance import trace
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Module
+from adc.ir.interpret import interpreter
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import IfChanged, run_pipeline
 from adc.passes.bounds.split_index_sets import SplitIndexSets
-from adc.signature import abstracts_of
 
 Arrays = list[np.ndarray[Any, Any]]
 

@@ -12,8 +12,8 @@ from adc import jit_grad
 from adc.backend.runtime import on_threads
 from adc.ir import ops
 from adc.ir.core import Block, Op
-from adc.ir.parser import parse_module
-from adc.passes.differentiation import tape
+from adc.ir.text.parser import parse_module
+from adc.passes.differentiation.storage import tape
 from tests.passes.test_unconditional import check, load
 from tests.stencils.check import threads_at_once
 

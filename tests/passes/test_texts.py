@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 from adc.cli import main
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Func, Module
 from adc.ir.diagnostics import AdcError
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.types import MemRefType, Type, i1
 from adc.passes import named
 

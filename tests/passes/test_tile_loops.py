@@ -15,11 +15,12 @@ import pytest
 from adc import jit_grad, prange
 from adc.backend.runtime import on_threads
 from adc.errors import AdcError
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Module, Op
+from adc.ir.interpret import interpreter
 from adc.ir.loop_attrs import TILES
-from adc.ir.parser import parse_module
 from adc.ir.steps import COUNTED
+from adc.ir.text.parser import parse_module
 from adc.passes import pipelines
 from adc.passes.analysis import machine
 from adc.passes.base import Verify, passes_of, run_pipeline

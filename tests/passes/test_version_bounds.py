@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adc.ir import interpreter, ops
+from adc.ir import ops
 from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError
-from adc.ir.parser import parse_module
+from adc.ir.interpret import interpreter
+from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.bounds.version_bounds import version_bounds

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import adc
-from adc import cpu, kernels
 from adc.backend import object_cache, runtime
+from adc.border.options import Options
+from adc.driver import cpu, kernels
 from adc.frontend.kernels import COMPILED_ONCE, compiled_once
 from adc.ir.externals import SYMBOL
-from adc.options import Options
 from adc.persistent import records
 
 A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
@@ -98,7 +98,7 @@ def test_a_record_finds_the_kernels_that_it_calls(
     assert len(compiled) == count
     # One that is not there any more takes the record with it.
     forget(monkeypatch)
-    described = [p for p in folder.rglob(f"*{object_cache.SUFFIX}") if b"adc.kernels" in p.read_bytes()[:400]]
+    described = [p for p in folder.rglob(f"*{object_cache.SUFFIX}") if b"adc.driver.kernels" in p.read_bytes()[:400]]
     assert described
     for path in described:
         path.unlink()

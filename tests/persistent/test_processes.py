@@ -52,7 +52,8 @@ import numpy as np
 
 import adc
 import helpers
-from adc import compiler, jit_grad
+from adc import jit_grad
+from adc.driver import compiler
 from helpers import MODEL, SETTINGS, TABLE, inner
 
 traced = []

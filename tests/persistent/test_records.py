@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 import adc
-from adc import began, compiler, jit_grad, makers
+from adc import began, jit_grad
 from adc.backend import object_cache, runtime
+from adc.driver import compiler, makers
 from adc.ir import notices
 from adc.persistent import records
 from tests.frontend.test_looks import CASES

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adc import cpu, jit_grad
+from adc import jit_grad
 from adc.backend import object_cache, running, runtime
 from adc.backend.lowering import lower_units as units_of
 from adc.backend.lowering.lower_units import Units, lower_units
+from adc.commands.loading import run_file
+from adc.driver import cpu
 from adc.ir import ops
 from adc.ir.callgraph import called_in
 from adc.ir.core import Module
-from adc.ir.parser import parse_module
-from adc.loading import run_file
+from adc.ir.text.parser import parse_module
 from adc.passes.outlining.outline_nests import OutlineNests
 
 X, Y = np.linspace(0.5, 1.5, 12), np.linspace(-1.0, 1.0, 12)

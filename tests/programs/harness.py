@@ -15,7 +15,7 @@ import numpy as np
 
 import adc
 from adc.backend.runtime import on_threads
-from adc.dispatch import sharing
+from adc.functions.dispatch import sharing
 from tests.bits import is_exact_function
 
 Args = Sequence[Any]

@@ -10,7 +10,7 @@ import pytest
 
 import adc
 from adc import jit_grad, mpi
-from adc.fingerprints import digest
+from adc.driver.fingerprints import digest
 from tests.ranks.programs import SIZES, on_ranks
 
 

@@ -16,10 +16,10 @@ from adc.backend.ahead.aot import Part, build
 from adc.backend.ahead.cabi import primal
 from adc.backend.lowering.lower import lower_module
 from adc.backend.lowering.lower_effects import Effects
-from adc.compiler import Staged
-from adc.dump import resolve
+from adc.driver.compiler import Staged
 from adc.ir.core import Module
 from adc.passes.simplify.inline import Inline
+from adc.reports.dump import resolve
 
 ROOT = Path(__file__).parents[2]
 

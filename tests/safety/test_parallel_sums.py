@@ -10,10 +10,10 @@ import pytest
 import adc
 from adc import jit_grad, prange
 from adc.backend.runtime import on_threads
-from adc.compiler import Staged
+from adc.border.signature import abstracts_of
+from adc.driver.compiler import Staged
 from adc.errors import CompileError
 from adc.ir import ops
-from adc.signature import abstracts_of
 
 
 def by_name(x):

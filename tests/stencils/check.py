@@ -13,11 +13,13 @@ from unittest import mock
 import numpy as np
 
 import adc
-from adc import jit_grad, pullback_code, specialise
+from adc import jit_grad
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering import parallel
 from adc.backend.runtime import on_threads
-from adc.compiler import Staged, compile_functions
+from adc.driver import specialise
+from adc.driver.compiler import Staged, compile_functions
+from adc.functions import pullback_code
 from adc.ir.core import Module
 from adc.passes.cache import tile_loops
 from adc.passes.choices import Tiles

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adc import interpreted, jit_grad, prange
+from adc import jit_grad, prange
 from adc.backend.runtime import on_threads
+from adc.driver import interpreted
 from adc.errors import AdcError
-from adc.ir import interpreter
+from adc.ir.interpret import interpreter
 from adc.passes.cache import time_sizes
 from tests.fuzz.check import level_of, loaded
 from tests.machines import pretend

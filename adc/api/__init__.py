@@ -1,0 +1,1 @@
+"""What users import beside the decorator: Jacobians, implicit functions, rules, functions of C."""

@@ -1,0 +1,217 @@
+"""Kernels, library functions that are compiled separately, once for a machine (``adc.frontend.kernels``).
+
+A kernel is identified by its name, its argument types, and everything that affects its compilation. It is found in this
+process, or in the cache, as a description next to its object code. Programs call it by its symbol.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+
+from adc.backend import object_cache, runtime
+from adc.backend.calls import stub
+from adc.backend.jit import Library, engine
+from adc.backend.optimize import optimize_or_find, vectorises
+from adc.border.options import Options
+from adc.driver.fingerprints import digest
+from adc.driver.makers import makers
+from adc.frontend.abstract import Abstract
+from adc.frontend.functions.declared import Declared, Traced
+from adc.frontend.kernels import SMALL
+from adc.ir import forks, ops
+from adc.ir.alias import returned_memory
+from adc.ir.arith import contract
+from adc.ir.callgraph import reachable
+from adc.ir.core import Func, Module
+from adc.ir.externals import SYMBOL, Named, provided
+from adc.ir.rewrite import clone_module, erase_if
+from adc.ir.types import MemRefType, Type
+from adc.passes.base import asked_verification, run_pipeline
+
+
+@dataclass(frozen=True)
+class Code:
+    """What is kept of a compiled kernel: the cache name of its object code, its symbol there, and what it imports."""
+
+    key: str
+    exported: str
+    imports: tuple[str, ...]
+    externals: tuple[tuple[str, Named], ...]
+    elsewhere: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class KernelLibrary:
+    """Kernels for one way to compile: LLVM's ``level``, whether there are threads, whether arithmetic is fused,
+    and how LAPACK is called.
+
+    A kernel is traced when a program first mentions it, but compiled only when code that calls it is loaded: programs
+    also mention kernels that only derivative rules call.
+    """
+
+    level: int
+    parallel: bool
+    contract: bool
+    lapack: bool
+    deterministic: bool
+
+    def find(
+        self, function: FunctionType, signature: tuple[Abstract, ...], trace: Callable[[], Traced]
+    ) -> Declared | None:
+        try:
+            name = digest((function.__module__, function.__qualname__, signature, self, makers()))
+        except Exception:  # an argument cannot be identified in another process
+            return None
+        symbol = f"adc.kernel.{function.__name__}.{name[:32]}"
+        with _lock:
+            if symbol not in _DECLARED:
+                kept = object_cache.find(_place(f"declared {symbol}"))
+                if kept is None:
+                    trace = functools.cache(trace)
+                    _DECLARED[symbol] = _declared(symbol, trace())
+                    object_cache.keep(_place(f"declared {symbol}"), pickle.dumps(_DECLARED[symbol]))
+                else:
+                    _DECLARED[symbol] = pickle.loads(kept)
+            declared = _DECLARED[symbol]
+            if declared is not None and symbol not in _LOADED:
+                _PENDING[symbol] = lambda: self._compiled(symbol, trace(), function in SMALL)
+            return declared
+
+    def keep_rules(
+        self, function: FunctionType, signature: tuple[Abstract, ...], trace: Callable[[], Traced]
+    ) -> str | None:
+        try:
+            known = function.__module__, function.__qualname__, signature, self, makers()
+            name = f"{function.__name__} {digest(known)}"
+        except Exception:  # as in find()
+            return None
+        with _lock:
+            _RULES.setdefault(name, functools.cache(trace))
+        return name
+
+    def rules(self, name: str) -> tuple[Module, str]:
+        with _lock:
+            return _RULES[name]()[:2]
+
+    def _compiled(self, symbol: str, traced: Traced, small: bool) -> tuple[Code, bytes]:
+        from adc.backend.lowering.lower import lower_module
+        from adc.passes import pipelines
+        from adc.passes.bounds.drop_checks import DropChecks
+        from adc.passes.simplify.drop_rules import DropRules
+
+        module, name = clone_module(traced[0]), traced[1]  # after an interrupt it may be compiled again
+        for func in module.funcs.values():  # the checks in its source always hold
+            erase_if(func.body, lambda op: op.opdef is ops.assert_)
+        if self.contract:
+            contract(module)
+        module.funcs[name].attrs["adc.entry"] = True
+        simplify = DropRules(), DropChecks(), DropChecks(ops.fits), *pipelines.PREPARE
+        module = run_pipeline(module, simplify, verify=asked_verification())
+        module = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
+        module = run_pipeline(module, pipelines.LOWER, verify=asked_verification())
+        threads, vectors = self.parallel and not (small and _calls_lapack(module)), vectorises(self.level)
+        lowered = lower_module(module, exports=[name], threads=threads, polls=True, vectors=vectors, is_kernel=True)
+        text = lowered.text()
+        optimized = optimize_or_find(text, lowered.target, self.level)
+        externals = tuple((s, f) for f, s in lowered.linking.names.items())
+        code = Code(optimized.key, f"adc.{name}", tuple(stub.imports(text)), externals, lowered.elsewhere)
+        object_cache.keep(_place(symbol), pickle.dumps(code))
+        return code, optimized.object_code
+
+
+def library_for(options: Options) -> KernelLibrary | None:
+    """The library where programs find their kernels; None if programs contain them, because the memory of a run must be
+    known."""
+    if options.checkpoint is not None and options.checkpoint.memory:
+        return None
+    return KernelLibrary(
+        options.level, options.parallel, options.contract, options.lapack, options.deterministic
+    )
+
+
+def _calls_lapack(module: Module) -> bool:
+    return any(op.opdef is ops.foreign for f in module.funcs.values() if SYMBOL not in f.attrs for op in f.walk())
+
+
+_DECLARED: dict[str, Declared | None] = {}
+_RULES: dict[str, Callable[[], Traced]] = {}
+_PENDING: dict[str, Callable[[], tuple[Code, bytes]]] = {}
+_LOADED: dict[str, tuple[Library, int]] = {}
+_lock = forks.Lock()
+
+
+def address(symbol: str) -> int:
+    """The address of a kernel. It is compiled now if a program has mentioned it and no process has compiled it yet.
+    Raises ``LookupError`` if there is no such kernel."""
+    with _lock:
+        if symbol not in _LOADED:
+            code, made = _kept(symbol) or _pending(symbol)
+            imports = {name: runtime.address(name) for name in code.imports}
+            imports.update(linked(code.externals, code.elsewhere))
+            library = engine().load(made, [code.exported], imports)
+            _LOADED[symbol] = library, library.address(code.exported)
+            _PENDING.pop(symbol, None)
+        return _LOADED[symbol][1]
+
+
+def _place(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _kept(symbol: str) -> tuple[Code, bytes] | None:
+    """The kernel from the cache."""
+    data = object_cache.find(_place(symbol))
+    if data is None:
+        return None
+    code: Code = pickle.loads(data)
+    made = object_cache.find(code.key)
+    return None if made is None else (code, made)
+
+
+def _pending(symbol: str) -> tuple[Code, bytes]:
+    if symbol not in _PENDING:
+        raise LookupError(symbol)
+    return _PENDING[symbol]()
+
+
+def linked(externals: tuple[tuple[str, Named], ...], elsewhere: tuple[str, ...]) -> dict[str, int]:
+    """The addresses of functions of other libraries, and of kernels. Raises ``LookupError`` if one is missing."""
+    found: dict[str, int] = {}
+    for symbol, function in externals:
+        if (known := provided(function)) is None:
+            raise LookupError(symbol)
+        found[symbol] = known.address
+        if known.threads is not None:
+            runtime.keep_to_one_thread(*known.threads)
+    return found | {symbol: address(symbol) for symbol in elsewhere}
+
+
+def _declared(symbol: str, traced: Traced) -> Declared | None:
+    module, name, result = traced
+    func = module.funcs[name]
+    if not _is_plain(module, func):
+        return None
+    return Declared(symbol, tuple(a.type for a in func.args), func.result_types, result)
+
+
+def _is_plain(module: Module, func: Func) -> bool:
+    """Whether a function takes numbers and arrays, and returns numbers and new arrays."""
+    if not all(map(_is_number_or_array, (*(a.type for a in func.args), *func.result_types))):
+        return False
+    if any(isinstance(t, MemRefType) and t.strides is not None for t in func.result_types):
+        return False
+    for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
+        if isinstance(arg.type, MemRefType) and "adc.readonly" not in attrs:
+            return False
+    returned = returned_memory(module)(func.name)
+    return all(not arguments and all(len(results) == 1 for results in new) for arguments, new in returned)
+
+
+def _is_number_or_array(t: Type) -> bool:
+    element = t.element if isinstance(t, MemRefType) else t
+    return element.is_float or element.is_integer

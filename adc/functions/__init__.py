@@ -1,0 +1,1 @@
+"""Compiled functions and their derivatives as Python objects."""

@@ -1,0 +1,1 @@
+"""What the stages made and decided, as text and data: reports, forecasts, dumps of the IR."""

@@ -1,0 +1,1 @@
+"""What each scalar operation computes."""

@@ -1,0 +1,1 @@
+"""The text format of the IR, written and read."""

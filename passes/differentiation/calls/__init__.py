@@ -1,0 +1,1 @@
+"""Calls in both sweeps: records, rules, and steps that run again by a schedule."""

@@ -1,0 +1,1 @@
+"""What the reverse sweep uses of the primal."""

@@ -1,0 +1,1 @@
+"""What a function goes through before it is differentiated."""

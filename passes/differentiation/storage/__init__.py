@@ -1,0 +1,1 @@
+"""What is kept for the reverse sweep, and what is recomputed."""
