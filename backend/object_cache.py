@@ -162,7 +162,7 @@ def _check(number: int, is_kind: Callable[[int], bool], kind: str) -> None:
 def _say(folder: Path, why: str) -> None:
     """Warn once that files are not used, and say what to do."""
     warn(
-        f"machine code that is kept in {folder} is not used: {why}. Take away what others may write "
+        f"machine code that is kept in {folder} is not used: {why}. Remove write permission for others "
         "(`chmod -R go-w`), or let ADC_CACHE_DIR name a directory of your own"
     )
 

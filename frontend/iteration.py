@@ -69,7 +69,7 @@ class Known:
         error."""
         for limit in self.limits:
             enough = ops.cmpi(limit, const_index(self.count), predicate="sge")
-            text = f"an array of {{}} items goes with {self.count} known ones here, each of which must have one"
+            text = f"an array of {{}} items is paired with {self.count} known items here, and each of them needs one"
             trap_unless(enough, "ValueError", text, limit)
         return [self.item(k) for k in range(self.count)]
 

@@ -124,7 +124,7 @@ def result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
             return ResultTuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Static) and isinstance(v.value, Unusable):
             message = f"cannot return an object with an attribute that cannot be used: {v.value.reason}"
-            raise refuse(current_loc(), message, "return what compiled code can have of it", kind=kinds.CANNOT_RETURN)
+            raise refuse(current_loc(), message, "return parts that compiled code can use", kind=kinds.CANNOT_RETURN)
         if isinstance(v, Static):
             return ResultStatic(v.value)
         if not isinstance(v, Scalar | Array):

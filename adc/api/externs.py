@@ -117,7 +117,7 @@ def extern(
         raise kinds.INVALID_OPTION(f"effects cannot be {effects!r}", help="the effects are 'none' or 'ordered'")
     if result == VOID and effects == "none" and not any(p.written for p in parameters):
         raise kinds.INVALID_OPTION(
-            f"{symbol} returns nothing and writes to no array: without effects there is nothing that it does",
+            f"{symbol} returns nothing and writes to no array: so without effects it would do nothing",
             help='declare effects="ordered", or the array that it writes to without const',
         )
     path = "" if library is None else os.fsdecode(library)

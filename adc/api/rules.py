@@ -184,5 +184,5 @@ def _check_count(subject: Any, count: int, what: str) -> None:
         what = what.removesuffix("s") if count == 1 else what
         raise kinds.INVALID_RULE(
             f"a rule of {name_of(subject)} for {count} {what}: its positional parameters are ({names})",
-            help="give one for each; None is a partial derivative that there is not",
+            help="give one for each, with None where there is no partial derivative",
         )

@@ -84,7 +84,7 @@ class _Directions:
                 )
         else:
             raise kinds.WRONG_TANGENT(
-                f"{where} belongs to what is not made of floats, which has none", help="pass None"
+                f"{where} is given for what is not made of floats, which has none", help="pass None"
             )
 
 

@@ -205,7 +205,7 @@ def _packed(recipe: Recipe, obj: Any) -> bytes:
         if _cloudpickle() is not None:
             raise
         raise kinds.NOT_SENDABLE(
-            f"{obj!r} is not what a module has under its name, and cannot be sent by value without the package "
+            f"{obj!r} is not found in a module under its name, and cannot be sent by value without the package "
             f"cloudpickle ({error})",
             help="install cloudpickle, or the extra: pip install 'adc-compiler[pickle]'; or define it at the top of a "
             "module under its own name",
@@ -270,7 +270,8 @@ def _arrived(parcel: bytes, cls: Any, closed: bool, place: Place | None) -> Any:
             made = make(made, there, *others)
         elif not parcel and place is not None:
             raise kinds.NOT_SENDABLE(
-                f"{place.name} was sent by its name in {place.module}, where it is not, or is another function",
+                f"{place.name} was sent by its name in {place.module}, which does not have it, or has another function "
+                "of that name",
                 help="send it to a process that runs the same program; or make what it refers to something to pickle",
             )
         else:

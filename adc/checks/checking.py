@@ -78,7 +78,7 @@ def _raising() -> Iterator[None]:
         if wrong.kink:
             raise kinds.WRONG_DERIVATIVE(
                 f"{wrong.message}; the point looks like a kink",
-                help="at kinks there are the derivatives that docs/derivatives.md says; check at a point beside it",
+                help="docs/derivatives.md says which derivative is taken at a kink; check at a point beside it",
             ) from None
         if wrong.sides is not None:
             raise kinds.WRONG_DERIVATIVE(

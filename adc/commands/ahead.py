@@ -210,7 +210,7 @@ def _no_captures(subject: Subject, traced: Traced) -> None:
     for leaf in traced.leaves:
         if leaf.kind == "capture":
             raise kinds.UNSUPPORTED_VALUE(
-                f"{subject.name} reads the variable {leaf.path[0]!r}, which an object file has not",
+                f"{subject.name} reads the variable {leaf.path[0]!r}, which an object file does not have",
                 traced.module.funcs[traced.entry].loc,
                 help=f"pass {leaf.path[0]} as an argument",
             )

@@ -320,9 +320,10 @@ class Staged:
                 chosen = choose_schedules(module, entry, schedule.memory, self.subject.options.threads, measured)
             except Unsized as error:
                 raise kinds.UNKNOWN_SIZE(
-                    f"it cannot be known before {self.subject.name} runs what its gradient takes: {error.reason}",
+                    f"how much memory the gradient of {self.subject.name} takes is not known before it runs: "
+                    f"{error.reason}",
                     error.loc,
-                    help="without memory= and forecast it runs; where checkpoint= can act it takes less",
+                    help="call it without memory= and forecast; checkpoint= saves memory where it applies",
                 ) from None
         for name in (entry, *([] if reverse is None else [reverse])):
             module.funcs[name].attrs[MEMORY] = schedule.memory

@@ -50,7 +50,7 @@ class Grid:
         axes = self._partition.axes(whole.shape)
         if axes is None:
             raise kinds.UNSUPPORTED_ARGUMENT(
-                f"an array of shape {whole.shape} has not the extents of a grid of {self.shape}",
+                f"an array of shape {whole.shape} does not have the extents of a grid of {self.shape}",
                 help="pass it to the function as it is: all ranks have all of it",
             )
         found = Field(self, np.zeros(whole.shape, whole.dtype), axes)

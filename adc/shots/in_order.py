@@ -145,8 +145,8 @@ class Queue:
                     entry.index,
                     self._count,
                     "not run to its end: the executor lost a worker, and runs nothing any more",
-                    "give a function that makes executors, executor=functools.partial(ProcessPoolExecutor, 4), and adc "
-                    "has a new one made and runs the shots again that were lost",
+                    "give a function that makes executors, executor=functools.partial(ProcessPoolExecutor, 4): adc "
+                    "then makes a new one and runs the lost shots again",
                 ) from error
             if self._source.renews:
                 self._source.renew()

@@ -25,8 +25,8 @@ def refuse_overlaps(function: Any, args: tuple[Any, ...]) -> None:
     arrays = dict(enumerate(_arrays(lowered.values)))
     if aliasing.groups(arrays) and sharing(derivative, (*first, *args), keywords):
         raise kinds.OVERLAPPING_ARGUMENTS(
-            f"{derivative._subject.name} writes to an argument that shares memory with another one, which other "
-            "processes are sent apart from it",
+            f"{derivative._subject.name} writes to an argument that shares memory with another one, and other "
+            "processes get copies of both",
             help="pass a copy of one of them",
         )
     # An object that occurs twice has one gradient, whether it is changed or not.

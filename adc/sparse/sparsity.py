@@ -78,7 +78,7 @@ def given_sparsity(pattern: Any, shape: tuple[int, int], what: str) -> Sparsity:
         rows, columns = (np.asarray(part) for part in pattern)
         numbers = all(a.ndim == 1 and (a.dtype.kind in "iu" or not a.size) for a in (rows, columns))
         if not numbers or len(rows) != len(columns):
-            raise _wrong(f"the pattern of {what} is a pair of what are no index arrays of one length")
+            raise _wrong(f"the pattern of {what} is a pair, but not of two index arrays of one length")
         for named, count, name in ((rows, shape[0], "row"), (columns, shape[1], "column")):
             bad = named[(named < 0) | (named >= count)]
             if bad.size:

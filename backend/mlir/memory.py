@@ -24,7 +24,7 @@ def type_text(t: Type) -> str:
     """A type as MLIR writes it. Integers are signless: operations say how their bits are interpreted."""
     if isinstance(t, RecordType):
         raise kinds.UNSUPPORTED_VALUE(
-            "a call keeps a record for its reverse sweep, which the standard dialects of MLIR have not",
+            "a call keeps a record for its reverse sweep, for which the standard dialects of MLIR have no type",
             help="write the function that is called into the one that calls it, or use --emit llvm",
         )
     if isinstance(t, IntType):

@@ -299,7 +299,7 @@ class Carry:
                 self.frame.assigned_at.get(name, current_loc()),
                 f"{heap.shown(self.frame, name)} does not keep its structure in the loop: "
                 f"{describe_type(start)} before it, {describe_type(end)} here; {clash}",
-                way_out(start, end, "what an object holds keeps its number and types in a loop that is not unrolled"),
+                way_out(start, end, "in a loop that is not unrolled an object keeps the number and types of its items"),
                 [Note("this is the loop", self.frame.loc(self.stmt))],
                 kind=kinds.TYPE_CHANGE_IN_LOOP,
             ) from None

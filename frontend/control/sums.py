@@ -39,7 +39,7 @@ def settled_number(carry: Carry, name: str, start: AbstractValue | None, end: Ab
     if len(dims) < end.rank:
         return None
     some = ops.cmpi(carry.appends.trips(), const_index(0), predicate="sgt")
-    trap_unless(some, "ValueError", f"'{name}' is an array after this loop, and a number if it runs not at all")
+    trap_unless(some, "ValueError", f"'{name}' is an array after this loop, and a number if it does not run at all")
     made = nests.allocate(carry.frame, dims, end.dtype, name)
     if made.is_complex:
         number = as_complex(start, end.dtype)

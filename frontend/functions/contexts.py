@@ -37,7 +37,7 @@ def enter(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
         for name, v in kwargs.items():
             if not isinstance(v, Static) or v.value not in _QUIET:
                 shown = repr(v.value) if isinstance(v, Static) else describe_type(v)
-                message = f"np.errstate({name}={shown}) is not supported: compiled code tells nobody of such a value"
+                message = f"np.errstate({name}={shown}) is not supported: compiled code does not report such values"
                 help = "test for it: if not np.all(np.isfinite(y)): raise FloatingPointError()"
                 raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_OPTION)
     elif context not in (warnings.catch_warnings, nullcontext):

@@ -187,7 +187,7 @@ def _of_many(loop: Op, memory: Memory) -> str:
             made = [root.op for root in memory.roots(v) if root.op is not None and root.op.opdef is ops.alloc]
             own = [op for op in made if parallel is None or parallel in enclosing(op.parent)]
             if len(own) < len(memory.roots(v)):
-                return "each time that it runs it changes a part of an array that is there for all"
+                return "each run of it changes a part of an array that all runs share"
     return ""
 
 
@@ -239,7 +239,7 @@ def _of_arrays(loop: Op, new: Sequence[int], memory: Memory) -> str:
     captured = [v for v in used if isinstance(v.type, MemRefType)]
     types = [v.type for v in (*captured, *loop.results)]
     if any(holds_records(v.type) for v in used_from_outside([loop])):
-        return "it uses what calls have left"
+        return "it uses records that calls have left"
     if any(isinstance(t, MemRefType) and isinstance(t.element, MemRefType) for t in types):
         return "it uses an array of arrays"
     if is_resized(loop, new, memory):

@@ -69,7 +69,7 @@ def test_dtypes_are_numpys() -> None:
 
 
 def test_a_loop_that_does_not_run() -> None:
-    with pytest.raises(ValueError, match="'total' is an array after this loop, and a number if it runs not at all"):
+    with pytest.raises(ValueError, match="'total' is an array after this loop, and a number if it does not run at all"):
         adc.jit_grad(in_place)(X[:0])
 
 
