@@ -291,9 +291,7 @@ def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
     """The argument ``axis``: None for all."""
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return None
-    items = axis.items if isinstance(axis, Tuple) else (axis,)
-    if isinstance(axis, Static) and isinstance(axis.value, tuple):
-        items = tuple(Static(x) for x in axis.value)
+    items = _items(axis)
     numbers = [needed_int(item) for item in items]
     known = [n for n in numbers if n is not None]
     for item, number in zip(items, numbers, strict=True):
@@ -308,6 +306,19 @@ def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
             kind=kinds.NOT_CONSTANT,
         )
     return normal_axes(known, rank)
+
+
+def repeated_axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...]:
+    """The argument ``axis`` of a function for which an axis may be named several times."""
+    if axis is None or (isinstance(axis, Static) and axis.value is None):
+        return tuple(range(rank))
+    return tuple(k for item in _items(axis) for k in axes_of(item, rank) or ())
+
+
+def _items(axis: AbstractValue) -> Sequence[AbstractValue]:
+    if isinstance(axis, Static) and isinstance(axis.value, tuple):
+        return tuple(map(Static, axis.value))
+    return axis.items if isinstance(axis, Tuple) else (axis,)
 
 
 def count(value: Array | Lazy, over: Over) -> Value:

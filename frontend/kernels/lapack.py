@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.kernels.capsules import address_of, signature_of
 from adc.ir import externals
 from adc.ir.externals import Named, Provided
 
@@ -133,11 +134,10 @@ def _address(routine: Routine, symbol: str) -> int:
     capsule = _exported(routine.library).get(symbol)
     if capsule is None:
         return 0
-    signature = _name(capsule)
     wanted = ", ".join(rf"(?:{_TYPES[p.lower()]}) \*" for p in routine.parameters)
-    if re.fullmatch(rf"void \({wanted}\)", signature.decode()) is None:
+    if re.fullmatch(rf"void \({wanted}\)", signature_of(capsule)) is None:
         return 0
-    return int(_pointer(capsule, signature))
+    return address_of(capsule)
 
 
 def _plain(value: Any, letter: str, precision: Any) -> Any:
@@ -166,9 +166,3 @@ def _provided(named: Named) -> Provided | None:
 
 for _library in {r.library for r in ROUTINES.values()}:
     externals.provide_all(_library, _provided)
-
-
-_name = ctypes.pythonapi.PyCapsule_GetName
-_name.restype, _name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

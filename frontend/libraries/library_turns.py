@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.arrays import subscripts
-from adc.frontend.arrays.reductions import axes_of
+from adc.frontend.arrays.reductions import axes_of, repeated_axes_of
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Static, Tuple, needed_int
 from adc.frontend.errors import refuse
@@ -111,21 +111,13 @@ def _roll(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         flat = views.reshape(frame, whole, [1], 0)
         made = nests.materialise(frame, rolled(flat, reduce(ops.addi, by), 0))
         return views.reshape(frame, made, whole.dims)
-    axes = _axes(axis, owner.rank)
+    axes = repeated_axes_of(axis, owner.rank)
     if len(by) != len(axes) and 1 not in (len(by), len(axes)):
         message = "shape mismatch: objects cannot be broadcast to a single shape"
         raise refuse(current_loc(), message, kind=kinds.INVALID_VALUE)
     for k in range(max(len(by), len(axes))):
         owner = rolled(owner, by[k if len(by) > 1 else 0], axes[k if len(axes) > 1 else 0])
     return owner
-
-
-def _axes(axis: AbstractValue, rank: int) -> tuple[int, ...]:
-    """Axes, each of which may be named several times."""
-    items = axis.items if isinstance(axis, Tuple) else (axis,)
-    if isinstance(axis, Static) and isinstance(axis.value, tuple):
-        items = tuple(map(Static, axis.value))
-    return tuple(found for item in items for found in axes_of(item, rank) or ())
 
 
 TABLE: dict[Any, Rule] = {

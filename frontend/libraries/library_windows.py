@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.arrays import arrays
-from adc.frontend.arrays.reductions import axes_of
+from adc.frontend.arrays.reductions import repeated_axes_of
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Lazy, Number, Read, Static, Tuple, is_numeric
+from adc.frontend.data.values import AbstractValue, Lazy, Number, Read, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import shape_argument
@@ -68,7 +68,7 @@ def _sliding(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         raise refuse(current_loc(), "windows that overlap cannot be written to", help, kind=kinds.UNSUPPORTED_OPTION)
     owner = nests.lazy_of(in_memory(frame, name, value))
     sizes = shape_argument(shape)
-    axes = _axes(axis, owner.rank)
+    axes = repeated_axes_of(axis, owner.rank)
     if len(axes) != len(sizes):
         message = f"the window has {len(sizes)} extents for {len(axes)} axes"
         raise refuse(current_loc(), message, "name the axes: axis=...", kind=kinds.INVALID_VALUE)
@@ -89,16 +89,6 @@ def _sliding(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     made = (*dims, *sizes)
     reads = tuple(Read(r.array, pointwise=False) for r in owner.reads)
     return Lazy(made, made, owner.dtype, element, reads, owner.equalities, "sliding_window_view(...)")
-
-
-def _axes(axis: AbstractValue | None, rank: int) -> tuple[int, ...]:
-    """Axes, each of which may be named several times."""
-    if axis is None or (isinstance(axis, Static) and axis.value is None):
-        return tuple(range(rank))
-    items = axis.items if isinstance(axis, Tuple) else (axis,)
-    if isinstance(axis, Static) and isinstance(axis.value, tuple):
-        items = tuple(map(Static, axis.value))
-    return tuple(k for one in items for k in axes_of(one, rank) or ())
 
 
 TABLE: dict[Any, Rule] = {

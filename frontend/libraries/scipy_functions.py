@@ -7,12 +7,12 @@ Formulas: NIST Digital Library of Mathematical Functions, 6.2 (exponential integ
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from adc.frontend.kernels.capsules import address_of, signature_of
 from adc.ir import externals, ops
 from adc.ir.arith import const
 from adc.ir.builder import build
@@ -157,12 +157,4 @@ def _ignoring(partial: Partial | None) -> Partial | None:
 
 def _address(capsule: Any, signature: str) -> int | None:
     """The address in a capsule, if it holds a function of this signature."""
-    name = signature.encode()
-    address: int | None = _pointer(capsule, name) if capsule is not None and _is_valid(capsule, name) else None
-    return address
-
-
-_is_valid = ctypes.pythonapi.PyCapsule_IsValid
-_is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return address_of(capsule) if capsule is not None and signature_of(capsule) == signature else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable, Iterator, Sequence
+from types import UnionType
 
 Names = frozenset[str]
 Function = ast.FunctionDef | ast.Lambda
@@ -107,3 +108,12 @@ def stores_in(nodes: Iterable[ast.AST]) -> Names:
 def imported_as(alias: ast.alias) -> str:
     """The variable that an import assigns."""
     return alias.asname or alias.name.split(".")[0]
+
+
+def jumps(statement: ast.stmt, kind: type[ast.stmt] | UnionType) -> bool:
+    """Whether a statement of this kind in it, ``break`` or ``continue``, belongs to an enclosing loop."""
+    if isinstance(statement, kind):
+        return True
+    if isinstance(statement, ast.For | ast.While):
+        return any(jumps(s, kind) for s in statement.orelse)
+    return isinstance(statement, ast.If) and any(jumps(s, kind) for s in [*statement.body, *statement.orelse])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from adc.frontend.syntax.bindings import Function, free_names, own_nodes
+from adc.frontend.syntax.bindings import Function, free_names, jumps, own_nodes
 
 IN_WITH = "in_with"  # of the loop that stands for a ``with``: exceptions in its body are raised by the ``yield``
 MOST_YIELDS = 8  # the loop's body replaces each of them
@@ -139,7 +139,7 @@ def spliced(
         place(old, new)
     for s in body:
         Renaming(names).visit(s)
-    breaks, continues = (any(_jumps(s, kind) for s in loop.body) for kind in (ast.Break, ast.Continue))
+    breaks, continues = (any(jumps(s, kind) for s in loop.body) for kind in (ast.Break, ast.Continue))
     work = _Splice(loop, prefix, breaks, continues)
     found = work.block(body)
     if work.flagged:
@@ -211,12 +211,3 @@ def _at(node: Node, place: ast.AST) -> Node:
         if "lineno" in n._attributes and not hasattr(n, "lineno"):
             ast.copy_location(n, place)
     return node
-
-
-def _jumps(statement: ast.stmt, kind: type[ast.Break] | type[ast.Continue]) -> bool:
-    """Whether a break or continue in it belongs to the loop around it."""
-    if isinstance(statement, kind):
-        return True
-    if isinstance(statement, ast.For | ast.While):
-        return any(_jumps(s, kind) for s in statement.orelse)
-    return isinstance(statement, ast.If) and any(_jumps(s, kind) for s in [*statement.body, *statement.orelse])

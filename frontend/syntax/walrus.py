@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from adc.frontend.syntax.bindings import jumps
+
 
 def without_assigning_tests(tree: ast.Module) -> ast.Module:
     """The tree without ``:=`` in conditions of ``while``, except if an ``else`` leaves an enclosing loop."""
@@ -25,22 +27,13 @@ def assigns(node: ast.AST) -> bool:
 class _Translation(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
-        if not assigns(node.test) or any(map(_jumps, node.orelse)):
+        if not assigns(node.test) or any(jumps(s, ast.Break | ast.Continue) for s in node.orelse):
             return node
         ended = [*node.orelse, ast.copy_location(ast.Break(), node.test)]
         test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
         leave = ast.copy_location(ast.If(test, ended, []), node.test)
         always = ast.copy_location(ast.Constant(True), node.test)
         return ast.copy_location(ast.While(always, [leave, *node.body], []), node)
-
-
-def _jumps(statement: ast.stmt) -> bool:
-    """Whether a break or continue in it belongs to an enclosing loop."""
-    if isinstance(statement, ast.Break | ast.Continue):
-        return True
-    if isinstance(statement, ast.For | ast.While):
-        return any(map(_jumps, statement.orelse))
-    return isinstance(statement, ast.If) and any(map(_jumps, [*statement.body, *statement.orelse]))
 
 
 def surely_named(node: ast.AST) -> frozenset[str]:

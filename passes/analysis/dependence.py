@@ -235,6 +235,11 @@ class Analysis:
                     if pairs > MAX_PAIRS or not self.independent(a, b, loop, questions):
                         yield a, b
 
+    def is_unordered(self, loop: Op) -> bool:
+        """Whether the effects of iterations may come in any order. Carried values may still order them."""
+        accesses = self.accesses(loop)
+        return not accesses.obstacles and not any(self.conflicts(loop, accesses.found))
+
     def apart(self, a: Access, b: Access, loop: Op) -> bool:
         """Whether the two access memory that never overlaps in any iterations."""
         if a.base is b.base:

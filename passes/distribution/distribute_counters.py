@@ -79,8 +79,9 @@ class _Distribution:
     def block(self, block: Block, parallel: Op | None = None) -> None:
         """Change the outermost loops that qualify; inside ``parallel``, an outermost parallel loop, only those whose
         counters can be computed before it."""
+        unordered = self.analysis.is_unordered
         for op in list(block.ops):
-            if op.opdef is ops.for_ and (counters := _counters(op)) and self._pays(op) and self._is_free(op):
+            if op.opdef is ops.for_ and (counters := _counters(op)) and self._pays(op) and unordered(op):
                 slice_ = self._slice(op, counters)
                 if slice_ is not None:
                     place = self._outermost(op, slice_)
@@ -97,11 +98,6 @@ class _Distribution:
             return False
         body = loop.regions[0]
         return any(op.opdef in LOOPS for op in body.walk()) or cost_of_block(body, self.module) >= LEAST_COST
-
-    def _is_free(self, loop: Op) -> bool:
-        """Whether iterations may run in any order apart from that."""
-        accesses = self.analysis.accesses(loop)
-        return not accesses.obstacles and not any(self.analysis.conflicts(loop, accesses.found))
 
     def _slice(self, loop: Op, counters: list[int]) -> list[Op] | None:
         """The operations of the body that the counters follow from; None if these cannot be run beforehand."""

@@ -64,16 +64,16 @@ class _Distribution:
 
     def block(self, block: Block) -> None:
         """Change the outermost loops that qualify, outside parallel ones."""
-        new = block.in_place_of()
+        new, unordered = block.in_place_of(), self.analysis.is_unordered
         for op in block.ops:
             nest = find_nest(op) if op.opdef is ops.for_ else None
-            if nest is not None and self._pays_in_nest(nest) and self._is_free(op):
+            if nest is not None and self._pays_in_nest(nest) and unordered(op):
                 with insert_at(new, op.loc):
                     kept = distribute_nest(nest)
                 with self.analysis.inside(kept.regions[0]):
                     self.block(kept.regions[0])
                 continue
-            if op.opdef is ops.for_ and (sums := sums_of(op)) and _pays(op, self.module) and self._is_free(op):
+            if op.opdef is ops.for_ and (sums := sums_of(op)) and _pays(op, self.module) and unordered(op):
                 with insert_at(new, op.loc):
                     _distribute(op, sums)
                 continue
@@ -89,11 +89,6 @@ class _Distribution:
         terms = trips(nest.inner) * cost_of_block(nest.inner.regions[0], self.module)
         whole = cost_of_block(nest.outer.regions[0], self.module)
         return _pays(nest.inner, self.module) or whole - terms >= max(terms, LEAST_COST)
-
-    def _is_free(self, loop: Op) -> bool:
-        """Whether iterations may run in any order apart from that."""
-        accesses = self.analysis.accesses(loop)
-        return not accesses.obstacles and not any(self.analysis.conflicts(loop, accesses.found))
 
 
 def _distribute(loop: Op, sums: Sequence[Sum]) -> None:

@@ -17,13 +17,14 @@ from adc.ir.core import Block, Value
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.building import copy
 from adc.passes.checkpointing.conventions import BLOCKS, LENT
+from adc.passes.differentiation.calls.snapshots import Snapshots
 
 LARGE = 1024
 """Snapshots of at least so many bytes have blocks of their own."""
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(Snapshots):
     """Snapshots of the arrays that a loop writes to and of the numbers that it carries. Each array has a holder of its
     blocks, which have room for ``rows`` snapshots each. There is one snapshot of the numbers more than of the
     arrays."""
@@ -63,27 +64,15 @@ class Blocks:
         """Append the number of blocks."""
         return ops.dim(self.holders[0], dim=0) if self.holders else const_index(0)
 
-    def save(self, number: Value, arrays: Sequence[Value], carried: Sequence[Value]) -> None:
-        """Append the code that makes snapshot ``number``."""
+    def save_arrays(self, number: Value, arrays: Sequence[Value]) -> None:
         block, row = self._place(number)
         for array, holder in zip(arrays, self.holders, strict=True):
             copy(array, ops.load(holder, block), (), (row,))
-        self.save_numbers(number, carried)
 
-    def save_numbers(self, number: Value, carried: Sequence[Value]) -> None:
-        for value, row in zip(carried, self.numbers, strict=True):
-            build(ops.store, [value, row, number])
-
-    def restore(self, number: Value, arrays: Sequence[Value]) -> Sequence[Value]:
-        """Append copies of snapshot ``number`` to the arrays, and return its numbers."""
+    def restore_arrays(self, number: Value, arrays: Sequence[Value]) -> None:
         block, row = self._place(number)
         for array, holder in zip(arrays, self.holders, strict=True):
             copy(ops.load(holder, block), array, (row,), ())
-        return self.carried(number)
-
-    def carried(self, number: Value) -> Sequence[Value]:
-        """Append the loads of the numbers in a snapshot."""
-        return [ops.load(row, number) for row in self.numbers]
 
     def take(self, block: Value, arrays: Sequence[Value]) -> None:
         """Append the allocation of a block whose room was lent."""

@@ -18,6 +18,7 @@ from adc.ir.core import Value
 from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType
 from adc.passes.building import choose, copy
+from adc.passes.differentiation.calls.snapshots import Snapshots
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class _Array:
 
 
 @dataclass(frozen=True)
-class Slots:
+class Slots(Snapshots):
     """Snapshots of the arrays that a loop writes to, and of the numbers that it carries, of which there is one more."""
 
     arrays: Sequence[_Array]
@@ -97,25 +98,13 @@ class Slots:
         disks = [_OnDisk(next(values), next(values)) if disk else None for _ in range(arrays)]
         return Slots([_Array(next(values), d) for d in disks], [next(values) for _ in range(numbers)])
 
-    def save(self, number: Value, arrays: Sequence[Value], carried: Sequence[Value]) -> None:
-        """Append the code that makes snapshot ``number``."""
+    def save_arrays(self, number: Value, arrays: Sequence[Value]) -> None:
         for stack, array in zip(self.arrays, arrays, strict=True):
             stack.save(array, number)
-        self.save_numbers(number, carried)
 
-    def save_numbers(self, number: Value, carried: Sequence[Value]) -> None:
-        for value, row in zip(carried, self.numbers, strict=True):
-            build(ops.store, [value, row, number])
-
-    def restore(self, number: Value, arrays: Sequence[Value]) -> Sequence[Value]:
-        """Append copies of snapshot ``number`` to the arrays, and return its numbers."""
+    def restore_arrays(self, number: Value, arrays: Sequence[Value]) -> None:
         for stack, array in zip(self.arrays, arrays, strict=True):
             stack.restore(number, array)
-        return self.carried(number)
-
-    def carried(self, number: Value) -> Sequence[Value]:
-        """Append the loads of the numbers in a snapshot."""
-        return [ops.load(row, number) for row in self.numbers]
 
     def move(self, source: Value, target: Value) -> None:
         """Append the copy of one snapshot to another number; none is on disk."""
