@@ -43,7 +43,7 @@ for module in pkgutil.walk_packages(adc.__path__, "adc."):
 print(len([name for name in sys.modules if name.startswith("adc.")]))
 """
 _LAYERS = """
-import adc, adc.cli, adc.errors, adc.ir.parser, adc.ir.interpreter, adc.passes.pipelines, adc.frontend
+import adc, adc.cli, adc.errors, adc.ir.text.parser, adc.ir.interpret.interpreter, adc.passes.pipelines, adc.frontend
 for name in ("target", "cache_locks", "object_cache", "granted", "lowering.lower", "ahead.header"):
     importlib.import_module(f"adc.backend.{name}")
 try:

@@ -36,7 +36,7 @@ Call = Callable[[Sequence[AbstractValue]], AbstractValue]
 
 def is_jvp(function: object) -> bool:
     """Whether this is ``adc.jvp``."""
-    own = getattr(sys.modules.get("adc.along"), "jvp", None)
+    own = getattr(sys.modules.get("adc.functions.along"), "jvp", None)
     return own is not None and function is own
 
 
