@@ -45,7 +45,7 @@ from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import nests, operands, repetition, scalars, selections, snapshots
 from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, undefined
 from adc.frontend.numeric.nests import lazy_of, materialise
-from adc.frontend.objects import columns
+from adc.frontend.objects import columns, heap
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -364,7 +364,7 @@ def check_writable(frame: Frame, target: Array) -> None:
     """Refuse a store to memory that must not be written."""
     reason = protection(target.roots)
     if reason:
-        help = columns.ASSIGN if reason == columns.ITEM else "pass a writable array as an argument, or work on a copy"
+        help = columns.ASSIGN if reason == heap.ITEM else "pass a writable array as an argument, or work on a copy"
         raise refuse(current_loc(), f"cannot store into this array: {reason}", help, kind=kinds.CAPTURED_WRITE)
     snapshots.check(frame, target.roots)
     frame.written |= target.roots

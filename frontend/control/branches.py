@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
-from adc.frontend.control.lengths import meet, way_out
+from adc.frontend.control.lengths import Env, meet, way_out
 from adc.frontend.data.described import Maybe, describe
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.data.values import GONE, AbstractValue, Poison, Static
@@ -102,7 +102,8 @@ def merge(
     if then.result is not None or other.result is not None:
         pairs[RESULT] = then.result, other.result
     same_objects(frame, then.env, other.env, pairs)
-    merged = _merge(frame, condition, (then.block, other.block), pairs)
+    envs = then.env | {RESULT: then.result}, other.env | {RESULT: other.result}
+    merged = _merge(frame, condition, (then.block, other.block), pairs, envs)
     result = merged.pop(RESULT, None)
     for value in (result, merged.get(RETURN)):
         if isinstance(value, Poison):
@@ -159,11 +160,12 @@ def _merge(
     condition: Value,
     blocks: tuple[Block, Block],
     pairs: Pairs,
+    envs: tuple[Env, Env],
 ) -> dict[str, AbstractValue]:
     done: dict[str, AbstractValue] = {}
     specs: dict[str, abstract.Abstract] = {}
     for name, (a, b) in pairs.items():
-        pairs[name] = meet(frame, name, blocks, a, b)
+        pairs[name] = meet(frame, name, blocks, envs, a, b)
     for name, (a, b) in pairs.items():
         if a is None and b is None:
             continue
@@ -216,7 +218,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
         return Poison(
             clash_message(shown, a, b, clash),
             tuple(notes),
-            way_out(a, b, _instead(name, a, b)),
+            way_out(frame, a, b, _instead(name, a, b)),
             kind=kinds.TYPE_DIFFERS,
             objects=tuple(ref for v in (a, b) for ref in heap.refs_of(v)),
         )

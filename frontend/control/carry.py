@@ -22,7 +22,7 @@ from adc.frontend.control.carried_objects import (
 )
 from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
-from adc.frontend.control.lengths import Appends, settled_list, way_out
+from adc.frontend.control.lengths import Appends, not_kept, settled_list
 from adc.frontend.control.sums import settled_number
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import Maybe, describe, widen, without_dims
@@ -297,9 +297,7 @@ class Carry:
             heap.unroll(self.frame, [self])
             raise refuse(
                 self.frame.assigned_at.get(name, current_loc()),
-                f"{heap.shown(self.frame, name)} does not keep its structure in the loop: "
-                f"{describe_type(start)} before it, {describe_type(end)} here; {clash}",
-                way_out(start, end, "in a loop that is not unrolled an object keeps the number and types of its items"),
+                *not_kept(self.frame, heap.shown(self.frame, name), start, end, clash),
                 [Note("this is the loop", self.frame.loc(self.stmt))],
                 kind=kinds.TYPE_CHANGE_IN_LOOP,
             ) from None

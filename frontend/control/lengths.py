@@ -6,25 +6,32 @@ Their ``Contents`` then become those of ``objects.growing``, before the loop or 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from adc.frontend.data.callables import function_of
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import describe, widen
+from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Unbound
+from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap
 from adc.frontend.objects.columns import are_known
 from adc.frontend.objects.growing import converted, uneven, with_room
 from adc.frontend.objects.joining import identical
-from adc.frontend.objects.merge import Clash
-from adc.frontend.objects.rows import buffers, common_type, is_growing
-from adc.ir.builder import insert_at
+from adc.frontend.objects.merge import Clash, join
+from adc.frontend.objects.rows import TABLE, buffers, common_type, is_growing, nested, type_of_items
+from adc.ir import kinds
+from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Value
+from adc.ir.diagnostics import AdcError
 
 if TYPE_CHECKING:
     from adc.frontend.control.carry import Carry
+
+Env = Mapping[str, AbstractValue | None]
 
 FEW = 32
 """The most iterations of a loop that is unrolled to keep the length of a list, or the position of an item, known."""
@@ -133,12 +140,23 @@ def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents 
     return converted(carry.frame, start, item, end, carry.before)
 
 
-def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:
+def not_kept(frame: Frame, shown: str, start: Contents, end: AbstractValue, clash: Clash) -> tuple[str, str]:
+    """The message and the advice in the refusal of an object that a loop gives another structure."""
+    if nested(frame, start) or nested(frame, end):
+        return no_table(shown), TABLE
+    message = f"{shown} does not keep its structure in the loop: {describe_type(start)} before it, "
+    otherwise = "what an object holds keeps its number and types in a loop that is not unrolled"
+    return f"{message}{describe_type(end)} here; {clash}", way_out(frame, start, end, otherwise)
+
+
+def way_out(frame: Frame, a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:
     """The advice in the refusal of two values that are lists or functions; ``otherwise`` for others."""
     if function_of(a) is not None and function_of(b) is not None:
         return "call each in a branch of its own: y = f(x) under the condition, and y = g(x) under the other"
     if not uneven(a, b):
         return otherwise
+    if nested(frame, a) or nested(frame, b):
+        return TABLE
     return (
         "a list whose length depends on the run holds numbers, arrays of one shape, objects of one class that the "
         "function makes, or tuples of these; for other items, make an array for all of them before (np.zeros) and "
@@ -147,25 +165,60 @@ def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) ->
 
 
 def meet(
-    frame: Frame, name: str, blocks: tuple[Block, Block], a: AbstractValue | None, b: AbstractValue | None
+    frame: Frame,
+    name: str,
+    blocks: tuple[Block, Block],
+    envs: tuple[Env, Env],
+    a: AbstractValue | None,
+    b: AbstractValue | None,
 ) -> tuple[AbstractValue | None, AbstractValue | None]:
-    """A list with two lengths at the ends of two branches, as one of run-time length."""
+    """A list with two lengths at the ends of two branches, as one of run-time length. ``envs``: what their variables
+    hold there."""
     if isinstance(a, Unbound) and isinstance(b, Unbound):
-        x, y = meet(frame, name, blocks, a.value, b.value)
+        x, y = meet(frame, name, blocks, envs, a.value, b.value)
         assert x is not None and y is not None
         return Unbound(a.flag, x), Unbound(b.flag, y)
     if not uneven(a, b):
         return a, b
     assert isinstance(a, Contents) and isinstance(b, Contents)
     unroll_few(frame, name)
+    known = [{**envs[1], **envs[0]}, {**envs[0], **envs[1]}]  # at each end, and the objects made in the other branch
     try:
-        item = common_type(frame, a, b)
+        found = []
+        for env, held in zip(known, (a, b), strict=True):
+            with _variables(frame, env):
+                if nested(frame, held):
+                    raise _no_table(frame, name)
+                found.append(type_of_items(frame, held))
+        first, second = found
+        item = join(first, second) if first is not None and second is not None else first or second
     except Clash:
         return a, b
     if item is None:
         return a, b
     ends = []
-    for block, held, other in zip(blocks, (a, b), (b, a), strict=True):
-        with insert_at(block):
+    for env, block, held, other in zip(known, blocks, (a, b), (b, a), strict=True):
+        with insert_at(block), _variables(frame, env):
             ends.append(converted(frame, held, item, other))
     return ends[0], ends[1]
+
+
+@contextmanager
+def _variables(frame: Frame, env: Env) -> Iterator[None]:
+    """The frame at the end of a branch."""
+    before = frame.env
+    frame.env = {name: value for name, value in env.items() if value is not None}
+    try:
+        yield
+    finally:
+        frame.env = before
+
+
+def _no_table(frame: Frame, name: str) -> AdcError:
+    where = frame.assigned_at.get(name, current_loc())
+    return refuse(where, no_table(heap.shown(frame, name)), TABLE, kind=kinds.TYPE_DIFFERS)
+
+
+def no_table(shown: str) -> str:
+    """The message in the refusal of a list of lists with two lengths that the run determines."""
+    return f"{shown} would be a list of lists: neither its length nor theirs are known before the run"

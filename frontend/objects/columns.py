@@ -36,8 +36,10 @@ Shape = tuple[Dim, ...] | None
 Part = Value | Array
 """The part of an item that goes into one column."""
 
-ITEM = "it is in a list whose length depends on the run, which keeps a copy"
-ASSIGN = "assign a new array: xs[k] = xs[k] + y, or x.a = x.a + y for an attribute of an item"
+ASSIGN = (
+    "assign a new array: xs[k] = xs[k] + y, or x.a = x.a + y for an attribute of an item; or make one array of all, "
+    "M = np.zeros((m, n)), and write M[i, j]"
+)
 
 UNEVEN = (
     "the arrays of a list whose length depends on the run must all have one shape; for rows of several lengths extend "
@@ -160,7 +162,7 @@ def load(
     given, of = iter(columns), iter(pools)
 
     def protected(roots: Roots) -> Roots:
-        return roots | {frame.new_root("item", ITEM)}
+        return roots | {frame.new_root("item", heap.ITEM)}
 
     def make(a: abstract.Abstract) -> AbstractValue:
         if isinstance(a, abstract.Scalar):
@@ -176,7 +178,7 @@ def load(
             items = tuple(map(make, a.items))
             if a.form != LIST:
                 return compound(a.form, items)
-            ref = heap.reference(frame, LIST, ITEM)
+            ref = heap.reference(frame, LIST, heap.ITEM)
             frame.env[ref.key] = Contents(items, LIST)
             return ref
         assert isinstance(a, abstract.Static)

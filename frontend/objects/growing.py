@@ -201,7 +201,7 @@ def widened(frame: Frame, held: Contents, item: AbstractValue) -> Contents:
         raise refuse(
             current_loc(),
             f"{describe_type(item)} cannot become an item of this list: {clash}",
-            PREALLOCATE,
+            clash.help or PREALLOCATE,
             kind=kinds.TYPE_DIFFERS,
         ) from None
 
@@ -239,7 +239,7 @@ def let_grow(frame: Frame, ref: Ref, more: Sequence[AbstractValue] = ()) -> None
             one = rows.item_type(frame, item)
             wanted = one if wanted is None else join(wanted, one)
     except Clash as clash:
-        raise refuse(current_loc(), str(clash), PREALLOCATE, kind=kinds.TYPE_DIFFERS) from None
+        raise refuse(current_loc(), str(clash), clash.help or PREALLOCATE, kind=kinds.TYPE_DIFFERS) from None
     assert wanted is not None
     like = Contents(tuple(more), LIST) if more else None
     assign(frame, ref, converted(frame, held, wanted, like))
@@ -266,7 +266,7 @@ def check_unshared(
         raise refuse(
             current_loc(),
             f"{describe_type(item)}, which has a name, cannot become an item of a list of run-time length",
-            "append a tuple of the numbers, or an array",
+            "append a tuple of the numbers, or an array: M.append(np.array(row))",
             kind=kinds.TYPE_DIFFERS,
         )
 

@@ -22,6 +22,8 @@ from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Loc
 
+ITEM = "it is in a list whose length depends on the run, which keeps a copy"  # why an item cannot be changed
+
 PREFIX = "#"  # of the keys of objects among a frame's variables
 
 
@@ -86,13 +88,23 @@ def unreadable(frame: Frame, value: Poison, loc: Loc | None = None) -> Exception
     return refuse(loc or current_loc(), value.reason, value.help, value.notes, kind=value.kind)
 
 
+def _other_way(reason: str) -> str:
+    """What to write instead of a change that is refused for ``reason``."""
+    if reason != ITEM:
+        return "pass it as an argument, or work on a copy"
+    return (
+        "assign a new row, M[i] = [...]; or make one array of all rows, M = np.zeros((m, n)), and write M[i, j]; to "
+        "swap rows of an array, M[[i, k]] = M[[k, i]]"
+    )
+
+
 def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | None = None) -> None:
     """Assign new contents to an object. Refused if it must not be mutated."""
     if ref.protected:
         raise refuse(
             current_loc(),
             f"this {ref.cls.__name__} cannot be changed: {ref.protected}",
-            "pass it as an argument, or work on a copy",
+            _other_way(ref.protected),
             kind=kinds.CAPTURED_WRITE,
         )
     frame.assigned_at[ref.key] = current_loc()

@@ -239,7 +239,7 @@ def _read_after(change: _Change, reader: Op, made: Op) -> bool:
 def _refused(loc: Loc, other: Loc | None) -> AdcError:
     return refuse(
         loc,
-        f"cannot store into this array: {columns.ITEM}",
+        f"cannot store into this array: {heap.ITEM}",
         columns.ASSIGN,
         [Note("the array may have another name here", other)] if other is not None else [],
         kind=kinds.CAPTURED_WRITE,

@@ -25,6 +25,12 @@ from adc.ir.core import Value
 from adc.ir.types import i64
 
 
+TABLE = (
+    "make one array of all rows, M = np.zeros((m, n)), and write M[i, j]; rows that are only read, and have one length, "
+    "can be appended as arrays, M.append(np.array(row))"
+)
+
+
 def is_growing(held: AbstractValue | None) -> bool:
     """Whether this is the contents of a list of run-time length."""
     return isinstance(held, Contents) and held.form.kind == "list" and bool(held.form.names)
@@ -67,6 +73,13 @@ def pools_in(v: AbstractValue | None) -> list[Ref]:
     if isinstance(v, Handle):
         return [v.pool]
     return [p for item in v.items for p in pools_in(item)] if isinstance(v, Compound) else []
+
+
+def nested(frame: Frame, v: AbstractValue | None) -> bool:
+    """Whether this is the contents of a list of known length, one of whose items is a list of run-time length."""
+    if not isinstance(v, Contents) or v.form.kind != "list" or is_growing(v):
+        return False
+    return any(isinstance(item, Ref) and is_growing(frame.env.get(item.key)) for item in v.items)
 
 
 def of_objects(frame: Frame, v: AbstractValue) -> bool:
@@ -118,7 +131,7 @@ def item_type(frame: Frame, v: AbstractValue) -> abstract.Abstract:
             for item in heap.contents(frame, ref).items:
                 item_type(frame, item)
     found = widen(_described(frame, v))
-    _check(found, v)
+    _check(frame, found, v)
     return abstract.map_abstract(found, _plain)
 
 
@@ -139,12 +152,14 @@ def _plain(leaf: abstract.Abstract) -> abstract.Abstract:
     return abstract.Array(leaf.element, leaf.rank) if isinstance(leaf, abstract.Array) else leaf
 
 
-def _check(a: abstract.Abstract, v: AbstractValue) -> None:
+def _check(frame: Frame, a: abstract.Abstract, v: AbstractValue) -> None:
     if isinstance(a, abstract.Tuple) and a.form.kind == "choice" and columns.handles(a):
         raise Clash("in a list whose length is not known when the function is compiled an object cannot be None")
     if isinstance(a, abstract.Tuple) and (not a.form.mutable or a.form == LIST) and a.form.kind != "function":
         for item in a.items:
-            _check(item, v)
+            _check(frame, item, v)
+    elif isinstance(v, Ref) and grows(frame, v):
+        raise Clash("both lengths are not known when the function is compiled", TABLE)
     elif not isinstance(a, abstract.Scalar | abstract.Static | abstract.Array):
         raise Clash(
             f"the items of a list whose length is not known when the function is compiled are numbers, arrays of one "

@@ -83,6 +83,6 @@ def _unchanged(frame: Frame, owner: Handle, array: Array, operands: Callable[[],
     changed = overlap(frozenset(frame.written), array.roots) or heap.contents(frame, owner.pool) is not held
     frame.written |= before
     if changed:
-        message = f"cannot store into this array: {columns.ITEM}, and the value on the right side may change it"
+        message = f"cannot store into this array: {heap.ITEM}, and the value on the right side may change it"
         raise refuse(current_loc(), message, "compute the value before, in a statement", kind=kinds.CAPTURED_WRITE)
     return found
