@@ -181,7 +181,7 @@ def _merge(
                 done[name] = value
                 continue
         else:
-            spec = _spec(frame, name, a, b)
+            spec = _spec(frame, name, {**envs[0], **envs[1]}, a, b)
         if isinstance(spec, Poison):
             done[name] = spec
         else:
@@ -199,7 +199,9 @@ def _merge(
     return done
 
 
-def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | None) -> abstract.Abstract | Poison:
+def _spec(
+    frame: Frame, name: str, env: Env, a: AbstractValue | None, b: AbstractValue | None
+) -> abstract.Abstract | Poison:
     for value in (a, b):
         if isinstance(value, Poison):
             return value
@@ -218,7 +220,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
         return Poison(
             clash_message(shown, a, b, clash),
             tuple(notes),
-            way_out(frame, a, b, _instead(name, a, b)),
+            way_out(env, a, b, _instead(name, a, b)),
             kind=kinds.TYPE_DIFFERS,
             objects=tuple(ref for v in (a, b) for ref in heap.refs_of(v)),
         )

@@ -15,7 +15,6 @@ from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import describe, widen
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Unbound
-from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap
 from adc.frontend.objects.columns import are_known
@@ -23,10 +22,8 @@ from adc.frontend.objects.growing import converted, uneven, with_room
 from adc.frontend.objects.joining import identical
 from adc.frontend.objects.merge import Clash, join
 from adc.frontend.objects.rows import TABLE, buffers, common_type, is_growing, nested, type_of_items
-from adc.ir import kinds
-from adc.ir.builder import current_loc, insert_at
+from adc.ir.builder import insert_at
 from adc.ir.core import Block, Value
-from adc.ir.diagnostics import AdcError
 
 if TYPE_CHECKING:
     from adc.frontend.control.carry import Carry
@@ -142,20 +139,20 @@ def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents 
 
 def not_kept(frame: Frame, shown: str, start: Contents, end: AbstractValue, clash: Clash) -> tuple[str, str]:
     """The message and the advice in the refusal of an object that a loop gives another structure."""
-    if nested(frame, start) or nested(frame, end):
-        return no_table(shown), TABLE
+    if nested(frame.env, start) or nested(frame.env, end):
+        return f"{shown} would hold lists: neither its length nor theirs are known before the run", TABLE
     message = f"{shown} does not keep its structure in the loop: {describe_type(start)} before it, "
     otherwise = "what an object holds keeps its number and types in a loop that is not unrolled"
-    return f"{message}{describe_type(end)} here; {clash}", way_out(frame, start, end, otherwise)
+    return f"{message}{describe_type(end)} here; {clash}", way_out(frame.env, start, end, otherwise)
 
 
-def way_out(frame: Frame, a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:
+def way_out(env: Env, a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:
     """The advice in the refusal of two values that are lists or functions; ``otherwise`` for others."""
     if function_of(a) is not None and function_of(b) is not None:
         return "call each in a branch of its own: y = f(x) under the condition, and y = g(x) under the other"
     if not uneven(a, b):
         return otherwise
-    if nested(frame, a) or nested(frame, b):
+    if nested(env, a) or nested(env, b):
         return TABLE
     return (
         "a list whose length depends on the run holds numbers, arrays of one shape, objects of one class that the "
@@ -187,8 +184,8 @@ def meet(
         found = []
         for env, held in zip(known, (a, b), strict=True):
             with _variables(frame, env):
-                if nested(frame, held):
-                    raise _no_table(frame, name)
+                if nested(env, held):
+                    return a, b
                 found.append(type_of_items(frame, held))
         first, second = found
         item = join(first, second) if first is not None and second is not None else first or second
@@ -212,13 +209,3 @@ def _variables(frame: Frame, env: Env) -> Iterator[None]:
         yield
     finally:
         frame.env = before
-
-
-def _no_table(frame: Frame, name: str) -> AdcError:
-    where = frame.assigned_at.get(name, current_loc())
-    return refuse(where, no_table(heap.shown(frame, name)), TABLE, kind=kinds.TYPE_DIFFERS)
-
-
-def no_table(shown: str) -> str:
-    """The message in the refusal of a list of lists with two lengths that the run determines."""
-    return f"{shown} would be a list of lists: neither its length nor theirs are known before the run"

@@ -6,7 +6,7 @@ these. See ``growing``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adc.frontend import abstract
@@ -24,10 +24,9 @@ from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.types import i64
 
-
 TABLE = (
-    "make one array of all rows, M = np.zeros((m, n)), and write M[i, j]; rows that are only read, and have one length, "
-    "can be appended as arrays, M.append(np.array(row))"
+    "make one array of all rows, M = np.zeros((m, n)), and write M[i, j]; rows that are only read, and have one "
+    "length, can be appended as arrays, M.append(np.array(row))"
 )
 
 
@@ -75,11 +74,13 @@ def pools_in(v: AbstractValue | None) -> list[Ref]:
     return [p for item in v.items for p in pools_in(item)] if isinstance(v, Compound) else []
 
 
-def nested(frame: Frame, v: AbstractValue | None) -> bool:
-    """Whether this is the contents of a list of known length, one of whose items is a list of run-time length."""
+def nested(env: Mapping[str, AbstractValue | None], v: AbstractValue | None) -> bool:
+    """Whether this is the contents of a list of known length, where an item is a list of run-time length, or a tuple
+    with one. ``env``: the variables."""
     if not isinstance(v, Contents) or v.form.kind != "list" or is_growing(v):
         return False
-    return any(isinstance(item, Ref) and is_growing(frame.env.get(item.key)) for item in v.items)
+    inside = [ref for item in v.items for ref in heap.refs_of(item) if ref not in pools_in(item)]
+    return any(is_growing(env.get(ref.key)) for ref in inside)
 
 
 def of_objects(frame: Frame, v: AbstractValue) -> bool:

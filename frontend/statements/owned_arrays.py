@@ -22,7 +22,7 @@ from adc.frontend.expressions.access import items_of
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.slices import Item
-from adc.frontend.objects import columns, heap, owned, pools
+from adc.frontend.objects import heap, owned, pools
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
