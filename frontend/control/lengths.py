@@ -142,7 +142,7 @@ def not_kept(frame: Frame, shown: str, start: Contents, end: AbstractValue, clas
     if nested(frame.env, start) or nested(frame.env, end):
         return f"{shown} would hold lists: neither its length nor theirs are known before the run", TABLE
     message = f"{shown} does not keep its structure in the loop: {describe_type(start)} before it, "
-    otherwise = "what an object holds keeps its number and types in a loop that is not unrolled"
+    otherwise = "in a loop that is not unrolled an object keeps the number and types of its items"
     return f"{message}{describe_type(end)} here; {clash}", way_out(frame.env, start, end, otherwise)
 
 

@@ -64,7 +64,7 @@ from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16,
 class Clash(Exception):
     """Two values have no common type. ``help``: what to write instead, if that is known here."""
 
-    def __init__(self, message: str, help: str = "") -> None:
+    def __init__(self, message: str = "", help: str = "") -> None:
         super().__init__(message)
         self.help = help
 
