@@ -263,3 +263,45 @@ NAMED = [named_row, row_as_a_result, row_in_an_object, row_from_before, first_ro
 def test_a_row_with_another_name_is_refused(fn):
     with pytest.raises(CompileError, match="which has a name"):
         adc.jit_grad(fn, argnums=())(3)
+
+
+def changed_before_the_length(m, x):
+    table = [[1.0, 2.0], [x, 4.0]]
+    if m > 2:
+        table[0][0] = 5.0 * x
+        table.pop()
+    return sum(a * b for a, b in table)
+
+
+def changed_in_a_call(m, x):
+    def shorten(rows):
+        if m > 2:
+            rows[0][0] = 5.0 * x
+            rows.pop()
+
+    row = [1.0, 2.0]
+    shorten([row, [3.0, 4.0]])
+    return row[0] * x
+
+
+@pytest.mark.parametrize("fn", [changed_before_the_length, changed_in_a_call], ids=lambda f: f.__name__)
+def test_rows_changed_in_the_branch_that_changes_the_length(fn):
+    compiled = adc.jit_grad(fn, argnums=(1,))
+    for m in (2, 3):
+        value, derivative = compiled.value_and_grad(m, 1.5)
+        assert value == fn(m, 1.5)
+        assert np.ravel(derivative) == [(fn(m, 2.5) - fn(m, 0.5)) / 2.0]
+
+
+def test_rows_of_the_caller_changed_in_the_branch_that_changes_the_length():
+    def shorten(rows, m):
+        if m > 2:
+            rows[0][0] = 5.0
+            rows.pop()
+        return len(rows)
+
+    row = [1.0, 2.0]
+    table = [row, [3.0, 4.0]]
+    assert adc.jit_grad(shorten, argnums=())(table, 3) == 1
+    assert table == [[5.0, 2.0]]
+    assert row == [5.0, 2.0]
