@@ -270,7 +270,17 @@ class Counter(_OfDict):
 
     def most_common(self, n: Any = None) -> Any:
         ordered = sorted(self.held.items(), key=_count_of, reverse=True)
-        return ordered if n is None else ordered[:n]
+        return ordered if n is None else ordered[: max(n, 0)]
+
+    def __delitem__(self, key: Any) -> None:
+        self.held.pop(key, 0)
+
+    def __eq__(self, other: Any) -> Any:
+        if not isinstance(other, collections.Counter):
+            return isinstance(other, dict) and self.held == _plain(other)
+        if not all(other[key] == x for key, x in self.held.items()):  # a key that one has not is counted 0 times
+            return False
+        return all(self[key] == x for key, x in _plain(other).items())
 
     def copy(self) -> Any:
         return Counter(self.held.copy())

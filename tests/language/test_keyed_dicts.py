@@ -384,3 +384,34 @@ def test_refused(function, said):
         jit_grad(function)(np.ones(6), KEYS)
     assert said in str(refused.value)
     assert "test_keyed_dicts.py" in str(refused.value)
+
+
+def deleted_counts(keys):
+    counts = Counter(keys)
+    del counts[99]
+    del counts[1]
+    return counts
+
+
+def equal_counts(keys):
+    counts, other = Counter(keys), Counter(keys)
+    other[77] = 0
+    found = [counts == other, other == counts, counts != other]
+    other[77] = 1
+    return [*found, counts == other, other == counts, counts == {77: 1}]
+
+
+def known_counts(keys):
+    counts = Counter("abca")
+    del counts["z"]
+    del counts["b"]
+    return counts == Counter("aac"), counts == Counter(a=2, c=1, d=0), counts == {"a": 2, "c": 1}, counts == Counter()
+
+
+def fewer_than_none(keys):
+    return Counter(keys).most_common(keys[0] - 7), Counter(keys).most_common(-1)
+
+
+@pytest.mark.parametrize("f", [deleted_counts, equal_counts, known_counts, fewer_than_none])
+def test_counts_that_are_missing(f):
+    assert jit_grad(f)(KEYS) == f(KEYS)
