@@ -56,7 +56,7 @@ def _locked(name: str) -> tuple[int | None, bool]:
     end, waited = time.monotonic() + _MOST, False
     if fcntl is None:
         return None, waited
-    with suppress(OSError), object_cache.place(name, make=True) as place:
+    with suppress(OSError), object_cache.opened_directory(name, make=True) as place:
         while True:
             number = os.open(_file(name), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=place)
             try:
@@ -86,7 +86,7 @@ def _is_locked(name: str, number: int, place: int) -> bool:
 
 
 def _unlock(name: str, number: int) -> None:
-    with suppress(OSError), object_cache.place(name) as place:
+    with suppress(OSError), object_cache.opened_directory(name) as place:
         os.unlink(_file(name), dir_fd=place)
     with suppress(OSError):
         fcntl.flock(number, fcntl.LOCK_UN)  # closing alone would not unlock it if a forked child has it open

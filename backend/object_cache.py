@@ -36,7 +36,7 @@ SUFFIX = ".adc-object"
 LOCK = ".adc-lock"
 _LIMIT = 1_000_000_000
 _DIGEST = 32
-_MAKERS = "optimize.py", "llvm_calls.py", "loop_nodes.py", "moved_loads.py", "partial_sums.py", "target.py"
+_MAKERS = "optimize.py", "llvm_calls.py", "loop_nodes.py", "sunk_loads.py", "partial_sums.py", "target.py"
 _written: float = math.inf  # bytes written since the size was last estimated
 _FOLDERS = 256  # by the first two digits of the name
 
@@ -78,7 +78,7 @@ def _makers() -> str:
 
 def find(name: str) -> bytes | None:
     """The cached code; None if there is none, or if the file is damaged or was written under another name."""
-    with contextlib.suppress(OSError), place(name) as inner:
+    with contextlib.suppress(OSError), opened_directory(name) as inner:
         number = os.open(_file(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inner)
         with open(number, "rb") as file:
             _check(number, stat.S_ISREG, "a file")
@@ -98,7 +98,7 @@ def keep(name: str, code: bytes) -> None:
     if folder is None or len(code) > limit() / 4:
         return
     with contextlib.suppress(OSError):
-        with place(name, make=True) as inner:
+        with opened_directory(name, make=True) as inner:
             unfinished = f"{secrets.token_hex(8)}{SUFFIX}"
             number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=inner)
             try:
@@ -120,7 +120,7 @@ class _Unsafe(OSError):
 
 
 @contextlib.contextmanager
-def place(name: str, *, make: bool = False) -> Iterator[int]:
+def opened_directory(name: str, *, make: bool = False) -> Iterator[int]:
     """A descriptor of the directory of a file. It and its parent are checked: they belong to this user, and nobody else
     may write to them. The check and later uses refer to the same descriptor, whatever happens to the name meanwhile.
     With ``make`` the directory is made if it does not exist."""

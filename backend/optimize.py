@@ -12,8 +12,8 @@ from adc.backend import cache_locks, object_cache
 from adc.backend.granted import asked, processors
 from adc.backend.llvm_calls import emit_object, run_passes
 from adc.backend.loop_nodes import LoopNodes, Place, serial
-from adc.backend.moved_loads import moved_loads
 from adc.backend.partial_sums import has_chains, keep_chains
+from adc.backend.sunk_loads import sunk_loads
 from adc.backend.target import Target, kept_machine, short_code_generation
 from adc.ir import forks
 
@@ -140,17 +140,17 @@ def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
 
 
 def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef:
-    """The optimised module, without SIMD in loops where LLVM's SIMD code would be wrong (``moved_loads``)."""
+    """The optimised module, without SIMD in loops where LLVM's SIMD code would be wrong (``sunk_loads``)."""
     module = _pass_over(text, target, level)
     masked = "llvm.masked.load.", "llvm.masked.gather."
     if not vectorises(level) or not any(f.name.startswith(masked) for f in module.functions):
         return module
-    wrong = moved_loads(str(module))
+    wrong = sunk_loads(str(module))
     if wrong is not None and not wrong:
         return module
     module.close()
     module = _pass_over(serial(text, wrong), target, level)
-    if moved_loads(str(module)) != frozenset():
+    if sunk_loads(str(module)) != frozenset():
         module.close()
         module = _pass_over(serial(text, None), target, level)
     return module

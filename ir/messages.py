@@ -221,7 +221,7 @@ class Whole:
         return
 
 
-def shared_out() -> Any:
+def partition() -> Any:
     """How the calling thread distributes arrays: an ``adc.ir.partitions.Partition``, or ``Whole`` if it does not."""
     known = getattr(_here, "partition", None)
     return known if known is not None else Whole()
@@ -289,7 +289,7 @@ def _array(data: int | None, shape: tuple[int, ...], dtype: Any) -> Any:
 AGREED = ("what is annotated mpi.Same", "the value, or its cotangent,")
 
 NUMBERS = ("rank", "size", "first", "last", "distinct")
-SHARED_OUT = frozenset({"fetch", "wrote", "returned", "changed", "first", "last", "distinct"})
+OF_DISTRIBUTED = frozenset({"fetch", "wrote", "returned", "changed", "first", "last", "distinct"})
 """Functions about arrays that are distributed: see ``adc.ir.partitions``."""
 
 PAIRED = frozenset({"exchange"})
@@ -312,7 +312,7 @@ def answer(symbol: str, values: Sequence[Any]) -> int:
     group = communicator()
     if symbol in PAIRED and not 0 <= values[-1] < TAGS:
         raise ValueError(f"the tag {values[-1]} is not one of 0 to {TAGS - 1}")
-    found = getattr(shared_out() if symbol in SHARED_OUT else group, symbol)
+    found = getattr(partition() if symbol in OF_DISTRIBUTED else group, symbol)
     if symbol in NUMBERS:
         return int(found(*values) if values else found)
     found(*values)

@@ -157,7 +157,7 @@ def unwrapped(fn: Any) -> Any:
         fn = inner
 
 
-def taken_apart(fn: Any) -> functools.partial[Any] | None:
+def unbind(fn: Any) -> functools.partial[Any] | None:
     """A function with bound arguments, as a partial of the underlying function; None for other functions.
 
     It is a bound method, a partial, or an object of a class with ``__call__``.
@@ -196,7 +196,7 @@ def of_bound(form: Form) -> Form:
 
     @functools.wraps(form)
     def formed(fn: Any, argnums: ArgNums = None, argnames: ArgNames = (), **options: Any) -> Any:
-        part = taken_apart(fn)
+        part = unbind(fn)
         if part is None:
             return form(fn, argnums, argnames, **options)
         chosen = shifted(part, selection(argnums, argnames))

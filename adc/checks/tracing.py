@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adc.border.alignment import Borrowed
-from adc.border.bound import taken_apart
+from adc.border.bound import unbind
 from adc.border.containers import lower
 from adc.border.signature import abstracts_of, normalise
 from adc.driver.compiler import Staged
@@ -21,7 +21,7 @@ def traced_call(
     fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[Staged, Traced, tuple[Any, ...]]:
     """The stages of compilation for a call, and its arguments as compiled code takes them."""
-    if (part := taken_apart(fn)) is not None:
+    if (part := unbind(fn)) is not None:
         fn, args, kwargs = part.func, (*part.args, *args), {**part.keywords, **kwargs}
     subject = function_of(fn)._subject
     lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.border.bound import taken_apart
+from adc.border.bound import unbind
 from adc.checks import differences
 from adc.checks.leaves import (
     along,
@@ -71,7 +71,7 @@ class Check:
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], rtol: float, seed: int) -> None:
         self.compiled = compiled(fn)
-        part: functools.partial[Any] = taken_apart(self.compiled) or functools.partial(self.compiled)
+        part: functools.partial[Any] = unbind(self.compiled) or functools.partial(self.compiled)
         function: Any = part.func
         subject = function._subject
         self.name = subject.name

@@ -18,8 +18,8 @@ from adc.driver.derived import clear_shadows, gradients_returned
 from adc.driver.float_results import with_aux, with_float_result
 from adc.driver.intermediate import shifted
 from adc.driver.parts import part_of as part_of
+from adc.driver.reporting import ReportingPass
 from adc.driver.subject import Builtin, Subject, UnknownConstant
-from adc.driver.told import Told
 from adc.frontend.abstract import Abstract, Scalar
 from adc.frontend.entrance import constant_path, trace
 from adc.frontend.frame import NeedsConstant
@@ -363,7 +363,7 @@ class Staged:
             TileLoops: lambda step, module: plan.tiles.update(step.plan(module)),
             BlockTime: lambda step, module: plan.times.update(step.plan(module)),
         }
-        steps = [Told(step, tell[type(step)]) if type(step) in tell else step for step in self._lowering()]
+        steps = [ReportingPass(step, tell[type(step)]) if type(step) in tell else step for step in self._lowering()]
         self._run(module, tuple(steps), "prepare")
         return ParallelPlan(
             {name: loops for name, loops in plan.loops.items() if name in shown},

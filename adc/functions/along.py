@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adc.border.bound import Bound, taken_apart
+from adc.border.bound import Bound, unbind
 from adc.border.boundary import public
 from adc.border.options import ArgNames, ArgNums
 from adc.functions.decorator import differentiable, grad, known
@@ -29,7 +29,7 @@ def jvp(
     function = known(fn)
     if function is not None and not final:
         return function._jvps(args, tangents)  # type: ignore[no-any-return]
-    if (part := taken_apart(fn)) is not None:
+    if (part := unbind(fn)) is not None:
         bound = Bound(differentiable(part.func), *part.args, **part.keywords)
         return jvp(bound.func, *bound.spread(args, tangents), final=final)
     function = differentiable(fn)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-from adc.border.bound import Bound, of_bound, taken_apart, unwrapped
+from adc.border.bound import Bound, of_bound, unbind, unwrapped
 from adc.border.boundary import public
 from adc.border.checkpoints import Checkpoint, combined
 from adc.border.misuse import no_function
@@ -289,7 +289,7 @@ def jit_grad(
 
     @public
     def decorate(function: Callable[..., Any]) -> Any:
-        part = taken_apart(function)
+        part = unbind(function)
         if part is not None:
             return Bound(decorate(part.func), *part.args, **part.keywords)
         if isinstance(function, JitFunction):
@@ -347,7 +347,7 @@ def known(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFunction | 
 
 def compiled(fn: Callable[..., Any]) -> JitFunction[..., Any] | Bound:
     """As ``function_of``, also for functions with bound arguments."""
-    part = taken_apart(fn)
+    part = unbind(fn)
     return function_of(fn) if part is None else Bound(function_of(part.func), *part.args, **part.keywords)
 
 

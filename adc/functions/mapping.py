@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from adc.border.bound import Bound, taken_apart
+from adc.border.bound import Bound, unbind
 from adc.border.boundary import public
 from adc.border.options import Options, Selection
 from adc.border.pickling import Memo, Recipe
@@ -56,7 +56,7 @@ def vmap(fn: Callable[..., Any], in_axes: int | tuple[int | None, ...] | None = 
         )
     if not callable(fn):
         raise kinds.NOT_A_FUNCTION(f"vmap() takes a function, not {fn!r}", help="wrap it in a function")
-    part = taken_apart(fn)
+    part = unbind(fn)
     if part is not None and not part.keywords:
         return Bound(_mapped(part.func, After(len(part.args), axes)), *part.args)
     return _mapped(fn, axes)

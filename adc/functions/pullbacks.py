@@ -20,7 +20,7 @@ from adc.border.signature import at
 from adc.driver.specialise import Misfit
 from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
-from adc.functions.turns import Turn
+from adc.functions.record_locks import RecordLock
 from adc.ir import kinds
 from adc.ir.types import MemRefType
 
@@ -64,7 +64,7 @@ class Pullback:
         self._shadows: Mapping[int, NDArray] = _NONE  # shadows that were passed to the forward sweep
         self._looks = [look(leaves[k]) for k, look in code.looked_at]
         self._shapes = [at(result, path).shape for path in code.arrays.values()]  # of the arrays in the result
-        self._turn = Turn(record) if code.takes_turns else None
+        self._turn = RecordLock(record) if code.takes_turns else None
         self._given = 0
 
     def without(self, count: int) -> Pullback:

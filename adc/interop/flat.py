@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import adc
-from adc.border.bound import taken_apart
+from adc.border.bound import unbind
 from adc.border.options import Options, Selection
 from adc.functions.decorator import JitFunction, differentiable
 from adc.interop.trees import Tree, flat_tree, flatten, is_number, places, unflatten
@@ -152,7 +152,7 @@ class Calls:
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
-        bound = taken_apart(fn)
+        bound = unbind(fn)
         self._options = differentiable(fn if bound is None else bound.func)._subject.options
         self._known: dict[Tree, Flat] = {}
 

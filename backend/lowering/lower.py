@@ -105,7 +105,7 @@ def lower_module(
         exports = [name for name, f in module.funcs.items() if f.attrs.get("adc.entry")] or list(module.funcs)
     depth = Depth(module)
     effects, info = Effects.of(module, polls=polls), DebugInfo() if debug else None
-    limited = depth.circular.difference(exports)
+    limited = depth.recursive.difference(exports)
     has_threads = threads and target.openmp
     emitter = ModuleEmitter(module, target, effects, LOWERINGS, has_threads, info, is_kernel, is_unit, limited)
     emitter.linking = linking or Linking()
@@ -126,7 +126,7 @@ def lower_module(
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
         counted=tuple(emitter.counted),
-        repeats=emitter.repeats or bool(depth.circular),
+        repeats=emitter.repeats or bool(depth.recursive),
         linking=emitter.linking,
         elsewhere=tuple(emitter.elsewhere),
         places=tuple(emitter.places),
@@ -188,8 +188,8 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
     texts, names = _parameters(func, scopes.aliasing)
     for arg, parts in zip(func.args, names, strict=True):
         e.env[arg] = e.from_abi(arg.type, parts)
-    circular = func.name in depth.circular
-    if circular:
+    recurses = func.name in depth.recursive
+    if recurses:
         if func.name in module.limited:
             e.stack_limit = "%limit"
             texts.insert(1, "ptr %limit")
@@ -200,7 +200,7 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
         limit = e.let(f"getelementptr i8, ptr %ctx, i64 {contexts.CONTEXT_LIMIT}")
         e.do(f"store i64 {func.attrs[MEMORY]}, ptr {limit}")
     terminator = e.lower_ops(func.body)
-    stays = circular or "adc.noinline" in func.attrs
+    stays = recurses or "adc.noinline" in func.attrs
     rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if stays else ""
     module.repeats |= e.repeats
     if func.name in module.once and e.shares_out and not e.repeats:

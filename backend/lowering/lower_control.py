@@ -81,14 +81,14 @@ def while_(e: FunctionEmitter, op: Op) -> None:
 def if_(e: FunctionEmitter, op: Op) -> None:
     condition = e.scalar(op.operands[0])
     then, other, done = e.new_label(), e.new_label(), e.new_label()
-    rare = op.attrs.get("adc.cold")  # the region that is cold
-    e.branch_if(condition, then, other, e.likely(rare == "else") if rare else "")
+    cold = op.attrs.get("adc.cold")  # the region that is cold
+    e.branch_if(condition, then, other, e.likely(cold == "else") if cold else "")
     arrivals: list[tuple[str, list[Operand]]] = []
     for label, block, name in zip((then, other), op.regions, ("then", "else"), strict=True):
         e.begin(label)
-        e.rare += name == rare
+        e.cold_depth += name == cold
         values = [e[v] for v in e.lower_ops(block).operands]
-        e.rare -= name == rare
+        e.cold_depth -= name == cold
         arrivals.append((e.label, values))
         e.branch(done)
     e.begin(done)

@@ -10,8 +10,8 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.callgraph import callees, recursive
 from adc.ir.core import Block, Func, Module, Op
+from adc.ir.escape import escapes
 from adc.ir.externals import SYMBOL
-from adc.ir.handed_on import is_handed_on
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, OWN, TRIPS
 from adc.ir.nesting import inside
 from adc.ir.opdef import Trait
@@ -38,18 +38,17 @@ class Effects:
     looping: frozenset[str]
     inlined: frozenset[str]
     polls: bool = False
-    circular: frozenset[str] = frozenset()  # may call themselves, directly or indirectly
 
     @staticmethod
     def of(module: Module, *, polls: bool = False) -> Effects:
         """The effects of a module. ``polls``: whether loops poll for signals, and so may fail."""
-        circular = recursive(module)
+        recursive_names = recursive(module)
 
         def fails(op: Op) -> bool:
             return _may_fail(op) or recurs(op) or (polls and op.opdef in LOOPS and not is_brief(op))
 
         def recurs(op: Op) -> bool:
-            return op.opdef is ops.call and op.attrs["callee"] in circular
+            return op.opdef is ops.call and op.attrs["callee"] in recursive_names
 
         code = {name: list(func.walk()) for name, func in module.funcs.items()}
         fallible = _closure(module, code, fails, elsewhere=True)
@@ -60,7 +59,6 @@ class Effects:
             looping,
             _inlined(module, [name for name in module.funcs if name not in fallible and name not in looping]),
             polls,
-            circular,
         )
 
     def op_accumulates(self, op: Op) -> bool:
@@ -207,7 +205,7 @@ def on_stack(alloc: Op) -> bool:
         if extent is None:
             return False
         size *= extent
-    return size <= STACK_BYTES and not is_handed_on(alloc.result)
+    return size <= STACK_BYTES and not escapes(alloc.result)
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,12 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: Calls | None = 
     if op is not None and op.loc.line > 0:
         place = e.module.places.setdefault((op.loc.file, op.loc.line), len(e.module.places))
         nodes.append(e.module.metadata(f'!{{!"adc.loop", i32 {place}}}'))
-    if e.rare or (op is not None and op.attrs.get(PEELED)):
+    if e.cold_depth or (op is not None and op.attrs.get(PEELED)):
         nodes.append(e.module.metadata('!{!"llvm.loop.vectorize.enable", i1 false}'))
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
     elif calls:
         nodes += [e.module.metadata(f'!{{!"llvm.loop.{name}", i32 {n}}}') for name, n in _vectors(e, op, calls)]
-    if op is not None and not e.rare:
+    if op is not None and not e.cold_depth:
         if op.attrs.get(BY_LANES) and TRIPS not in op.attrs:
             nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
             then = [e.module.metadata(text) for text in _AS_VECTORS]

@@ -26,7 +26,7 @@ class Depth:
 
     def __init__(self, module: Module) -> None:
         self._module = module
-        self.circular = recursive(module)
+        self.recursive = recursive(module)
 
     @cached_property
     def _rooms(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ from adc.ir import ops
 from adc.ir.alias import APART, Aliasing
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
-from adc.ir.handed_on import is_handed_on
+from adc.ir.escape import escapes
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type
@@ -123,7 +123,7 @@ def _fixed(memref: Value) -> bool:
     base = strip_views(memref)
     assert isinstance(base.type, MemRefType)
     allocated = base.op is not None and base.op.opdef is ops.alloc
-    return allocated and all(extent is not None for extent in base.type.shape) and not is_handed_on(base)
+    return allocated and all(extent is not None for extent in base.type.shape) and not escapes(base)
 
 
 def _alias_numbers(captured: list[Value], aliasing: Aliasing) -> dict[int, int]:

@@ -223,12 +223,12 @@ class Layouts:
         found = []
         for d, (axis, extent) in enumerate(self._axes(array)):
             given = self.forms.extent(array, d)
-            if axis != NONE and given != extent and not self._is_not_less(given, extent):
+            if axis != NONE and given != extent and not self._is_max_of(given, extent):
                 found.append((given, extent))
         return found
 
-    def _is_not_less(self, extent: Form, of: Form) -> bool:
-        """Whether an extent is the number ``of``, or at least it where that is negative."""
+    def _is_max_of(self, extent: Form, of: Form) -> bool:
+        """Whether an extent is ``max(of, c)`` for a constant ``c`` that is not positive."""
         symbols = list(extent.symbols())
         op = symbols[0].value.op if len(symbols) == 1 and symbols[0].dim is None else None
         if op is None or op.opdef is not ops.maxsi or extent != Form.symbol(symbols[0]):

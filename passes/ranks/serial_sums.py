@@ -29,7 +29,7 @@ def store_terms(block: Block, layouts: Layouts) -> list[Value]:
         try:
             nest = _nest(op, layouts)
             sums = nest is not None and op.opdef is ops.for_ and bool(op.results) and _is_sum(op, nest)
-            goes_in = op.opdef is not ops.parallel and (nest is None or not _is_shared_out(nest))
+            goes_in = op.opdef is not ops.parallel and (nest is None or not _is_distributed(nest))
             within = nest is not None and op.opdef is ops.parallel and not op.results and _sums_inside(op, nest)
         except CompileTypeError:  # refused later
             sums, goes_in, within = False, op.opdef is not ops.parallel, False
@@ -61,7 +61,7 @@ def moves(nest: Nest, loop: Op, each: Access) -> bool:
     return any(axis != NONE and any(s.value is counter for s in form.symbols()) for axis, form in pairs)
 
 
-def _is_shared_out(nest: Nest) -> bool:
+def _is_distributed(nest: Nest) -> bool:
     """Whether each rank runs its own iterations of a loop, or the loop carries on what it computes from shared
     elements."""
     return any(moves(nest, nest.op, each) for each in (nest.loads if nest.op.results else nest.stores))

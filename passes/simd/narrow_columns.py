@@ -72,7 +72,7 @@ class _Nest:
     sums: dict[Value, tuple[Value, ...]] = field(default_factory=dict)
 
     @property
-    def _ahead(self) -> Sequence[Op]:
+    def _prologue(self) -> Sequence[Op]:
         return self.rows.regions[0].ops[:-2]
 
     @property
@@ -87,7 +87,7 @@ class _Nest:
             return False
         if any(memory.may_overlap(a, b) for a in self.sums for b in self.sums if a is not b):
             return False
-        return all(self._fits(op, memory) for op in (*self._ahead, *self._body))
+        return all(self._fits(op, memory) for op in (*self._prologue, *self._body))
 
     def _is_of_column(self, memref: Value, at: Sequence[Value]) -> bool:
         """Whether an element belongs to its column in all rows."""
@@ -156,7 +156,7 @@ class _Nest:
 
     def _row(self, mapping: Mapping, now: dict[Value, Value]) -> list[Value]:
         """Append what one row does to the sums of a column, which are ``now``; return the new sums."""
-        for op in (*self._ahead, *self._body):
+        for op in (*self._prologue, *self._body):
             if op.opdef is ops.store:
                 now[op.operands[1]] = mapping.get(op.operands[0], op.operands[0])
             elif op.opdef is ops.load and op.operands[0] in now:

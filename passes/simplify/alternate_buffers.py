@@ -25,7 +25,7 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.lifetimes import writers_of
 from adc.passes.analysis.nests import RIM, is_visible
 from adc.passes.rewrite import put_before, put_instead
-from adc.passes.simplify.handed_on import like, made_in_steps, own_starts
+from adc.passes.simplify.carried_arrays import like, made_in_steps, own_starts
 
 
 @dataclass(frozen=True)

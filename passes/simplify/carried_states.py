@@ -43,12 +43,12 @@ def carry(loop: Op, state: Value, new: Value, at: int) -> Value:
         if place >= 0:
             user.set_operand(position, before if place <= at else new)
     body.terminator.add_operand(new)
-    _rename_behind(loop, state, result)
+    _rename_after(loop, state, result)
     loop.add_operand(state)
     return before
 
 
-def _rename_behind(op: Op, state: Value, value: Value) -> None:
+def _rename_after(op: Op, state: Value, value: Value) -> None:
     """Let what comes after ``op``, also after the branches around it, use ``value`` in place of ``state``."""
     block = op.parent
     assert block is not None
@@ -61,4 +61,4 @@ def _rename_behind(op: Op, state: Value, value: Value) -> None:
         return
     for region in branch.regions:
         region.terminator.add_operand(value if region is block else state)
-    _rename_behind(branch, state, branch.add_result(state.type, state.hint))
+    _rename_after(branch, state, branch.add_result(state.type, state.hint))

@@ -13,7 +13,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef, Trait
 from adc.passes.analysis.attributes import MIRRORED
-from adc.passes.simplify.patterns import constant_last, is_number, made_by, register
+from adc.passes.simplify.patterns import is_number, made_by, put_constant_last, register
 from adc.passes.simplify.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None
@@ -60,7 +60,7 @@ def _opposite(rw: Rewriter, value: Value) -> Value | None:
 
 @register(FLOATS, ops.addf)
 def _addf(rw: Rewriter, op: Op) -> Result:
-    a, b = constant_last(op)
+    a, b = put_constant_last(op)
     if is_number(b, -0.0) or (is_number(b, 0.0) and never_negative_zero(a)):
         return (a,)
     if (positive := _opposite(rw, b)) is not None:
@@ -84,7 +84,7 @@ def _subf(rw: Rewriter, op: Op) -> Result:
 
 @register(FLOATS, ops.mulf)
 def _mulf(rw: Rewriter, op: Op) -> Result:
-    a, b = constant_last(op)
+    a, b = put_constant_last(op)
     if is_number(b, 1.0):
         return (a,)
     if is_number(b, -1.0):
@@ -127,7 +127,7 @@ def _absf(rw: Rewriter, op: Op) -> Result:
 
 @register(FLOATS, ops.maximumf, ops.minimumf, ops.maxnumf, ops.minnumf)
 def _same_float(rw: Rewriter, op: Op) -> Result:
-    a, b = constant_last(op)
+    a, b = put_constant_last(op)
     return (a,) if a is b else None
 
 

@@ -16,9 +16,9 @@ from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_IN
 from adc.passes.analysis.division import remainder
 from adc.passes.analysis.integers import Linear, width
 from adc.passes.simplify.patterns import (
-    constant_last,
     is_number,
     made_by,
+    put_constant_last,
     register,
 )
 from adc.passes.simplify.rewriter import Rewriter, Rule
@@ -33,7 +33,7 @@ def _linear(rw: Rewriter, op: Op) -> Result:
     kind, t = op.opdef, op.result.type
     if width(t) == 1:
         return None
-    a, b = op.operands if kind is ops.subi else constant_last(op)
+    a, b = op.operands if kind is ops.subi else put_constant_last(op)
     if (span := _span(rw, op, a, b)) is not None:
         return (span,)
     form = rw.integers.linear(op.result)
@@ -146,7 +146,7 @@ def _remainder(rw: Rewriter, op: Op) -> Result:
 
 @register(INTEGERS, ops.maxsi, ops.minsi)
 def _extreme(rw: Rewriter, op: Op) -> Result:
-    a, b = constant_last(op)
+    a, b = put_constant_last(op)
     if a is b:
         return (a,)
     if rw.proves_ge(a, b):
@@ -179,7 +179,7 @@ def _moved(rw: Rewriter, op: Op, extreme: Value, offset: Value, bound: Value) ->
 
 @register(INTEGERS, ops.andi)
 def _and(rw: Rewriter, op: Op) -> Result:
-    a, b = constant_last(op)
+    a, b = put_constant_last(op)
     if a is b:
         return (a,)
     if constant_of(b) == 0:
@@ -189,7 +189,7 @@ def _and(rw: Rewriter, op: Op) -> Result:
 
 @register(INTEGERS, ops.ori)
 def _or(rw: Rewriter, op: Op) -> Result:
-    a, b = constant_last(op)
+    a, b = put_constant_last(op)
     if a is b or constant_of(b) == 0:
         return (a,)
     return (b,) if constant_of(b) == (1 if a.type == i1 else -1) else None
@@ -197,7 +197,7 @@ def _or(rw: Rewriter, op: Op) -> Result:
 
 @register(INTEGERS, ops.xori)
 def _xor(rw: Rewriter, op: Op) -> Result:
-    a, b = constant_last(op)
+    a, b = put_constant_last(op)
     if a is b:
         return (rw.constant(0, a.type),)
     if constant_of(b) == 0:

@@ -34,8 +34,8 @@ def made_by(value: Value, kind: OpDef) -> Op | None:
     return op if op is not None and op.opdef is kind else None
 
 
-def constant_last(op: Op) -> tuple[Value, Value]:
-    """Operands of a commutative operation with a constant second; the operation is changed to match."""
+def put_constant_last(op: Op) -> tuple[Value, Value]:
+    """Exchange the operands of a commutative operation if only the first is a constant. Returns the operands."""
     a, b = op.operands
     if constant_of(a) is not None and constant_of(b) is None:
         op.set_operand(0, b)

@@ -26,8 +26,8 @@ from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 from adc.passes.analysis.nests import loop_body_of, loops_between, match_counters
 from adc.passes.rewrite import put_before, put_instead
+from adc.passes.simplify.carried_arrays import like
 from adc.passes.simplify.carried_states import carry, place_of, users_of_state
-from adc.passes.simplify.handed_on import like
 
 RIM = 8
 """How many elements along an axis may be left as they were."""

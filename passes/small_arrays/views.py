@@ -13,8 +13,10 @@ from adc.passes.analysis.kinds import VIEWS
 Shape = tuple[int, ...]
 Use = tuple[Op, int]
 Number = Callable[[Value], int | None]
+"""The value of an integer; None if it is not known."""
+
 Shapes = Callable[[Value], Shape | None]
-"""The value of an integer, and the shape of a memref; None if it is not known."""
+"""The shape of a memref; None if it is not known."""
 
 
 def with_views(uses: Sequence[Use]) -> Iterator[Use]:

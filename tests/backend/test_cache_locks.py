@@ -45,7 +45,7 @@ time.sleep(60)
 @pytest.fixture
 def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that has the lock."""
-    with object_cache.place(NAME, make=True):
+    with object_cache.opened_directory(NAME, make=True):
         path = folder / NAME[:2] / (NAME[2:] + object_cache.LOCK)
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "locked\n"
@@ -103,12 +103,12 @@ def test_stopped_processes_are_not_waited_for(
 
 
 def test_what_a_killed_process_left_is_taken(folder: Path) -> None:
-    with object_cache.place(NAME, make=True):
+    with object_cache.opened_directory(NAME, make=True):
         (folder / NAME[:2] / (NAME[2:] + object_cache.LOCK)).touch(0o600)
     with cache_locks.held(NAME) as waited:
         assert not waited
     assert lock_files(folder) == []
-    with object_cache.place(NAME, make=True):
+    with object_cache.opened_directory(NAME, make=True):
         (folder / NAME[:2] / (NAME[2:] + object_cache.LOCK)).touch(0o600)
     assert object_cache.clear() == 0 and lock_files(folder) == []
 

@@ -166,5 +166,5 @@ def test_random_branches(seed: int) -> None:
 
 
 def test_loads_that_llvm_makes_of_others() -> None:
-    """The adjoint of a branch in a branch: a load before both comes to stand in each (``backend.moved_loads``)."""
+    """The adjoint of a branch in a branch: a load before both comes to stand in each (``backend.sunk_loads``)."""
     check_seed(1520015908)

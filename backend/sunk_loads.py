@@ -19,7 +19,7 @@ _WRITE = re.compile(r"^\s+store |@llvm\.(?:masked\.(?:store|scatter|compressstor
 _BACK_EDGE = re.compile(r"!llvm\.loop (!\d+)")
 
 
-def moved_loads(llvm_ir: str) -> frozenset[Place] | None:
+def sunk_loads(llvm_ir: str) -> frozenset[Place] | None:
     """The places of the loops in which a load was moved past a store to the same memory; None if a place is not
     known."""
     if not _LOAD.search(llvm_ir):

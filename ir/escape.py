@@ -10,11 +10,11 @@ from adc.ir.opdef import Trait
 _HERE = frozenset({ops.load, ops.accumulate, ops.copy, ops.matmul, ops.dim, ops.dealloc})
 
 
-def is_handed_on(memref: Value) -> bool:
+def escapes(memref: Value) -> bool:
     """Whether ``memref``, or a view of it, has uses other than accesses to its elements."""
     for op, position in memref.uses:
         if Trait.VIEW in op.opdef.traits:
-            if is_handed_on(op.result):
+            if escapes(op.result):
                 return True
         elif op.opdef in (ops.store, ops.fill):
             if position == 0:

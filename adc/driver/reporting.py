@@ -10,7 +10,7 @@ from adc.ir.core import Module
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class ReportingPass:
     """``step`` as a pass that reports its decisions through ``tell``."""
 
     step: Any

@@ -8,7 +8,7 @@ import threading
 from adc.ir import kinds
 
 
-class Turn:
+class RecordLock:
     """A lock, for ``with``, for the record of one call. The record is lost if another thread held the lock when this
     process was forked: that thread does not exist here, and has left the record unfinished."""
 
@@ -44,7 +44,7 @@ class Turn:
             _kept.append(self._record)  # its memory may not be in a state to be freed
 
 
-_taken: list[Turn] = []  # including those that threads wait for
+_taken: list[RecordLock] = []  # including those that threads wait for
 _kept: list[object] = []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adc.backend.loop_nodes import LoopNodes, serial
-from adc.backend.moved_loads import moved_loads
+from adc.backend.sunk_loads import sunk_loads
 
 MODULE = """
 define void @f(ptr noalias %a, <8 x i1> %m, <8 x double> %old) {{
@@ -50,11 +50,11 @@ def module(before: str = "", after: str = "", other: str = "%old", load: str = A
 @pytest.mark.parametrize("other", ["%old", "zeroinitializer", "splat (double 1.000000e+00)"])
 @pytest.mark.parametrize("scopes", [A, "!tbaa !5"], ids=["same", "unknown"])
 def test_behind_a_store_to_what_it_reads(store: str, other: str, scopes: str) -> None:
-    assert moved_loads(module(before=store + scopes, other=other)) == HERE
+    assert sunk_loads(module(before=store + scopes, other=other)) == HERE
 
 
 def test_loads_without_scopes_may_read_anything() -> None:
-    assert moved_loads(module(before=STORE + B, load="!tbaa !5")) == HERE
+    assert sunk_loads(module(before=STORE + B, load="!tbaa !5")) == HERE
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_loads_without_scopes_may_read_anything() -> None:
     ids=["not-fused", "elsewhere", "later", "none"],
 )
 def test_others_are_left(text: str) -> None:
-    assert moved_loads(text) == frozenset()
+    assert sunk_loads(text) == frozenset()
 
 
 def test_in_a_loop_of_no_place() -> None:
-    assert moved_loads(module(before=STORE + A, place="")) is None
+    assert sunk_loads(module(before=STORE + A, place="")) is None
 
 
 def test_loops_are_marked_as_serial() -> None:
