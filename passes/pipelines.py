@@ -142,7 +142,7 @@ _across = (InterchangeLoops.name, ContractArrays.name, FuseSweeps.name, FuseRows
 
 def without_rows(pipeline: Pipeline) -> Pipeline:
     """The pipeline without passes that let a loop read what other iterations of it, or of its inner loops, have
-    computed: where arrays are shared out among ranks, such values are fetched between loops. So loops are joined only
+    computed: where arrays are distributed among ranks, such values are fetched between loops. So loops are joined only
     where they become one nest throughout. The few iterations at the ends of loops are split off, too, so that it is
     known for each loop which elements it computes."""
 
@@ -226,6 +226,6 @@ LOWER: Pipeline = (
 
 def lower(*choices: Pass) -> Pipeline:
     """``LOWER`` with choices for some of its passes: how terms are added to shadows, how nests are tiled for the cache,
-    how many time steps are run at once, which arrays are shared out among ranks."""
+    how many time steps are run at once, which arrays are distributed among ranks."""
     chosen: dict[str, Pass] = {choice.name: choice for choice in choices}
     return _each(LOWER, lambda one: chosen.get(one.name, one))

@@ -155,7 +155,7 @@ class Distributed:
                 value = given.scatter(self.grid, value)
             if isinstance(value, Field):
                 if value.grid is not self.grid:
-                    raise kinds.UNSUPPORTED_ARGUMENT(f"{name} is shared out by another grid than the function")
+                    raise kinds.UNSUPPORTED_ARGUMENT(f"{name} is distributed over another grid than the function")
                 found.append((name, value))
             given.arguments[name] = value
         shared = []
@@ -250,7 +250,7 @@ class _Given:
                 return made
             if np.shares_memory(other, whole):
                 raise kinds.UNSUPPORTED_ARGUMENT(
-                    "two arguments that are shared out have elements in common", help="pass a copy of one of them"
+                    "two arguments that are distributed have elements in common", help="pass a copy of one of them"
                 )
         made = grid.scatter(whole)
         self.scattered.append((whole, made))

@@ -7,7 +7,7 @@ A condition that compares the counter with something constant in the loop has on
 The range is cut there, so that the large part in the middle has neither the condition nor wrapped subscripts: it can be
 shown to stay within bounds, made SIMD, and its adjoint gathered. ``(i + 1) % n`` is such a condition as well, and so
 are subscripts ``max(i - 1, 0)`` and ``min(i + 1, n - 1)``. ``u[i - 1]`` where ``i`` begins at 0 counts as one only
-where arrays are shared out among ranks: elsewhere two loops would be more code, and it would no longer be known that
+where arrays are distributed among ranks: elsewhere two loops would be more code, and it would no longer be known that
 together they write each element once.
 
 The parts run in order, so a loop whose order matters keeps its meaning. But only loops that may turn out to be parallel
@@ -49,7 +49,7 @@ LARGEST = (1 << 63) - 1
 @dataclass(frozen=True)
 class SplitIndexSets:
     """Cut loops at the thresholds of their conditions. ``rims``: also in the few iterations near the ends, and where
-    subscripts begin to count from the end; this is for arrays that are shared out among ranks."""
+    subscripts begin to count from the end; this is for arrays that are distributed among ranks."""
 
     rims: bool = False
     name: ClassVar[str] = "split-index-sets"

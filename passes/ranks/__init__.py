@@ -1,1 +1,1 @@
-"""Arrays that are shared out among ranks: ``adc.distribute``."""
+"""Arrays distributed among ranks: ``adc.distribute``."""

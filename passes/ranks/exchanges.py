@@ -61,7 +61,7 @@ def changed(module: Module, array: Value) -> None:
 
 
 def returned(module: Module, array: Value, axes: Sequence[int]) -> None:
-    """Append a call that says that an array is a result, and shared out."""
+    """Append a call that says that an array is a result, and distributed."""
     _checked(module, "returned", [array, _numbers(axes)])
 
 

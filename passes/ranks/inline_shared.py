@@ -1,4 +1,4 @@
-"""Inlining functions that take arrays that are shared out among ranks: functions, before they are differentiated, and
+"""Inlining functions that take arrays that are distributed among ranks: functions, before they are differentiated, and
 the steps that a schedule runs again, after that.
 
 Which of its own elements a callee computes, and which of others' it reads, follows from the extents of its caller's
@@ -26,7 +26,7 @@ from adc.passes.rewrite import keep_carried, put_instead, replace_op
 
 @dataclass(frozen=True)
 class InlineShared:
-    """Inline callees that get arrays that are shared out. ``grid``: along how many axes they are; ``differentiated``:
+    """Inline callees that get arrays that are distributed. ``grid``: along how many axes they are; ``differentiated``:
     whether no more derivatives are taken, so that functions with rules may be inlined too."""
 
     grid: int
@@ -61,7 +61,7 @@ class InlineShared:
 
 
 def _takes(call: Op, layouts: Layouts) -> bool:
-    """Whether a call involves arrays that are shared out; not if it gets records whose contents are not known."""
+    """Whether a call involves arrays that are distributed; not if it gets records whose contents are not known."""
     records = [v for v in call.operands if isinstance(v.type, RecordType)]
     if not all(record.op is not None and record.op.opdef is ops.pack for record in records):
         return False

@@ -1,4 +1,4 @@
-"""Which axes of which arrays are shared out among ranks, and along which axis of the grid of ranks."""
+"""Which axes of which arrays are distributed among ranks, and along which axis of the grid of ranks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Layouts:
         return any(axis != NONE for axis in self.of(array))
 
     def shares(self, value: Value) -> bool:
-        """Whether a value is an array that is shared out, or a view of one."""
+        """Whether a value is an array that is distributed, or a view of one."""
         return isinstance(value.type, MemRefType) and self.is_shared(underneath(value)[0])
 
     def may_share(self, value: Value) -> bool:
@@ -258,7 +258,7 @@ class Layouts:
 
     def _fraction_of(self, extent: Form) -> int | None:
         """The axis of the grid of which an extent is about a fraction, such as a half, or a half of that: a coarser
-        grid is shared out in proportion."""
+        grid is distributed in proportion."""
         if len(extent.symbols()) != 1:
             return None
         (symbol,) = extent.symbols()
@@ -294,7 +294,7 @@ def _is_not_positive(value: object) -> bool:
 
 
 def mark_shadows(func: Func) -> bool:
-    """Mark shadows of parameters as shared out like the parameters. Returns whether any is."""
+    """Mark shadows of parameters as distributed like the parameters. Returns whether any is."""
     for attrs in func.arg_attrs:
         of = attrs.get("adc.shadow")
         if isinstance(of, int) and AXES in func.arg_attrs[of]:
@@ -325,7 +325,7 @@ def with_inner(op: Op) -> Iterator[Op]:
 
 def _unclear(array: Value) -> Exception:
     return kinds.NOT_DISTRIBUTED(
-        "it cannot be told how this array is shared out among the ranks",
+        "it cannot be told how this array is distributed among the ranks",
         array.op.loc if array.op is not None else UNKNOWN,
         help="use arrays of one shape where you exchange them",
     )

@@ -1,4 +1,4 @@
-"""Owner computes: loops over arrays that are shared out run for this rank's elements, after the elements of other ranks
+"""Owner computes: loops over distributed arrays run for this rank's elements, after the elements of other ranks
 that they read have been fetched.
 
 The pass runs on final code: what was the program of one process, or its gradient, in which the terms of adjoints are
@@ -40,7 +40,7 @@ from adc.passes.ranks.terms import split_sums, write_loops
 @dataclass(frozen=True)
 class OwnerComputes:
     """Run loops for the elements of one rank. ``cut``: the axes of the grid along which there are several ranks, or
-    None if no array is shared out; ``grid``: the number of axes of the grid; ``replicate``: whether all
+    None if no array is distributed; ``grid``: the number of axes of the grid; ``replicate``: whether all
     ranks run all of the code that cannot be cut."""
 
     cut: Sequence[int] | None = None
@@ -176,7 +176,7 @@ class _Function:
             self._plan(region, certain=certain and op.opdef is not ops.if_)
 
     def _is_nest(self, op: Op) -> bool:
-        """Whether a loop runs over elements of arrays that are shared out, and hands none of these arrays on."""
+        """Whether a loop runs over elements of arrays that are distributed, and hands none of these arrays on."""
         if op.opdef not in COUNTED:
             return False
         nest = Nest(op, self.layouts)
@@ -185,14 +185,14 @@ class _Function:
         return any(moves(nest, op, each) for each in (*nest.loads, *nest.stores))
 
     def _may_be_steps(self, op: Op) -> bool:
-        """Whether a loop stores shared-out elements that its counter does not move: then it may be a loop over steps,
+        """Whether a loop stores distributed elements that its counter does not move: then it may be a loop over steps,
         with a series of numbers that happens to have about the grid's extent."""
         nest = Nest(op, self.layouts)
         shared = [s for s in nest.stores if self.layouts.is_shared(s.array)]
         return op.opdef is ops.for_ and (not shared or any(not moves(nest, op, s) for s in shared))
 
     def _is_handed_on(self, each: Access, op: Op) -> bool:
-        """Whether an array that is shared out has another name inside an operation."""
+        """Whether an array that is distributed has another name inside an operation."""
         if not inside(each.array, op):
             return False
         outside = any(not inside(root, op) for root in self.layouts.roots(each.array))
@@ -203,13 +203,13 @@ class _Function:
             return
         for inner in with_inner(op):
             if inner.opdef in _FOREIGN and (inner is not op or any(self.layouts.shares(v) for v in inner.operands)):
-                raise kinds.NOT_DISTRIBUTED("this needs whole arrays, and they are shared out among ranks", inner.loc)
+                raise kinds.NOT_DISTRIBUTED("this needs whole arrays, and they are distributed among ranks", inner.loc)
         step = self._steps[op] = Step()
         nest = Nest(op, self.layouts)
         for each in nest.writes:
             if self._is_handed_on(each, op):
                 raise kinds.NOT_DISTRIBUTED(
-                    "it cannot be told which array this writes to, of those that are shared out",
+                    "it cannot be told which array this writes to, of those that are distributed",
                     each.op.loc,
                     help="choose the array in front of the loop",
                 )
@@ -257,7 +257,7 @@ class _Function:
     def _alternatives(
         self, step: Step, nest: Nest, pairs: Sequence[tuple[Access | None, Access]]
     ) -> Iterator[tuple[Access | None, Access]]:
-        """The pairs of stores and loads of arrays that are shared out, with each element that a load may be of."""
+        """The pairs of stores and loads of arrays that are distributed, with each element that a load may be of."""
         for store, load in pairs:
             if inside(load.array, nest.op):
                 self._refuse_kept(load)
@@ -271,7 +271,7 @@ class _Function:
 
     def _refuse_kept(self, load: Access) -> None:
         """Raise if what is loaded is not memory that the loop allocates but was kept by another loop: a buffer along an
-        axis that is shared out holds only what the rank needed there."""
+        axis that is distributed holds only what the rank needed there."""
         if load.array.op is not None and load.array.op.opdef is not ops.alloc and self.layouts.may_share(load.array):
             raise kinds.NOT_DISTRIBUTED(
                 "the reverse sweep needs this buffer again, of which each rank has a part",
@@ -382,17 +382,17 @@ def _narrow(loop: Op, low: Value, high: Value) -> None:
     loop.set_operand(1, ops.minsi(loop.operands[1], high))
 
 
-_MEET = "an array is too small to be shared out among ranks: a loop reads elements of others that it computes"
-_AROUND = "an array is too small to be shared out among ranks: subscripts go around it twice"
+_MEET = "an array is too small to be distributed among ranks: a loop reads elements of others that it computes"
+_AROUND = "an array is too small to be distributed among ranks: subscripts go around it twice"
 _COMPUTED = "this reads elements of other ranks that the same loop computes"
-_SMALL = "an array is too small to be shared out among ranks"
+_SMALL = "an array is too small to be distributed among ranks"
 _HARMLESS = frozenset({ops.dim, ops.dealloc, ops.alloc, ops.subview, ops.transpose, ops.cast, ops.yield_, ops.return_})
 _FOREIGN = frozenset({ops.copy, ops.fill, ops.call, ops.foreign, ops.matmul, ops.grow, ops.pack, ops.gradient})
 _FOREIGN |= {ops.reshape, ops.accumulate, ops.release, ops.unpack}
 
 
 def _mark(func: Func) -> bool:
-    """Mark shadows of parameters, too, as shared out. Returns whether any is."""
+    """Mark shadows of parameters, too, as distributed. Returns whether any is."""
     found = mark_shadows(func)
     for attrs in func.arg_attrs:
         if AXES in attrs:  # fetched elements are written to it

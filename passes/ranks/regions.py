@@ -1,6 +1,6 @@
 """The elements of other ranks that code reads which each rank runs for its own elements.
 
-For a store into an array that is shared out, a rank needs its own elements to be right. Other elements that it computes
+For a store into a distributed array, a rank needs its own elements to be right. Other elements that it computes
 do not matter, as nobody reads them before they are fetched from their owner. So for each store, and each load that its
 value depends on, the region is what the rank's own elements need: the subscripts of the load, for the iterations in
 which the subscript of the store is in the rank's block.
@@ -149,7 +149,7 @@ class Nest(Accesses):
         return tuple(found)
 
     def _along(self, store: Access | None, load: Access, d: int) -> tuple[Along, bool]:
-        """What is read along one axis, and whether that is the rank's own, if the axis is shared out."""
+        """What is read along one axis, and whether that is the rank's own, if the axis is distributed."""
         extent = self.layouts.extent(load.array, d)
         if load.at is None:
             return whole_axis(extent), False

@@ -1,4 +1,4 @@
-"""What is reported at the end of a function: how results are shared out, and which arguments were written to."""
+"""What is reported at the end of a function: how results are distributed, and which arguments were written to."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Results:
                 self.views[array] = [Box((), tuple(whole_axis(extent) for extent in extents))]
 
     def say(self, module: Module) -> None:
-        """Append calls that say how they are shared out."""
+        """Append calls that say how they are distributed."""
         for array, axes in self._fields.items():
             returned(module, array, axes)
 
 
 def arguments_written(func: Func, layouts: Layouts) -> list[Value]:
-    """The arguments that are shared out and written to, except shadows."""
+    """The arguments that are distributed and written to, except shadows."""
     written = layouts.written(func.body)
     marked = zip(func.args, func.arg_attrs, strict=True)
     return [arg for arg, attrs in marked if AXES in attrs and "adc.shadow" not in attrs and arg in written]

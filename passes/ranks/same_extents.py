@@ -1,4 +1,4 @@
-"""Arguments that are shared out have the extents of the grid, so the extents of one are those of the others.
+"""Arguments that are distributed have the extents of the grid, so the extents of one are those of the others.
 
 Then nothing has to be tested where they meet, and there are no versions of loops for arrays that do not fit. This is
 known when the function is called (``adc.mpi.distributed``). The parameters are marked so that later passes know it.

@@ -1,4 +1,4 @@
-"""Sums that sequential loops carry, over elements that are shared out: each rank stores the terms of its own elements,
+"""Sums that sequential loops carry, over elements that are distributed: each rank stores the terms of its own elements,
 and all ranks add up all terms in the order of the loop, so that the bits are kept.
 
 ``terms`` does this for sums of parallel loops.
@@ -48,12 +48,12 @@ def store_terms(block: Block, layouts: Layouts) -> list[Value]:
 
 
 def _nest(op: Op, layouts: Layouts) -> Nest | None:
-    """A loop that involves arrays that are shared out, as a nest."""
+    """A loop that involves arrays that are distributed, as a nest."""
     return Nest(op, layouts) if op.opdef in (ops.for_, ops.parallel) and layouts.touches(op) else None
 
 
 def moves(nest: Nest, loop: Op, each: Access) -> bool:
-    """Whether the counter of a loop of the nest moves a subscript along an axis that is shared out."""
+    """Whether the counter of a loop of the nest moves a subscript along an axis that is distributed."""
     if inside(each.array, nest.op) or each.at is None:
         return False
     counter = loop.regions[0].args[0]
@@ -68,7 +68,7 @@ def _is_distributed(nest: Nest) -> bool:
 
 
 def _sums_inside(op: Op, nest: Nest) -> bool:
-    """Whether all ranks run all iterations of a loop, and each iteration sums elements that are shared out."""
+    """Whether all ranks run all iterations of a loop, and each iteration sums elements that are distributed."""
     if any(nest.layouts.is_shared(store.array) for store in nest.stores):
         return False
     inner = [loop for loop in nest.loops if loop is not op and loop.results]
@@ -77,7 +77,7 @@ def _sums_inside(op: Op, nest: Nest) -> bool:
 
 def _is_sum(op: Op, nest: Nest) -> bool:
     """Whether a loop only adds something to each number that it carries, and the terms are computed from elements of
-    arrays that are shared out, along their axis."""
+    arrays that are distributed, along their axis."""
     (body,) = op.regions
     if nest.writes or constant_of(op.operands[2]) != 1 or not any(moves(nest, op, load) for load in nest.loads):
         return False

@@ -17,7 +17,7 @@ from adc.passes.rewrite import replace_op
 
 
 def write_loops(block: Block, layouts: Layouts) -> None:
-    """Write loops in place of fills and copies of arrays that are shared out."""
+    """Write loops in place of fills and copies of arrays that are distributed."""
     new = block.in_place_of()
     for op in block.ops:
         if op.opdef not in (ops.copy, ops.fill) or not _is_known_shared(op, layouts):
