@@ -228,9 +228,9 @@ def _pow(frame: Frame, x: AbstractValue, y: AbstractValue, modulus: AbstractValu
         if known is not None:
             return known
         for v in (x, y, modulus):
-            if is_complex(v) or kind(as_scalar(v).dtype) == 2:
-                message = f"pow() with a modulus takes integers, not {describe_type(v)}"
-                raise refuse(current_loc(), message, kind=kinds.WRONG_TYPE)
+            if is_complex(v) or kind(as_scalar(v).dtype) == 2 or not as_scalar(v).weak:  # nor do NumPy's integers
+                message = f"pow() with a modulus takes Python's integers, not {describe_type(v)}"
+                raise refuse(current_loc(), message, "convert it first: int(x)", kind=kinds.WRONG_TYPE)
         return frame.tracer.call(frame, Static(python_operators.power), [x, y, modulus], {})
     return arrays.operate(frame, "**", x, y)
 

@@ -166,3 +166,13 @@ def test_a_pattern_of_computed_keys_is_refused():
 
     with pytest.raises(CompileError, match="pattern of a dict with keys that the run computes"):
         jit_grad(keyed)(np.ones(3))
+
+
+def test_numpys_integers_take_no_modulus() -> None:
+    def f(k, x):
+        return pow(k[0], 2, 7) * x
+
+    with pytest.raises(TypeError):
+        f(np.array([3]), 1.0)
+    with pytest.raises(TypeError, match="with a modulus takes Python's integers, not"):
+        jit_grad(f)(np.array([3]), 1.0)
