@@ -295,7 +295,7 @@ def test_gradients_in_forward_mode(jit: Any) -> None:
     [
         ((1.0, 2), (1.0,), ArgumentError, "a tuple of 2 tangents, one for each argument, not 1"),
         ((1.0, 2), 1.0, ArgumentError, "a tuple of 2 tangents, one for each argument, not 1.0"),
-        ((1.0, 2), (1.0, 1.0), ArgumentError, "the tangent of n belongs to what is not made of floats"),
+        ((1.0, 2), (1.0, 1.0), ArgumentError, "the tangent of n is given for what is not made of floats"),
         ((1.0, 2), ("a", None), ArgumentError, "the tangent of x is made of real numbers"),
         ((1.0, 2), (1j, None), ArgumentError, "the tangent of x is made of real numbers, not of complex128"),
         ((1.0, 2), ([1.0], None), ShapeError, r"the tangent of x has shape \(1,\), and the argument is a float"),

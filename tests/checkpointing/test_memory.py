@@ -381,7 +381,7 @@ def test_what_is_not_known_before() -> None:
     with pytest.raises(errors.ArgumentError, match="a loop of unknown length keeps values on a tape") as caught:
         jit_grad(solved, memory="1GB").grad(x, 3)
     assert caught.value.kind == "unknown-size" and "while" in caught.value.text
-    assert "help: without memory= and forecast it runs" in str(caught.value)
+    assert "help: call it without memory= and forecast" in str(caught.value)
     assert jit_grad(solved, checkpoint="sqrt").grad(x, 3).shape == x.shape  # for the outer loop
 
 

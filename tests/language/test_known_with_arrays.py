@@ -109,7 +109,7 @@ def test_keys_need_all_items():
     for f, given in ((by_name, V), (in_a_tuple, V), (rows, np.outer(V, V))):
         compiled = adc.jit_grad(f)
         assert compiled(given) == pytest.approx(f(given), rel=1e-15)
-        with pytest.raises(ValueError, match="each of which must have one"):
+        with pytest.raises(ValueError, match="each of them needs one"):
             compiled(given[:2])
 
 

@@ -235,7 +235,7 @@ def test_an_array_that_is_too_short_for_what_is_known():
     def named(x):
         return dict(zip("pqr", x))["p"]
 
-    with pytest.raises(ValueError, match="2 items goes with 3 known ones"):
+    with pytest.raises(ValueError, match="2 items is paired with 3 known items"):
         adc.jit_grad(named)(V[:2])
 
     def f(a, b):
@@ -264,7 +264,7 @@ def test_errors_of_numpy_that_nobody_would_raise(kinds):
         with np.errstate(**kinds):
             return 1.0 / x
 
-    with pytest.raises(AdcError, match="is not supported: compiled code tells nobody"):
+    with pytest.raises(AdcError, match="is not supported: compiled code does not report"):
         adc.jit_grad(f)(V)
 
 
