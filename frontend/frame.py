@@ -286,42 +286,42 @@ class Frame(Scope):
     def want_pool(self, ref: Ref) -> None:
         """Keep an object, and all objects that it may be, in pools from their creation on, if that is in the program.
         There are no pools for lists."""
-        if ref.kind != "object":
-            return
-        either = [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
-        if any(r.protected or (r.caller and self.entry) for r in either):
-            return
-        for number, (given, _) in enumerate(self.heap.given):
-            if given in either:
-                raise NeedsPool(self, number)
-        sites = {(self.heap.sites[r.key], r.cls) for r in either if r.key in self.heap.sites}
-        if not sites <= self.pools.sites:
-            self.pools.sites |= sites
-            raise NeedsPool(self)
-
-    def given_number(self, ref: Ref) -> int | None:
-        """The number of an object among those that the function was given; None if it made it."""
-        either = [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
-        return next((n for n, (given, _) in enumerate(self.heap.given) if given in either), None)
+        if ref.kind == "object":
+            self._want(self.pools.sites, {(self.heap.sites[r.key], r.cls) for r in self._made_here(ref)})
 
     def want_keyed(self, ref: Ref) -> None:
         """Have a dict be one with keys that the run computes from where it is made on, if that is in the program."""
-        either = [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
-        if any(r.protected or (r.caller and self.entry) for r in either):
-            return
-        for number, (given, _) in enumerate(self.heap.given):
-            if given in either:
-                raise NeedsPool(self, number)
-        sites = {self.heap.sites[r.key] for r in either if r.key in self.heap.sites}
-        if not sites <= self.pools.keyed:
-            self.pools.keyed |= sites
-            raise NeedsPool(self)
+        self._want(self.pools.keyed, {self.heap.sites[r.key] for r in self._made_here(ref)})
 
     def want_keyed_at(self, loc: Loc) -> None:
         """Have the dict that the expression there makes be one with keys that the run computes."""
-        if loc not in self.pools.keyed:
-            self.pools.keyed.add(loc)
+        self._want(self.pools.keyed, {loc})
+
+    def _want(self, known: set[Any], sites: set[Any]) -> None:
+        """Trace the function again if ``sites`` are not all known."""
+        if not sites <= known:
+            known |= sites
             raise NeedsPool(self)
+
+    def _made_here(self, ref: Ref) -> list[Ref]:
+        """Those of the objects that ``ref`` may be whose creation is known; none if it may be the caller's or must not
+        be changed. If the function was given it, its caller has to say."""
+        either = self._either(ref)
+        if any(r.protected or (r.caller and self.entry) for r in either):
+            return []
+        number = self.given_number(ref)
+        if number is not None:
+            raise NeedsPool(self, number)
+        return [r for r in either if r.key in self.heap.sites]
+
+    def given_number(self, ref: Ref) -> int | None:
+        """The number of an object among those that the function was given; None if it made it."""
+        either = self._either(ref)
+        return next((n for n, (given, _) in enumerate(self.heap.given) if given in either), None)
+
+    def _either(self, ref: Ref) -> list[Ref]:
+        """All objects that ``ref`` may be."""
+        return [self.heap.refs[key] for key in (ref.key, *self.heap.kin.get(ref.key, ()))]
 
     def _pin(self, name: str) -> Any:
         raise NeedsConstant(self, name)

@@ -24,6 +24,13 @@ def with_enclosing(op: Op) -> Iterator[Op]:
     yield from enclosing(op.parent)
 
 
+def with_inner(op: Op) -> Iterator[Op]:
+    """``op``, then all operations inside it."""
+    yield op
+    for region in op.regions:
+        yield from region.walk()
+
+
 def of_kinds(block: Block, kinds: Container[OpDef]) -> list[Op]:
     """The operations in ``block`` of certain kinds, in the order of ``walk`` but in less than half its time: most
     analyses begin with this."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -204,12 +204,11 @@ class SparseJacobian(Jacobian):
             detection = None
         return _Plan(found, outputs, found.colours, probe, detection, self._together(found, inputs))
 
-    def _may_go_together(self, values: tuple[Any, ...]) -> bool:
-        leaves = self.leaf_values(values)
-        return self.is_plain and not self._forward.of_gradient and has_rows(np.shape(leaves[k]) for k in self._columns)
+    def _may_go_together(self, shapes: Iterable[tuple[int, ...]]) -> bool:
+        return self.is_plain and not self._forward.of_gradient and has_rows(shapes)
 
     def _together(self, found: Colouring, shapes: list[tuple[int, ...]]) -> Together | None:
-        if found.way == "reverse" or not self.is_plain or self._forward.of_gradient or not has_rows(shapes):
+        if found.way == "reverse" or not self._may_go_together(shapes):
             return None
         units = unit_directions(found.colours, found.sweeps, self._columns, shapes)
         if units is None:
@@ -222,9 +221,10 @@ class SparseJacobian(Jacobian):
 
     def _outputs_of(self, values: tuple[Any, ...]) -> list[Output]:
         """The floats that the function returns for these arguments, computed by code that will be used anyway."""
+        leaves = self.leaf_values(values)
         if self._given is not None and self._mode == "reverse":
             value, _ = self._pulled(values)
-        elif self._given is not None and self._may_go_together(values):
+        elif self._given is not None and self._may_go_together(np.shape(leaves[k]) for k in self._columns):
             args, kwargs = self.subject.parameters.arguments(values)
             value = self.subject.owner(*args, **kwargs)
         else:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from adc.frontend.syntax.classes import without_local_classes
 from adc.frontend.syntax.contexts import without_contexts
@@ -186,13 +187,14 @@ _TRANSLATIONS: tuple[tuple[object, Callable[[ast.Module, str], ast.Module]], ...
 )
 
 
-def _kind(node: ast.AST) -> object:
-    """The kind of a node: its class, or what is odd about it."""
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.GeneratorExp):
-        return "a generator expression of its own"
-    if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.GeneratorExp):
-        return "a generator expression of its own"
-    return "__iter__" if isinstance(node, ast.FunctionDef) and node.name == "__iter__" else type(node)
+# What is odd about some nodes; most nodes of a file are of other classes.
+_ODD: dict[type[ast.AST], Callable[[Any], object]] = {
+    ast.Assign: lambda node: "a generator expression of its own" if isinstance(node.value, ast.GeneratorExp) else None,
+    ast.For: lambda node: "a generator expression of its own" if isinstance(node.iter, ast.GeneratorExp) else None,
+    ast.comprehension: lambda n: "a generator expression of its own" if isinstance(n.iter, ast.GeneratorExp) else None,
+    ast.FunctionDef: lambda node: node.name if node.name == "__iter__" else None,
+    ast.ClassDef: lambda node: "a class in something" if node.col_offset else None,
+}
 
 
 def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
@@ -205,16 +207,17 @@ def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
     functions: dict[tuple[int, str], list[Node]] = {}
     kinds: set[object] = set()
     for node in ast.walk(tree):
-        kinds.add(_kind(node))
-        if isinstance(node, ast.ClassDef) and node.col_offset:
-            kinds.add("a class in something")
+        kind = type(node)
+        kinds.add(kind)
+        if kind in _ODD:
+            kinds.add(_ODD[kind](node))
         if isinstance(node, ast.Lambda):
             functions.setdefault((node.lineno, "<lambda>"), []).append(node)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
             functions.setdefault((first, node.name), []).append(node)  # type: ignore[arg-type]
-    for kind, translated in _TRANSLATIONS:
-        if kind in kinds:
+    for wanted, translated in _TRANSLATIONS:
+        if wanted in kinds:
             translated(tree, text)
     file = SourceFile(filename, lines, functions)
     with _lock:

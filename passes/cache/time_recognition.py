@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from adc.ir import ops
 from adc.ir.arith import constant_of, fusible
 from adc.ir.core import Block, Op, Value
-from adc.ir.nesting import inside
+from adc.ir.nesting import inside, with_inner
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import cold_region, warm_regions
@@ -169,7 +169,7 @@ class _Recognition:
         if not any(a.changes for a in accesses):
             if not op.results:
                 return
-            if any(inner.opdef in LOOPS for inner in _with_inner(op)):
+            if any(inner.opdef in LOOPS for inner in with_inner(op)):
                 raise Unfit("a loop in the step has a result", op)
             if op.opdef not in PURE and op.opdef is not ops.load and not op.regions:
                 raise Unfit(f"{op.opdef.name} in the step", op)
@@ -302,10 +302,6 @@ def _is_simd(loop: Op) -> bool:
     return not any(op.opdef in LOOPS and not has_known_length(op) for op in loop.regions[0].walk())
 
 
-def _with_inner(op: Op) -> Iterator[Op]:
-    yield op
-    for region in op.regions:
-        yield from region.walk()
 
 
 def _name(memref: Value) -> str:

@@ -18,6 +18,7 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op
 from adc.ir.loop_attrs import REVERSE
+from adc.ir.nesting import with_inner
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of, trips
@@ -85,11 +86,6 @@ def _cut(loop: Op) -> None:
 def _is_subscript(op: Op) -> bool:
     """Whether an operation on integers may as well be repeated."""
     return op.opdef in PURE and (op.opdef is ops.constant or op.opdef.dialect == "arith")
-
-
-def with_inner(op: Op) -> list[Op]:
-    """``op`` and everything inside it."""
-    return [op, *(inner for region in op.regions for inner in region.walk())]
 
 
 def _stays(op: Op) -> bool:

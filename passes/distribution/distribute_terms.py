@@ -21,13 +21,13 @@ from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE, TRIPS
-from adc.ir.nesting import inside
+from adc.ir.nesting import inside, with_inner
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.costs import cost_of, cost_of_block
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE
-from adc.passes.distribution.distribute_functions import has_functions, with_inner
+from adc.passes.distribution.distribute_functions import has_functions
 from adc.passes.distribution.expansion import Cut, in_strips
 from adc.passes.rewrite import put_instead
 

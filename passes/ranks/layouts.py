@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.core import UNKNOWN, Block, Func, Op, Value
 from adc.ir.diagnostics import CompileTypeError
-from adc.ir.nesting import inside
+from adc.ir.nesting import inside, with_inner
 from adc.ir.partitions import NONE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
@@ -314,13 +314,6 @@ def _is_carried(user: Op, position: int) -> bool:
         return position == 0
     ends = user.parent is not None and user.parent.ops and user.parent.ops[-1] is user
     return bool(user.regions or user.opdef is ops.select or (ends and user.opdef is not ops.return_))
-
-
-def with_inner(op: Op) -> Iterator[Op]:
-    """An operation and all operations inside it."""
-    yield op
-    for region in op.regions:
-        yield from region.walk()
 
 
 def _unclear(array: Value) -> Exception:

@@ -19,7 +19,7 @@ from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import CompileTypeError
-from adc.ir.nesting import inside, place_in
+from adc.ir.nesting import inside, place_in, with_inner
 from adc.ir.types import i1
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries
@@ -27,7 +27,7 @@ from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.messages import Messages
 from adc.passes.ranks.accesses import Access, goes_to_stores
 from adc.passes.ranks.exchanges import built, changed, distinct, end_of_block, fetch, wrote
-from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows, with_inner
+from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows
 from adc.passes.ranks.regions import Cut, Nest
 from adc.passes.ranks.replicated import whole_arrays, with_way_out
 from adc.passes.ranks.results import Results, arguments_written

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from adc.ir.core import Op, Value
 from adc.ir.diagnostics import CompileTypeError
-from adc.ir.nesting import inside
+from adc.ir.nesting import inside, with_inner
 from adc.ir.types import MemRefType, RecordType
-from adc.passes.ranks.layouts import Layouts, underneath, with_inner
+from adc.passes.ranks.layouts import Layouts, underneath
 from adc.passes.ranks.regions import Box, whole_axis
 from adc.passes.ranks.steps import Step
 

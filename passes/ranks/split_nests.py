@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.core import Op, Value
+from adc.ir.nesting import with_inner
 from adc.ir.rewrite import clone_block
 from adc.passes.analysis.kinds import PURE
-from adc.passes.ranks.layouts import with_inner
 from adc.passes.rewrite import put_instead
 
 

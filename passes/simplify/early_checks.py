@@ -9,12 +9,12 @@ of the function, raise nothing, and certainly end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import with_inner
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.speculation import Speculation
@@ -79,10 +79,4 @@ class _Motion:
 
 
 def _ends(op: Op) -> bool:
-    return all(inner.opdef not in (ops.while_, ops.call) for inner in _with_inner(op))
-
-
-def _with_inner(op: Op) -> Iterable[Op]:
-    yield op
-    for region in op.regions:
-        yield from region.walk()
+    return all(inner.opdef not in (ops.while_, ops.call) for inner in with_inner(op))

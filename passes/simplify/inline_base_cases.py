@@ -14,7 +14,7 @@ This is partial inlining, as LLVM has it for functions that return early.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,6 +22,7 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import with_inner
 from adc.ir.opdef import Trait
 from adc.ir.rewrite import clone_op, inline_block
 from adc.ir.types import MemRefType, RecordType
@@ -72,20 +73,12 @@ def _case_of(func: Func, most: int) -> _Case | None:
     if branch is None or branch.opdef is not ops.if_ or not set(branch.results).issuperset(end.operands):
         return None
     before = others[:-1]
-    if not _is_short(_all_of(before), most, _changes_nothing):
+    if not _is_short((inner for op in before for inner in with_inner(op)), most, _changes_nothing):
         return None
     for side, region in enumerate(branch.regions):
         if _is_short(region.walk(), most, _is_simple):
             return _Case(func, before, branch, side)
     return None
-
-
-def _all_of(operations: Iterable[Op]) -> Iterator[Op]:
-    """These operations, and those in their regions."""
-    for op in operations:
-        yield op
-        for region in op.regions:
-            yield from region.walk()
 
 
 def _is_short(operations: Iterable[Op], most: int, allowed: Callable[[Op], bool]) -> bool:

@@ -15,6 +15,7 @@ import pytest
 
 from adc import jit_grad
 from adc.errors import CompileError
+from tests.language.as_in_python import check
 
 
 def ranges(w):
@@ -131,12 +132,7 @@ def jobs(w):
 
 @pytest.mark.parametrize("function", [ranges, patterns, suppressed, of_library, powers, named_tuples, jobs])
 def test_as_in_python(function):
-    w = np.random.default_rng(0).random(6)
-    compiled = jit_grad(function)
-    assert compiled(w) == function(w)
-    step = 1e-6
-    slopes = [(function(w + step * row) - function(w - step * row)) / (2 * step) for row in np.eye(6)]
-    assert compiled.grad(w) == pytest.approx(np.array(slopes), rel=1e-6, abs=1e-7)
+    check(function)
 
 
 @pytest.mark.parametrize("function", [not_suppressed, not_invertible])

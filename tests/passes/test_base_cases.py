@@ -13,6 +13,7 @@ import adc
 from adc import jit_grad
 from adc.ir import ops
 from adc.ir.text.parser import parse_module
+from benchmarks.gradbench.programs.det import minor
 from tests.forward_mode import check_gradients
 
 
@@ -79,33 +80,8 @@ def of_both(x):
     return even(x, 5)
 
 
-def minor(a, n, m, rows, columns):
-    """What is read in front of the branch has just been changed by the caller, and its sign alternates."""
-    row = rows[n]
-    column = columns[n]
-    if m == 1:
-        return a[row * n + column]
-    total = 0.0
-    sign = 1
-    rows[n] = rows[row]
-    before = n
-    for _ in range(m):
-        entry = a[row * n + column]
-        columns[before] = columns[column]
-        smaller = minor(a, n, m - 1, rows, columns)
-        columns[before] = column
-        if sign > 0:
-            total += entry * smaller
-        else:
-            total -= entry * smaller
-        before = column
-        column = columns[column]
-        sign = -sign
-    rows[n] = row
-    return total
-
-
 def of_minor(a):
+    """What is read in front of the branch has just been changed by the caller, and its sign alternates."""
     n = 3
     links = np.arange(1, n + 2)
     links[n] = 0

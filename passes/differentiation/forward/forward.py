@@ -99,7 +99,7 @@ class _Differentiator:
                 calls[op] = Tangent(op.attrs["callee"], *self.places(by)) if pulled else self.of(by)
         made.callees = [callee for callee in calls.values() if callee in self.made.values()]
         lane = Along(self.module, func, tangible, calls, self.algebra, StrongTangents(func))
-        ForwardSweep(func, [lane]).function([given], [results], ones)
+        ForwardSweep(func, [lane]).function([given], [results], [ones])
         return made
 
     def _has_tangents(self, op: Op, tangible: Tangible) -> bool:

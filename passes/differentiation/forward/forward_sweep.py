@@ -23,15 +23,15 @@ class ForwardSweep:
         self.lanes = lanes
 
     def function(
-        self, arguments: Sequence[Sequence[int]], results: Sequence[Sequence[int]], ones: Iterable[Value]
+        self, arguments: Sequence[Sequence[int]], results: Sequence[Sequence[int]], ones: Sequence[Iterable[Value]]
     ) -> None:
-        """Add the tangents. ``arguments`` and ``results``: those that have tangents, for each direction."""
+        """Add the tangents. ``arguments`` and ``results``: those that have tangents, for each direction; ``ones``: the
+        numbers whose tangents are one."""
         func = self.func
         with insert_at(func.body.in_place_of(), func.loc) as start:
-            for v in ones:
-                one = const(1.0, v.type)
-                for lane in self.lanes:
-                    lane.tangents[v] = one
+            for lane, numbers_of_lane in zip(self.lanes, ones, strict=True):
+                for v in numbers_of_lane:
+                    lane.tangents[v] = const(1.0, v.type)
         func.body.set_ops([*start.ops, *func.body.ops])
         numbers = [attrs["adc.alias"] for attrs in func.arg_attrs if "adc.alias" in attrs]
         shift = max(numbers, default=0) + 1

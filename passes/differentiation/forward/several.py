@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.arith import const
-from adc.ir.builder import contractible, insert_at
+from adc.ir.builder import contractible
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType
@@ -71,30 +70,20 @@ def jvps(module: Module, name: str, directions: Sequence[Direction]) -> Tangents
     for tangible in along:
         check_rules(module, func, tangible.activity)
     strong = StrongTangents(func)
-    lanes, taken = [], []
+    lanes, taken, ones = [], [], []
     for direction, tangible in zip(directions, along, strict=True):
         units = {func.args[k]: one for k, one in direction.units if isinstance(func.args[k].type, MemRefType)}
         lanes.append(Along(module, func, tangible, {}, algebra, strong, units))
         known = {k for k, _ in direction.units}
         taken.append(tuple(k for k, a in enumerate(func.args) if a in tangible and k not in known))
-    _begin_with_ones(func, lanes, directions)
+        ones.append([func.args[k] for k, _ in direction.units if func.args[k].type.is_float])
     returned = list(func.body.terminator.operands)
     given = tuple(tuple(k for k in sorted(results) if returned[k] in tangible) for tangible in along)
-    ForwardSweep(func, lanes).function(taken, given, ())
+    ForwardSweep(func, lanes).function(taken, given, ones)
     if sum(op.opdef is not ops.constant for op in func.walk()) > MOST:
         return None
     module.add(func)
     return Tangents(func.name, tuple(taken), given)
-
-
-def _begin_with_ones(func: Func, lanes: Sequence[Along], directions: Sequence[Direction]) -> None:
-    """Set the tangents of numbers to one along their unit directions."""
-    with insert_at(func.body.in_place_of(), func.loc) as start:
-        for lane, direction in zip(lanes, directions, strict=True):
-            for k, _ in direction.units:
-                if func.args[k].type.is_float:
-                    lane.tangents[func.args[k]] = const(1.0, func.args[k].type)
-    func.body.set_ops([*start.ops, *func.body.ops])
 
 
 def _is_simple(func: Func, directions: Sequence[Direction]) -> bool:
