@@ -170,6 +170,11 @@ def may_have(cls: type, name: str) -> bool:
     return "__dict__" in _members(cls) or name in _slots(cls)
 
 
+def has_only_dict(cls: type) -> bool:
+    """Whether all attributes of instances are in their ``__dict__``."""
+    return "__dict__" in _members(cls) and not _slots(cls)
+
+
 @functools.lru_cache(maxsize=1024)
 def field_names(cls: type) -> tuple[str, ...]:
     """The fields that instances of a class are declared to have, in order."""

@@ -23,7 +23,7 @@ from adc.ir import kinds
 Path = tuple[int, ...]
 Shape = tuple[Form, tuple["Shape | None", ...]] | None  # None: a leaf, or a tuple of leaves
 
-_LEAVES: frozenset[type] = frozenset(
+LEAVES: frozenset[type] = frozenset(
     {float, int, bool, str, type(None), np.ndarray, *(dtype.type for dtype in REAL)}
 )
 
@@ -41,7 +41,7 @@ class Lowered:
 def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
     """Take containers apart. Raises ``ArgumentError`` for unsupported ones."""
     for value in values:
-        if type(value) not in _LEAVES or (type(value) is np.ndarray and value.dtype.names is not None):
+        if type(value) not in LEAVES or (type(value) is np.ndarray and value.dtype.names is not None):
             break
     else:
         return Lowered(values)
@@ -56,7 +56,7 @@ def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
 def _apart(value: Any, where: Callable[[], str], objects: dict[int, tuple[int, Any]]) -> tuple[Any, Shape]:
     """A value as nested tuples, and what they stand for. ``objects``: the mutable objects met so far, with their
     numbers, by ``id``."""
-    if type(value) in _LEAVES and (type(value) is not np.ndarray or value.dtype.names is None):
+    if type(value) in LEAVES and (type(value) is not np.ndarray or value.dtype.names is None):
         return value, None
     try:
         form = form_of(value)

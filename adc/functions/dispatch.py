@@ -22,6 +22,7 @@ from adc.border.bound import Bound, Computed
 from adc.border.boundary import internal, leaving, public
 from adc.border.checkpoints import combined
 from adc.border.containers import Lowered, lower
+from adc.border.known_containers import Known
 from adc.border.options import NONE, Derivative, Selection
 from adc.border.pickling import by_name
 from adc.border.signature import abstracts_of, leaf_type, normalise, pinned
@@ -65,8 +66,9 @@ class Dispatcher(NativeCallable):
         self._chosen = chosen
         self._table: dict[tuple[Abstract, ...], list[Specialisation]] = {}
         self._here = threading.local()
-        # The last call with containers: their forms, and the specialisation that ran.
-        self._last: tuple[Any, Specialisation | None] = None, None
+        # The forms of containers in the last call that had any; the specialisation that ran, if that came twice.
+        self._shapes: Any = None
+        self._last: tuple[Known, Specialisation] | None = None
         # The code for the last call with keywords, which takes all parameters by position.
         self._named: Builtin | None = None
         with _dispatchers_lock:
@@ -145,16 +147,17 @@ class Dispatcher(NativeCallable):
                     return named(*values)
             if kwargs and (variant := self._asked_otherwise(kwargs)) is not None:
                 return variant._dispatch(*args, **kwargs)
-            lowered = lower(parameters.names, parameters.bind(args, kwargs))
-            if lowered.shapes is not None and lowered.shapes == self._last[0]:
-                last = self._last[1]
-                if last is not None and last.fits():
-                    with contextlib.suppress(Misfit):
-                        return last.run_wrapped(lowered.values, lowered.objects)
+            bound, last = parameters.bind(args, kwargs), self._last
+            if last is not None and (again := last[0].lower(bound)) is not None and last[1].fits():
+                with contextlib.suppress(Misfit):
+                    return last[1].run_wrapped(again.values, again.objects)
+            lowered = lower(parameters.names, bound)
             spec, values = self._find(lowered, borrowed)
             if spec.wrapped:
+                repeated = lowered.shapes is not None and lowered.shapes == self._shapes
                 looks_itself = spec.repeatable and self._subject.target.resident
-                self._last = lowered.shapes, spec if looks_itself else None
+                self._last = (Known(lowered), spec) if repeated and looks_itself else None
+                self._shapes = lowered.shapes
                 return spec.run_wrapped(spec.canonical(values), lowered.objects)
             count = None if kwargs else parameters.by_position(len(args))
             direct = None if count is None else spec.direct.get(count)
