@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from adc.frontend import abstract
+from adc.frontend.closures import SELF, capture
+from adc.frontend.data.callables import Closure
 from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -95,6 +97,18 @@ class Callee:
         defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
         defaults |= fn.__kwdefaults__ or {}
         return Callee(fn, source, fn.__globals__, cells, defaults, {}, function=fn)
+
+    @staticmethod
+    def of_closure(closure: Closure) -> Callee:
+        """The callee for a function defined in a traced function."""
+        c = capture(closure)
+        a = c.source.node.args
+        positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+        defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(c.defaults) :], c.defaults, strict=True))
+        defaults |= c.keyword_defaults
+        code = c.code
+        identity = (code.node, code.cell_ids, c.source.placed)
+        return Callee(identity, c.source, code.module_globals, code.cells, defaults, {SELF: c})
 
     @staticmethod
     def of_library(fn: types.FunctionType, loc: Loc) -> Callee:

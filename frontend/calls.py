@@ -16,27 +16,25 @@ from adc.frontend import prelude, rematerialised
 from adc.frontend.arrays import arrays
 from adc.frontend.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.checkpoints import checkpointed_function
-from adc.frontend.closures import SELF, capture
 from adc.frontend.containers import keys, making, records, sequences
 from adc.frontend.containers.texts import format_, is_format
 from adc.frontend.control import options
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Generator,
-    Lazy,
-    Method,
-    Static,
-    Stream,
-    Tuple,
-    is_array,
-)
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import contexts, decorators, derivatives, local_classes, mapped, patterns, vectorised
+from adc.frontend.functions import (
+    contexts,
+    decorators,
+    derivatives,
+    generators,
+    local_classes,
+    mapped,
+    patterns,
+    vectorised,
+)
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method
@@ -186,9 +184,11 @@ def call_plain(
         )
     if foreign:
         raise _not_supported(callee.value)
-    make = Callee.of_library if prelude.is_helper(function) else Callee.of
-    target = make(function, current_loc())
-    return _call_bound(frame, target, target.source.name, args, kwargs, call_function)
+    if prelude.is_helper(function):
+        target, own = Callee.of_library(function, current_loc()), None
+    else:
+        target, own = Callee.of(function, current_loc()), Static(function)
+    return _call_bound(frame, target, target.source.name, args, kwargs, call_function, own)
 
 
 _OF_SYNTAX = contexts.RULES | local_classes.RULES | patterns.RULES
@@ -230,14 +230,15 @@ def _call_bound(
     args: Sequence[AbstractValue],
     kwargs: Mapping[str, AbstractValue],
     call_function: CallFunction,
+    function: AbstractValue | None = None,
     inner: bool = False,
 ) -> AbstractValue:
-    """Bind the arguments, and call. ``shown`` is what messages call the function; ``inner``: it was defined in the
-    frame."""
+    """Bind the arguments, and call. ``shown`` is what messages call the function; ``function`` is the function as a
+    value, if it is a user's; ``inner``: it was defined in the frame."""
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(frame, target.source.node, shown, args, kwargs, defaults)
     if is_generator(target.source.node):
-        return Generator(target, {name: arrays.settled(frame, v) for name, v in bound.items()}, inner)
+        return generators.made(frame, target, bound, function, inner)
     return call_function(frame, target, bound)
 
 
@@ -380,15 +381,9 @@ def _call_closure(
     kwargs: Mapping[str, AbstractValue],
     call_function: CallFunction,
 ) -> AbstractValue:
-    c = capture(closure)
-    a = c.source.node.args
-    positional = [p.arg for p in (*a.posonlyargs, *a.args)]
-    defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(c.defaults) :], c.defaults, strict=True))
-    defaults |= c.keyword_defaults
-    code = c.code
-    identity = (code.node, code.cell_ids, c.source.placed)
-    target = Callee(identity, c.source, code.module_globals, code.cells, defaults, {SELF: c})
-    return _call_bound(frame, target, c.source.name, args, kwargs, call_function, closure.code.frame is frame)
+    target = Callee.of_closure(closure)
+    inside = closure.code.frame is frame
+    return _call_bound(frame, target, target.source.name, args, kwargs, call_function, closure, inside)
 
 
 def _not_supported(obj: Any) -> Exception:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from adc.frontend import abstract, traps
-from adc.frontend.arrays.arrays import settled
 from adc.frontend.callee import Callee
 from adc.frontend.calls import call_value
 from adc.frontend.closures import bind_captured, brought_home, capture, keep_variables
@@ -20,7 +19,7 @@ from adc.frontend.data.roots import NOWHERE, Phase, Root, Roots, grounded, in_or
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref
 from adc.frontend.errors import refuse
 from adc.frontend.frame import ArraysOfPrograms, Frame, NeedsConstant, NeedsPool, Pools, Undetermined, discard
-from adc.frontend.functions import apart
+from adc.frontend.functions import apart, generators
 from adc.frontend.functions.apart import by_itself, of_no_tracer
 from adc.frontend.functions.declared import Library, Traced, general, unprotected
 from adc.frontend.functions.finish import finish
@@ -134,7 +133,7 @@ class Tracer:
         """A call of a Python function, which is traced once per signature."""
         if callee.function is not None:
             self.looks.function(callee.function)
-        arguments = {name: settled(frame, v) for name, v in bound.items()} | dict(callee.free)
+        arguments = {name: generators.passed(frame, callee, name, v) for name, v in bound.items()} | dict(callee.free)
         hands_on = bool(frame.catching) and callee.ruled is None and not by_itself(callee)
         if hands_on and callee.identity is not self.entry:
             callee = callee.handing_on(frame.catching)
@@ -259,7 +258,8 @@ class Tracer:
         frame.catching, frame.pools = callee.catching or (), pools
         objects: dict[int, Ref] = {}
         for n, a in zip(names, key[1], strict=True):
-            frame.env[n] = heap.unpack(frame, receive(a, n, frame.add_argument), objects, given=True)
+            given = heap.unpack(frame, receive(a, n, frame.add_argument), objects, given=True)
+            frame.env[n] = generators.received(given)
         bind_captured(frame)
         roots = tuple(frame.argument_roots.values())
         for c in before.captures:

@@ -167,15 +167,11 @@ class Carry:
         self.head = dict(self.frame.env)
         self.appends.enter(self.head)
 
-    def check_test(self, stmt: ast.While) -> None:
-        """Refuse a condition that changes objects: it belongs to no iteration."""
+    def changed_in_test(self) -> str | None:
+        """What the condition, which has just been traced, has changed, as a user would write it; None if nothing."""
         for key in heap.changed(self.head, self.frame.env):
-            raise refuse(
-                self.frame.loc(stmt.test),
-                f"the condition of this loop changes {heap.shown(self.frame, key)}",
-                "change it in the loop's body, under 'while True' with a break",
-                kind=kinds.UNSUPPORTED_EXPRESSION,
-            )
+            return heap.shown(self.frame, key)
+        return None
 
     def _bound(self, values: Iterator[Value]) -> dict[str, AbstractValue]:
         env, phases = dict(self.before), Phases(set(self.apart))

@@ -274,15 +274,28 @@ def _after_loop(
     frame.env[name] = rebuild(spec, iter(chosen), lambda k: frozenset())
 
 
+class ChangesInTest(Exception):
+    """The condition of a ``while`` changes objects or variables of other functions, so it belongs to the iterations.
+    ``shown``: one of them."""
+
+    def __init__(self, shown: str) -> None:
+        super().__init__(shown)
+        self.shown = shown
+
+
 def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], trace_body: Trace) -> None:
-    """A ``while`` as an ``scf.while``."""
+    """A ``while`` as an ``scf.while``. Raises ``ChangesInTest``, with nothing done."""
     carry = Carry(frame, stmt)
     while True:
         head = Block(carry.types(), carry.hints())
         with insert_at(head):
             carry.enter(iter(head.args))
             known = test()
-            carry.check_test(stmt)
+            changed = carry.changed_in_test()
+            if changed is not None:
+                frame.env = dict(carry.before)
+                discard(head)
+                raise ChangesInTest(changed)
         if known is False:
             discard(head)
             frame.env = dict(carry.before)

@@ -109,6 +109,20 @@ class Partial(Compound):
         return self.form.names[1:]  # type: ignore[return-value]
 
 
+class Started(Compound):
+    """A generator that is passed to a function: the generator function, and its arguments by their names."""
+
+    @property
+    def function(self) -> Closure | Static:
+        function = self.items[0]
+        assert isinstance(function, Closure | Static)
+        return function
+
+    @property
+    def arguments(self) -> dict[str, AbstractValue]:
+        return dict(zip(map(str, self.form.names[1:]), self.items[1:], strict=True))
+
+
 def function_of(v: AbstractValue | None) -> object:
     """The function that is called, without the values bound to it: equal for two values that call the same. None if
     ``v`` is not a function."""

@@ -3,14 +3,15 @@ time."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from types import FunctionType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.callables import Bound, Closure, Partial, Started
 from adc.frontend.data.described import describe, key_of
 from adc.frontend.data.dims import Dim
 from adc.frontend.data.values import AbstractValue, Array, Complex, Compound, Ref, Scalar, Static, Tuple
@@ -100,6 +101,9 @@ class Contents(Record):
     values are passed between functions, this stands for the object itself, numbered in its form."""
 
 
+_FUNCTIONS: dict[type, type[Compound]] = {FunctionType: Closure, GeneratorType: Started, functools.partial: Partial}
+
+
 def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
     """The value of a form with these items."""
     if form.kind in ("tuple", "namedtuple"):
@@ -119,7 +123,7 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
     if form == BOUND:
         return Bound(items, form)
     if form.kind == "function":
-        return (Closure if form.cls is FunctionType else Partial)(items, form)
+        return _FUNCTIONS[form.cls](items, form)
     return (Record if form.kind == "record" else Contents)(items, form)
 
 

@@ -17,6 +17,7 @@ from adc.frontend import abstract
 from adc.frontend.data.dims import NOT_ONE, Dim, is_usable, read_dim
 from adc.frontend.data.roots import NOWHERE, Roots
 from adc.frontend.forms import COMPLEX, TUPLE, Form, Sort
+from adc.frontend.syntax.generators import EXPRESSION
 from adc.ir import kinds
 from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import Note
@@ -257,19 +258,22 @@ class Flat(Stream):
 @dataclass(frozen=True, eq=False)
 class Generator(AbstractValue):
     """The call of the generator function ``target``, a ``Callee``, whose items have not been asked for yet. ``inner``:
-    the function is defined in its caller."""
+    the function is defined in its caller. ``function`` is the function as a value, if it may be passed on."""
 
     target: Any
     bound: Mapping[str, AbstractValue]
     inner: bool
+    function: AbstractValue | None
 
     @property
     def name(self) -> str:
-        return str(self.target.source.name)
+        """The function that returned it; empty for a generator expression."""
+        name = str(self.target.source.name)
+        return "" if name == EXPRESSION else name
 
     @property
     def shown(self) -> str:
-        return f"what {self.name}() gives"
+        return f"what {self.name}() gives" if self.name else "a generator expression"
 
 
 @dataclass(frozen=True, eq=False)

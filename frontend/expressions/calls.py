@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import functools
 import math
+import types
 
 import numpy as np
 
+from adc.frontend import prelude
 from adc.frontend.arrays import arrays
 from adc.frontend.containers import records, sequences
 from adc.frontend.control import options
 from adc.frontend.control.branches import trace
+from adc.frontend.data.callables import Bound, Closure
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -32,11 +35,13 @@ from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept, may_write
 from adc.frontend.expressions.generators import iterator_of, over_generator
 from adc.frontend.frame import Frame, discard
+from adc.frontend.functions import generators
 from adc.frontend.iteration import counts
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
 from adc.frontend.libraries.table import is_library
 from adc.frontend.objects import rows
+from adc.frontend.syntax.walrus import assigns
 from adc.ir import kinds
 from adc.ir.diagnostics import AdcError
 
@@ -98,6 +103,18 @@ def _makes_list(callee: AbstractValue) -> bool:
     if isinstance(callee, Static):
         return any(callee.value is f for f in _OF_LISTS)
     return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
+
+
+def _may_go_through(callee: AbstractValue, item: ast.GeneratorExp) -> bool:
+    """Whether a user's function may go through the items of an expression, one by one."""
+    while isinstance(callee, Bound):
+        callee = callee.function
+    if assigns(item) or any(part.is_async for part in item.generators):
+        return False  # what := assigns belongs to the function around
+    if isinstance(callee, Static):
+        own = isinstance(callee.value, types.FunctionType) and not is_library(callee.value)
+        return own and not prelude.is_helper(callee.value) and prelude.stand_in(callee.value) is None
+    return isinstance(callee, Closure)
 
 
 def _takes_all(callee: AbstractValue) -> bool:
@@ -176,6 +193,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             args.append(evaluate(frame, item.generators[0].iter))
         elif isinstance(item, ast.GeneratorExp) and isinstance(callee, Static) and callee.value is dict:
             args.append(dicts.pairs_of(frame, item))
+        elif isinstance(item, ast.GeneratorExp) and not several and _may_go_through(callee, item):
+            args.append(generators.of_expression(frame, item, evaluate))
         elif isinstance(item, ast.GeneratorExp) and not several and _makes_list(callee):
             args.append(comprehensions.list_of(frame, item))
         else:

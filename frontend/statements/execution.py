@@ -13,7 +13,7 @@ from typing import Any
 from adc.frontend.closures import make_closure
 from adc.frontend.containers import records, sequences
 from adc.frontend.control.branches import branch
-from adc.frontend.control.loops import for_range, while_loop
+from adc.frontend.control.loops import ChangesInTest, for_range, while_loop
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Generator, Poison, Range, Static, Stream, is_dict, is_list
 from adc.frontend.errors import refuse, shown
@@ -34,9 +34,10 @@ from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.handlers import try_
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
 from adc.frontend.syntax.bindings import assigned_in, imported_as
+from adc.frontend.syntax.liveness import analyse_block
 from adc.frontend.syntax.matching import unsupported_pattern
 from adc.frontend.syntax.nodes import at
-from adc.frontend.syntax.walrus import assigns
+from adc.frontend.syntax.walrus import assigns, tested_inside
 from adc.frontend.unsupported import refuse_expression, refuse_statement
 from adc.ir import kinds
 from adc.ir.diagnostics import AdcError
@@ -104,7 +105,7 @@ _AHEAD = {
 def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
     """The loop and its iterable. ``enumerate`` of a generator becomes a loop over the generator that counts."""
     source = loop.iter
-    if not isinstance(source, ast.Call) or not _is_enumerate(source):
+    if not isinstance(source, ast.Call) or not _is_enumerate(frame, source):
         return loop, evaluate(frame, source)
     function, inner = evaluate(frame, source.func), evaluate(frame, source.args[0])
     if isinstance(function, Static) and function.value is enumerate and isinstance(inner, Generator):
@@ -115,10 +116,13 @@ def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
         return loop, frame.tracer.call(frame, function, [inner, *rest], {})
 
 
-def _is_enumerate(call: ast.Call) -> bool:
-    """Whether it looks like ``enumerate(f(...))``, perhaps of a generator."""
-    named = isinstance(call.func, ast.Name) and shown(call.func.id) == "enumerate"
-    return named and len(call.args) in (1, 2) and not call.keywords and isinstance(call.args[0], ast.Call)
+def _is_enumerate(frame: Frame, call: ast.Call) -> bool:
+    """Whether it looks like ``enumerate(f(...))``, perhaps of a generator, or is that of one under a name."""
+    if not isinstance(call.func, ast.Name) or shown(call.func.id) != "enumerate" or len(call.args) not in (1, 2):
+        return False
+    given = call.args[0]
+    kept = isinstance(given, ast.Name) and isinstance(frame.env.get(given.id), Generator)
+    return not call.keywords and (kept or isinstance(given, ast.Call))
 
 
 def _counting(frame: Frame, loop: ast.For, source: ast.expr, start: AbstractValue) -> ast.For:
@@ -177,7 +181,21 @@ def _while(frame: Frame, statement: ast.While) -> None:
         node = next(n for n in ast.walk(statement.test) if isinstance(n, ast.NamedExpr))
         raise refuse_expression(frame.loc(node), node)
     body = partial(loop_body, frame, statement, _execute_one)
-    while_loop(frame, statement, lambda: condition(frame, statement.test), body)
+    live = frame.liveness.after[statement]
+    try:
+        while_loop(frame, statement, lambda: condition(frame, statement.test), body)
+    except ChangesInTest as found:
+        inside = tested_inside(statement)
+        if inside is None:
+            raise refuse(
+                frame.loc(statement.test),
+                f"the condition of this loop changes {found.shown}",
+                "change it in the loop's body, under 'while True' with a break",
+                kind=kinds.UNSUPPORTED_EXPRESSION,
+            ) from None
+        frame.liveness = analyse_block(frame.liveness, [inside], frame.source.body, live, frozenset())
+        _execute_one(frame, inside)
+        return
     after_loop(frame, statement, _execute_one)
 
 

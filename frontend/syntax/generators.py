@@ -33,6 +33,25 @@ def is_generator(function: Function) -> bool:
     return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(body))
 
 
+EXPRESSION = "<genexpr>"  # the name of the generator function that a generator expression stands for, as in Python
+
+
+def function_of(node: ast.GeneratorExp) -> ast.FunctionDef:
+    """The generator function of an expression. It is called with what the first ``for`` goes through, evaluated."""
+    through = "<through>"
+    body: ast.stmt = ast.Expr(ast.Yield(node.elt))
+    for part in reversed(node.generators):
+        for test in reversed(part.ifs):
+            body = ast.If(test, [body], [])
+        source = ast.Name(through, ast.Load()) if part is node.generators[0] else part.iter
+        body = ast.For(part.target, source, [body], [])
+    arguments = ast.arguments([], [ast.arg(through)], None, [], [], None, [])
+    made: ast.stmt = ast.FunctionDef(EXPRESSION, arguments, [body], [])
+    found = _at(made, node)
+    assert isinstance(found, ast.FunctionDef)
+    return found
+
+
 def check(function: ast.FunctionDef) -> None:
     """Raise ``Unsupported`` if loops over the function's items cannot be written out."""
     plain = {n.value for n in own_nodes(function.body) if isinstance(n, ast.Expr)}

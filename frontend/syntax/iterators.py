@@ -106,6 +106,17 @@ def read_once(function: Function) -> frozenset[str]:
     return frozenset(names)
 
 
+def parameters_read_once(function: Function) -> frozenset[str]:
+    """The parameters that are not assigned, and are read once, outside of loops."""
+    uses = _Uses()
+    if isinstance(function, ast.Lambda):
+        uses.within(function.body, ())
+    else:
+        uses.block(function.body, ())
+    loads = {name: uses.loads.get(name, []) for name in argument_names(function) if name not in uses.stores}
+    return frozenset(name for name, paths in loads.items() if len(paths) == 1 and _LOOP not in paths[0])
+
+
 def with_iterators(tree: ast.Module) -> ast.Module:
     """The tree with ``yield from xs`` where an ``__iter__`` ends with ``return iter(xs)``."""
     for node in ast.walk(tree):

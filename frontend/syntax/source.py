@@ -15,7 +15,7 @@ from typing import Any
 
 from adc.frontend.syntax.classes import without_local_classes
 from adc.frontend.syntax.contexts import without_contexts
-from adc.frontend.syntax.iterators import read_once, with_iterators, without_kept_generators
+from adc.frontend.syntax.iterators import parameters_read_once, read_once, with_iterators, without_kept_generators
 from adc.frontend.syntax.liveness import Liveness, analyse
 from adc.frontend.syntax.matching import without_match
 from adc.frontend.syntax.private import with_private_names
@@ -106,6 +106,8 @@ class FunctionSource:
     name: str
     placed: Loc | None = None
     locs: dict[ast.AST, Loc] = field(default_factory=dict)
+    # The generator functions that generator expressions in it stand for, where these are passed to functions.
+    expressions: dict[ast.GeneratorExp, ast.FunctionDef] = field(default_factory=dict)
     _elsewhere: dict[Loc, FunctionSource] = field(default_factory=dict)
 
     @cached_property
@@ -116,6 +118,11 @@ class FunctionSource:
     def once(self) -> frozenset[str]:
         """The variables that may have what can be gone through once."""
         return read_once(self.node)
+
+    @cached_property
+    def parameters_once(self) -> frozenset[str]:
+        """The parameters that may have what can be gone through once, where the function's body is written out."""
+        return parameters_read_once(self.node)
 
     def placed_at(self, loc: Loc) -> FunctionSource:
         """The same function with the location ``loc`` for all of its code: that of the call, for a library's

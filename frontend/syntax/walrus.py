@@ -27,13 +27,18 @@ def assigns(node: ast.AST) -> bool:
 class _Translation(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
-        if not assigns(node.test) or any(jumps(s, ast.Break | ast.Continue) for s in node.orelse):
-            return node
-        ended = [*node.orelse, ast.copy_location(ast.Break(), node.test)]
-        test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
-        leave = ast.copy_location(ast.If(test, ended, []), node.test)
-        always = ast.copy_location(ast.Constant(True), node.test)
-        return ast.copy_location(ast.While(always, [leave, *node.body], []), node)
+        return (tested_inside(node) if assigns(node.test) else None) or node
+
+
+def tested_inside(node: ast.While) -> ast.While | None:
+    """The loop with its condition in the body; None if its ``else`` leaves an enclosing loop."""
+    if any(jumps(s, ast.Break | ast.Continue) for s in node.orelse):
+        return None
+    ended = [*node.orelse, ast.copy_location(ast.Break(), node.test)]
+    test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
+    leave = ast.copy_location(ast.If(test, ended, []), node.test)
+    always = ast.copy_location(ast.Constant(True), node.test)
+    return ast.copy_location(ast.While(always, [leave, *node.body], []), node)
 
 
 def surely_named(node: ast.AST) -> frozenset[str]:
