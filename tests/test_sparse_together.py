@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,31 @@ def test_arguments_by_keyword_and_further_ones(mode: Any) -> None:
     np.testing.assert_array_equal(adc.jacobian(scaled, argnums=0, mode=mode)(x, c=2.0).reshape(2, 4), expected)
     found = adc.jacobian(scaled_by_others, argnums=0, mode=mode)(x, 2.0, 3.0)
     np.testing.assert_array_equal(found.reshape(2, 4), expected)
+
+
+def test_calls_at_the_same_time_have_matrices_of_their_own():
+    """Sweeps store their results in memory that is kept between calls: of other shapes, dtypes and threads too."""
+
+    def curved(x):
+        y = np.empty(len(x) - 1)
+        for i in range(len(x) - 1):
+            y[i] = x[i] * x[i] * x[i + 1]
+        return y
+
+    jacobian = adc.sparse_jacobian(jit_grad(threads=1)(curved))
+
+    def truth(x):
+        found = np.zeros((len(x) - 1, len(x)))
+        for i in range(len(x) - 1):
+            found[i, i], found[i, i + 1] = 2.0 * x[i] * x[i + 1], x[i] * x[i]
+        return found
+
+    inputs = [RNG.uniform(0.5, 1.5, n) for n in (50, 50, 9, 2, 50, 9)]
+    one_by_one = [jacobian(x) for x in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        at_once = list(pool.map(jacobian, inputs * 5))
+    for x, found in zip(inputs * 6, one_by_one + at_once, strict=True):
+        np.testing.assert_allclose(found.toarray(), truth(x), rtol=1e-13)
+    single = inputs[0].astype(np.float32)
+    np.testing.assert_allclose(jacobian(single).toarray(), truth(single), rtol=1e-5)
+    np.testing.assert_allclose(jacobian(inputs[0]).toarray(), truth(inputs[0]), rtol=1e-13)

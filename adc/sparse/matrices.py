@@ -7,6 +7,7 @@ each call propagates dependences again. A given pattern is checked along a rando
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import math
@@ -32,7 +33,7 @@ from adc.ir import kinds
 from adc.sparse import colouring
 from adc.sparse.colouring import Colouring
 from adc.sparse.detection import Detection, detect, detection_of
-from adc.sparse.sparsity import Sparsity, given_sparsity
+from adc.sparse.sparsity import Sparsity, disagreement, given_sparsity
 from adc.sparse.together import Together, Units, compiled, has_rows, unit_directions
 
 NDArray = np.ndarray[Any, Any]
@@ -130,6 +131,7 @@ class SparseJacobian(Jacobian):
         self._codes: dict[tuple[Units, ...], Together | None] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self._hashed: dict[int, tuple[NDArray, bytes]] = {}  # last contents of a leaf, and their hash
+        self._sums: list[NDArray] = []  # the memory of the last sweeps, unless a call is using it: fresh pages cost more
 
     @property
     def _what(self) -> str:
@@ -275,7 +277,7 @@ class SparseJacobian(Jacobian):
         """Compute the matrix. Raises if a given pattern does not agree with a sweep along a random direction."""
         found, dtype = plan.colouring, np.result_type(*(o.dtype for o in plan.outputs)) if plan.outputs else np.float64
         lengths = found.shape[1] if plan.reverse else found.shape[0]
-        sums, along = np.empty((found.sweeps, lengths), dtype), np.empty(lengths)
+        sums, along = self._memory((found.sweeps, lengths), np.dtype(dtype)), np.empty(lengths)
         if plan.together is not None:
             self._run_together(plan.together, values, leaves, plan, [*sums, along])
         else:
@@ -285,16 +287,25 @@ class SparseJacobian(Jacobian):
             if self._given is not None:
                 sweep(plan.probe, along)
         data = sums.ravel().take(found.places)
+        self._sums[:] = [sums]
         columns, starts = found.pattern.indices
         made = scipy_sparse().csr_array((data, columns.copy(), starts.copy()), shape=found.shape)
         made.has_sorted_indices = made.has_canonical_format = True
         if self._given is not None:
             types = [dtype, *(np.asarray(leaves[k]).dtype for k in self._columns)]
             precision = max(float(np.finfo(t).eps) for t in types)
-            wrong = _disagreement(made.T if plan.reverse else made, plan.probe, along, precision)
+            wrong = disagreement(made.T if plan.reverse else made, plan.probe, along, precision)
             if wrong is not None:
                 raise self._too_small(wrong, plan)
         return made
+
+    def _memory(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray:
+        """An array without contents: that of the last call, if it fits and no other thread is using it."""
+        with contextlib.suppress(IndexError):
+            last = self._sums.pop()
+            if (last.shape, last.dtype) == (shape, dtype):
+                return last
+        return np.empty(shape, dtype)
 
     def _sweeping(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Callable[[NDArray, NDArray], None]:
         """A function that runs a sweep along a direction, or for weights of the results, and stores its result in an
@@ -361,24 +372,6 @@ def _join(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], out: NDArray)
     for part, shape in zip(parts, shapes, strict=True):
         out[at : at + _size(shape)].reshape(shape)[...] = 0 if part is None else part
         at += _size(shape)
-
-
-def _disagreement(matrix: Any, direction: NDArray, along: NDArray, precision: float) -> int | None:
-    """The row where a matrix times a direction differs most from ``along``, by more than the square root of the
-    precision; None if there is none such."""
-    with np.errstate(all="ignore"):
-        wide = matrix.astype(np.float64, copy=False)
-        product = wide @ direction
-        if np.all(np.abs(product - along) <= np.sqrt(precision) * np.abs(product)):  # no more than what is allowed
-            return None
-        scale = abs(wide) @ abs(direction)
-        allowed = np.sqrt(precision) * scale + 4 * precision * np.max(scale[np.isfinite(scale)], initial=0.0)
-        excess = np.abs(product - along) - allowed
-        finite = np.isfinite(product) & np.isfinite(along)
-        wrong = np.where(finite, excess > 0, np.isfinite(product) != np.isfinite(along))
-    if not np.any(wrong):
-        return None
-    return int(np.argmax(np.where(wrong, np.where(finite, excess, np.inf), -np.inf)))
 
 
 def scipy_sparse() -> Any:

@@ -91,6 +91,24 @@ def given_sparsity(pattern: Any, shape: tuple[int, int], what: str) -> Sparsity:
     raise _wrong(f"the pattern of {what} is a {type(pattern).__name__}")
 
 
+def disagreement(matrix: Any, direction: NDArray, along: NDArray, precision: float) -> int | None:
+    """The row where a matrix times a direction differs most from ``along``, by more than the square root of the
+    precision; None if there is none such."""
+    with np.errstate(all="ignore"):
+        wide = matrix.astype(np.float64, copy=False)
+        product = wide @ direction
+        if np.all(np.abs(product - along) <= np.sqrt(precision) * np.abs(product)):  # no more than what is allowed
+            return None
+        scale = abs(wide) @ abs(direction)
+        allowed = np.sqrt(precision) * scale + 4 * precision * np.max(scale[np.isfinite(scale)], initial=0.0)
+        excess = np.abs(product - along) - allowed
+        finite = np.isfinite(product) & np.isfinite(along)
+        wrong = np.where(finite, excess > 0, np.isfinite(product) != np.isfinite(along))
+    if not np.any(wrong):
+        return None
+    return int(np.argmax(np.where(wrong, np.where(finite, excess, np.inf), -np.inf)))
+
+
 def _check_shape(found: tuple[int, ...], wanted: tuple[int, int], what: str) -> None:
     if found != wanted:
         raise kinds.PATTERN_SHAPE(
