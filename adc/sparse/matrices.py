@@ -131,7 +131,7 @@ class SparseJacobian(Jacobian):
         self._codes: dict[tuple[Units, ...], Together | None] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self._hashed: dict[int, tuple[NDArray, bytes]] = {}  # last contents of a leaf, and their hash
-        self._sums: list[NDArray] = []  # the memory of the last sweeps, unless a call is using it: fresh pages cost more
+        self._sums: list[NDArray] = []  # memory of the last sweeps, as fresh pages cost more; none while a call uses it
 
     @property
     def _what(self) -> str:
