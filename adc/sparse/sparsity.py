@@ -92,7 +92,7 @@ def given_sparsity(pattern: Any, shape: tuple[int, int], what: str) -> Sparsity:
     raise _wrong(f"the pattern of {what} is a {type(pattern).__name__}")
 
 
-def disagreement(matrix: Any, direction: Array, along: Array, precision: float) -> int | None:
+def disagreement(matrix: Any, direction: FloatArray, along: FloatArray, precision: float) -> int | None:
     """The row where a matrix times a direction differs most from ``along``, by more than the square root of the
     precision; None if there is none such."""
     with np.errstate(all="ignore"):
