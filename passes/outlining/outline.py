@@ -14,6 +14,7 @@ from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.attributes import attr_key
+from adc.passes.analysis.extents import Extents
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,17 @@ class Piece:
     results: Sequence[Value]
 
 
-def outline(module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasing) -> list[Func]:
+def outline(
+    module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasing, extents: Extents | None = None
+) -> list[Func]:
     """Move each piece to a function of its own, with a name like ``name``. Afterwards ``aliasing`` is outdated.
+    ``extents``: to pass arrays with those that are known numbers, so that the distance between rows is known.
 
     Coefficients become arguments, so that pieces that differ only in these are one function.
     """
     for piece in pieces:
         _take_out_coefficients(piece)
-    calls = [_copy_out(module, piece, name, aliasing) for piece in pieces]
+    calls = [_copy_out(module, piece, name, aliasing, extents) for piece in pieces]
     instead: dict[Op, Op | None] = {}
     for piece, call in zip(pieces, calls, strict=True):
         for old, result in zip(piece.results, call.results, strict=True):
@@ -90,7 +94,7 @@ def _take_out_coefficients(piece: Piece) -> None:
         inner.set_ops([op for op in inner.ops if op not in gone])
 
 
-def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op:
+def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing, extents: Extents | None) -> Op:
     """Make a function that does the same as ``piece``. Returns a call of it that is in no block yet."""
     used = used_from_outside(piece.moved)
     inside = _inside(piece)
@@ -98,19 +102,38 @@ def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op
     constants = [op for op in constants if not _is_coefficient(op, inside)]
     copied = set(constants)
     captured = [v for v in used if v.op not in copied]
-    types, hints = [v.type for v in captured], [v.hint for v in captured]
+    given = captured if extents is None else [_with_extents(v, extents, piece.moved[-1]) for v in captured]
+    types, hints = [v.type for v in given], [v.hint for v in captured]
     loc = piece.moved[0].loc
     made = module.add(Func(module.unique_name(name), types, [r.type for r in piece.results], hints, loc))
     for k, number in _alias_numbers(captured, aliasing).items():
         made.arg_attrs[k]["adc.alias"] = number
-    mapping: Mapping = dict(zip(captured, made.args, strict=True))
+    mapping: Mapping = {}
     with insert_at(made.body, loc):
+        for old, new in zip(captured, made.args, strict=True):
+            mapping[old] = new if new.type == old.type else ops.cast(new, type=old.type)
         for op in (*constants, *piece.moved):
             clone_op(op, mapping)
         build(ops.return_, [mapping[r] for r in piece.results])
     apart = aliasing.apart_pairs(piece.results)
     attrs = {"callee": made.name, "types": made.result_types, **({APART: apart} if apart else {})}
-    return Op(ops.call, captured, made.result_types, attrs, (), loc)
+    return Op(ops.call, given, made.result_types, attrs, (), loc)
+
+
+def _with_extents(v: Value, extents: Extents, user: Op) -> Value:
+    """A contiguous array with those of its extents that are known numbers, made before ``user``; else ``v``."""
+    t = v.type
+    if not isinstance(t, MemRefType) or t.strides is not None or t.rank < 2:
+        return v
+    shape = tuple(e if isinstance(e, int) else None for e in extents.shape(v))
+    if shape == t.shape or all(e is None for e in shape[1:]):
+        return v
+    known = MemRefType(shape, t.element)
+    block = user.parent
+    assert block is not None
+    view = Op(ops.cast, [v], [known], {"type": known}, (), user.loc)
+    block.insert(block.ops.index(user), view)
+    return view.result
 
 
 def shows_frame(moved: Sequence[Op]) -> bool:

@@ -23,6 +23,7 @@ from adc.ir.externals import UNIT
 from adc.ir.loop_attrs import TILES
 from adc.ir.rewrite import Mapping, clone_op, erase_if
 from adc.ir.types import MemRefType
+from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.kinds import LOOPS, PURE, VIEWS
 from adc.passes.outlining.equal_functions import merge_equal
 from adc.passes.outlining.outline import Piece, outline, shows_frame
@@ -67,7 +68,7 @@ class OutlineNests:
 def _outlined(func: Func, module: Module, pieces: Sequence[Piece]) -> list[Func]:
     if not pieces:
         return []
-    made = outline(module, pieces, f"{func.name}.nest", Aliasing.asked(func, module))
+    made = outline(module, pieces, f"{func.name}.nest", Aliasing.asked(func, module), Extents())
     for each in made:
         each.attrs.update({"adc.noinline": True, UNIT: True})
     erase_if(func.body, lambda op: op.opdef in VIEWS and not op.result.uses)

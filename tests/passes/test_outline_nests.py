@@ -217,3 +217,37 @@ def test_nests_in_sequence_become_functions_where_they_are_many() -> None:
     a = np.array([64.0])
     interpreter.run(module, "f", [a])
     assert a[0] == 1.0
+
+
+def rows(points, turn, steps):
+    """Rows of three, whose number is known to the nests that are cut out of the loop over steps."""
+    moved = np.zeros((len(points), 3))
+    for _ in range(steps):
+        other = moved.copy()
+        for i in range(len(points)):
+            for j in range(3):
+                moved[i, j] = points[i, j] + turn * other[i, (j + 1) % 3]
+        for i in range(len(points)):
+            for j in range(3):
+                moved[i, j] = np.sin(moved[i, j]) * moved[i, 0]
+        for i in range(len(points)):
+            moved[i, 0] += moved[i, 1] * moved[i, 2]
+    return np.sum(moved * points)
+
+
+@pytest.mark.usefixtures("cutting")
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_nests_know_the_extents_of_their_arrays(count: int) -> None:
+    points = np.random.default_rng(3).uniform(0.2, 1.0, (count, 3))
+    function = jit_grad(rows)
+    assert function(points, 0.5, 2) == pytest.approx(rows(points, 0.5, 2), rel=1e-13)
+    text = function.dump_ir("lowered", "f64[:, ::1], f64, i64")
+    assert re.search(r"func\.func @rows\.nest\w*\([^)]*memref<\?x3xf64>", text)
+    gradient = function.grad(points, 0.5, 2)
+    for i, j in np.ndindex(points.shape):
+        step = np.zeros_like(points)
+        step[i, j] = 1e-6
+        slope = (rows(points + step, 0.5, 2) - rows(points - step, 0.5, 2)) / 2e-6
+        assert gradient[i, j] == pytest.approx(slope, rel=1e-6, abs=1e-9)
+    _, along = function.jvp((points, 0.5, 2), (np.ones_like(points), None, None))
+    assert along == pytest.approx(np.sum(gradient), rel=1e-12, abs=1e-15)
