@@ -8,7 +8,8 @@ each shadow the first of these strategies that is right is chosen:
 - *blocks*: two phases of blocks in which each iteration runs once (``blocks``), where that costs less than the next;
 - *gather* and *rows*: neighbouring iterations add to one element, at constant offsets (``gather``, ``tiles``) or at
   those that an inner loop counts through (``windows``);
-- *interchange*: loops whose iterations meet are put inside those whose iterations do not;
+- *interchange*: loops whose iterations meet are put inside those whose iterations do not; not if much would be computed
+  twice, and copies may pay;
 - *passes*: one loop for each term, if each term by itself is plain;
 - *colours*: blocks of one colour have no element in common (``colouring``), if many steps share the subscripts;
 - *private*: chunks of iterations add to copies, which are added in order (``privatisation``), where that pays;
@@ -49,6 +50,7 @@ from adc.passes.scatter.rows import build_branch, find_rows
 from adc.passes.scatter.settle_accumulates import add_in_place
 from adc.passes.scatter.unconditional import make_unconditional
 from adc.passes.scatter.worth_of_copies import may_pay
+from adc.passes.stencil_adjoints.interchange import computes_twice
 from adc.passes.sums.factor_sums import SMALL_SUMS
 from adc.passes.sums.hoist_sums import HoistSums
 from adc.passes.threads.parallelise import mark_threads
@@ -97,6 +99,7 @@ class _Lowering:
         self.strategies = Strategies(self.analysis, self._block, options.wanted)
         self._privates: list[Private] = []
         self._in_chunk = False
+        self._in_sweep = False  # whether around is a loop that runs in order: of a chunk, or instead of chunks
         self._memory: Memory | None = None  # only if subscripts are loaded
 
     def run(self) -> list[ShadowPlan]:
@@ -109,7 +112,7 @@ class _Lowering:
             put_before(loop, added.ops)
         self._finish(self.func.body, None, {copy for private in self._privates for copy in private.copies})
         for private in self._privates:
-            if not private.only_accumulates():
+            if not private.only_accumulates() or private.has_rows():
                 put_instead(private.loop, [to_sequential(private.loop)])
         self.func.body.set_ops([*self.strategies.entry, *self.func.body.ops])
         return sums.plans + self.strategies.plans
@@ -166,19 +169,32 @@ class _Lowering:
     def _one_by_one(self, fission: Fission, groups: list[Group], block: Block) -> list[Group]:
         """Append nests for the groups that can have one of their own, and return those that are still in the loop.
 
-    Sums with few elements are among the latter if there can be copies: their terms are computed in each iteration, and
-    would have to be computed again in another nest.
+        Sums with few elements are among the latter if there can be copies: their terms are computed in each iteration,
+        and would have to be computed again in another nest. So are other sums of which that is true, if there can be
+        copies of them, or if the loop is inside one that runs in order.
         """
         solves = (self.strategies.gather, self.strategies.windows, self.strategies.interchange, self.strategies.passes)
         copies = self.options.wanted == AUTO and fission.loop.attrs.get("threads")
         left: list[Group] = []
         sums: list[Group] = []
+        twice: list[Group] = []
         for terms in groups:
             if copies and _are_small_sums(terms):
                 sums.append(terms)
+            elif (copies or self._in_sweep) and computes_twice(fission, terms[0]):
+                twice.append(terms)
             elif not self._solve(solves, *terms, fission, block):
                 left.append(terms)
-        return [*left, *sums]
+        if not self._in_sweep and not self._may_copy(fission.loop, [*left, *sums, *twice]):
+            left += [terms for terms in twice if not self._solve(solves, *terms, fission, block)]
+            twice = []
+        return [*left, *sums, *twice]
+
+    def _may_copy(self, loop: Op, groups: list[Group]) -> bool:
+        """Whether the terms of all ``groups`` may be added to copies, and that may pay."""
+        if any(shared(self.analysis, loop, group) is None for group, _ in groups):
+            return False
+        return may_pay(self.analysis, loop, [group for group, _ in groups], 2 * WORTH)
 
     def _rest(self, fission: Fission, groups: list[Group], left: list[Group], block: Block) -> None:
         """Append what becomes of a loop that still contains only those of its ``groups`` that are ``left``."""
@@ -188,7 +204,8 @@ class _Lowering:
         if self.options.atomics:
             left = [group for group in left if not self._atomic(group, fission)]
         # In a chunk only SIMD is to be gained, which is in the innermost loops.
-        inner = self._in_chunk and any(op.opdef in LOOPS for op in loop.regions[0].walk())
+        twice = self._in_sweep and any(computes_twice(fission, group) for group, _ in left)
+        inner = (self._in_chunk or twice) and any(op.opdef in LOOPS for op in loop.regions[0].walk())
         alone = [] if inner else [self.strategies.alone]
         serial = [(g, reason) for g, reason in left if not self._solve(alone, g, reason, fission, block)]
         for group, reason in serial:
@@ -297,10 +314,11 @@ class _Lowering:
             self.strategies.note(group, "private", reason)
         alone = self._in_order(loop, private.otherwise)
         self._privates.append(private)
-        around, self._in_chunk = self._in_chunk, True
+        around, self._in_chunk, self._in_sweep = (self._in_chunk, self._in_sweep), True, True
         self._block(private.loop.regions[0])
-        self._in_chunk = around
+        self._in_chunk, self._in_sweep = around[0], True
         self._descend(alone)
+        self._in_sweep = around[1]
         return True
 
     def _descend(self, loop: Op) -> None:

@@ -21,10 +21,11 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
-from adc.ir.loop_attrs import CHUNKS, PRIVATE
+from adc.ir.loop_attrs import CHUNKS, PRIVATE, UNORDERED
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index, scalar_bytes
+from adc.passes.analysis.conflicts import has_accumulate
 from adc.passes.analysis.costs import cost_of
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.kinds import COUNTED
@@ -58,6 +59,14 @@ class Private:
         """Whether the loop only accumulates to the copies, so that the order of its iterations does not matter."""
         users = {op for copy in self.copies for op, _ in copy.uses}
         return all(op.opdef is ops.accumulate for op in self.loop.regions[0].walk() if op in users)
+
+    def has_rows(self) -> bool:
+        """Whether the loop consists of one that runs in order, and that one of a parallel one: the two outer loops can
+        become one, and SIMD is in the innermost one."""
+        inner = self.loop.regions[0].ops[0]
+        if inner.opdef is not ops.for_ or UNORDERED not in inner.attrs:
+            return False
+        return inner.regions[0].ops[0].opdef is ops.parallel and has_accumulate(inner)
 
 
 def shared(analysis: Analysis, loop: Op, group: Sequence[Op]) -> Value | None:

@@ -8,6 +8,7 @@ register instead.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -19,7 +20,7 @@ from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.costs import cost_of, cost_of_block, trips
 from adc.passes.analysis.form_conditions import Emitter
-from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.kinds import COUNTED, PURE
 from adc.passes.building import choose
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.gather import both
@@ -27,6 +28,9 @@ from adc.passes.stencil_adjoints.gather import both
 REPEATED = 40.0
 """The greatest cost of values that the innermost loop uses from the loops around it: after the interchange each
 iteration computes them. That allows a few operations, and no sum."""
+
+TWICE = 12.0
+"""The least cost of what is rather not computed twice in each iteration."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,25 @@ def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
     # The last dimension's loop goes inside, the others keep their order.
     outer = [o for o in chain if o in axes and o is not axes[-1]]
     return Interchange(op, (*outer, axes[-1]), tuple(sums))
+
+
+def computes_twice(fission: Fission, group: Sequence[Op]) -> bool:
+    """Whether each iteration, after the interchange, computes much that both ``group`` and the rest of the nest need.
+    Only where the subscripts follow just the innermost loop: then the row that is added to stays in a cache, and SIMD
+    can compute its terms and the rest at once."""
+    for op in group:
+        change = recognise_interchange(fission, op)
+        if change is None or len(change.axes) > 1 or op.parent is not change.axes[0].regions[0]:
+            return False
+    own, block = set(group), group[0].parent
+    others = [op for op in fission.loop.regions[0].walk() if op not in own and _has_effect(op)]
+    needed, left = (fission.slice(v for op in some for v in op.operands) for some in (group, others))
+    return sum(_cost(op) for op in needed & left if op.parent is block) >= TWICE
+
+
+def _has_effect(op: Op) -> bool:
+    """Whether an operation does more than to compute values for others in the nest."""
+    return not op.regions and op.opdef not in PURE and op.opdef is not ops.load
 
 
 def _cost(op: Op) -> float:
