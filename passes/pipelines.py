@@ -125,6 +125,7 @@ PREPARE: Pipeline = (
     Parallelise(),
     IfChanged(JoinVersions(), TIDY),
     IfChanged(UnswitchLoops(), TIDY),
+    IfChanged(OrderLoops(exchange_only=True), TIDY),  # adjoints are summed along the loops of the primal
     # In steps, where it decides what is stored. Other loops are joined later, when it is known who adds to what.
     IfChanged(FuseLoops(alone=is_product, in_steps=True), (*TIDY, DeadStores(), DCE())),
     IfChanged(ForwardElements(is_product), TIDY),

@@ -42,8 +42,10 @@ FEW = 16
 
 @dataclass(frozen=True)
 class OrderLoops:
-    """Exchange two nested parallel loops where elements that were apart become neighbours."""
+    """Exchange two nested parallel loops where elements that were apart become neighbours; and unless ``exchange_only``,
+    take the steps along a column in order."""
 
+    exchange_only: bool = False
     name: ClassVar[str] = "order-loops"
 
     def run(self, module: Module) -> Module:
@@ -51,6 +53,8 @@ class OrderLoops:
         for func in module.funcs.values():
             while _exchange_some(func, summaries):
                 pass
+            if self.exchange_only:
+                continue
             forms = Forms()
             for inner in [op for op in walk_warm(func.body) if _is_along_column(op, forms)]:
                 put_instead(inner, [to_sequential(inner)])
