@@ -123,10 +123,12 @@ class Recipes:
         return value.op is None and self._argument(value) is not None
 
     def kept_with(self, value: Value) -> list[Value]:
-        """The arrays, allocated repeatedly, of which each is kept if the memref ``value`` is and refers to it."""
+        """The arrays, allocated repeatedly, of which each is kept if the memref ``value`` is and refers to it.
+
+        A shadow refers to the shadows of what its primal refers to, and those are of the same size."""
         if not isinstance(value.type, MemRefType) or value in self.copies:
             return []
-        roots = self.legality.aliasing.in_order(self.legality.aliasing.roots(value))
+        roots = self.legality.aliasing.in_order(self.legality.aliasing.roots(self._shadowed.get(value, value)))
         return [r for r in roots if r.op is not None and r.op.opdef is ops.alloc and r.block is not self.body]
 
     def _argument(self, value: Value) -> Recipe | None:
@@ -231,6 +233,11 @@ class Recipes:
     def _may_reload(self, load: Op) -> bool:
         """Whether a load may be repeated. Arrays of shadows are written where the arrays of what they shadow are."""
         return self.legality.may_reload(self.augmented.shadowed_loads.get(load, load))
+
+    @cached_property
+    def _shadowed(self) -> dict[Value, Value]:
+        """The primal of each companion. Companions are younger than the analysis of aliasing."""
+        return {companion: primal for primal, companion in self.augmented.companion.items()}
 
     @cached_property
     def _recursive(self) -> frozenset[str]:
@@ -343,11 +350,11 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
             cost = max(cost, RECORD_ENTRY)
         whole = recipes.copies[value].cost if value in recipes.copies else cost * runs[block]
         network.edge(first, second, max(whole, 1e-3))
+        for root in recipes.kept_with(value):
+            network.edge(array(root), second, INFINITE)
         recipe = recipes.recipe(value)
         if recipe is None:
             network.edge(source, first, INFINITE)
-            for root in recipes.kept_with(value):
-                network.edge(array(root), second, INFINITE)
             continue
         network.edge(source, first, recipe[1] * runs[block])
         for operand in dict.fromkeys(recipe[0]):
