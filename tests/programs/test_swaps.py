@@ -272,4 +272,4 @@ def test_order_of_shadows_is_not_recorded_beside_arrays_of_a_step():
     check(leapfrog_in_slices, *((0.1 * U[:n], source) for n in (1, 3, 8, 9)))
     made = adc.jit_grad(leapfrog_in_slices)
     made.grad(0.1 * U, source)
-    assert "the array itself" not in made.report()
+    assert "the array itself" not in str(made.report())
