@@ -197,7 +197,7 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 WIDEN: Pipeline = (
     *(MatchTransposes(), OrderLoops(), CoalesceLoops()),
     *(HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
-    *(NarrowColumns(), NarrowRows(), VectoriseOuter(), Interleave()),
+    *(NarrowColumns(), NarrowRows(), VectoriseOuter(), DistributeSums(within=True), Interleave()),
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops()),
     *(RepeatRows(), AlignLoops(), SignsApart()),
 )

@@ -16,17 +16,21 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
-from adc.ir.builder import insert_at
+from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of_block, trips
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.distribution.carried_sums import Sum, sums_of
+from adc.passes.distribution.distribute_functions import has_functions
 from adc.passes.distribution.distribute_nests import Nest, distribute_nest, find_nest
 from adc.passes.distribution.summed_blocks import by_blocks
-from adc.passes.rewrite import replace_op
+from adc.passes.rewrite import put_instead, replace_op
+
+FEW = 16  # terms that are not worth a buffer
 
 BLOCK = 4096
 """Terms in the buffer: some kilobytes in the frame; enough iterations for threads if each has much to do."""
@@ -35,17 +39,28 @@ LEAST_COST = 24.0
 """The least cost of an iteration, in the units of ``costs``."""
 
 
+ROW = 256
+"""Terms in the buffer of a loop inside a parallel one, which is SIMD only: two kilobytes, in the first-level cache."""
+
+
 @dataclass(frozen=True)
 class DistributeSums:
-    """Split loops in which only sums of floats must be done in order."""
+    """Split loops in which only sums of floats must be done in order.
 
+    Those inside parallel loops are split only if they are ``within``: then just these, the innermost ones with
+    elementary functions. It is later known whether they are SIMD over the iterations of the parallel loop."""
+
+    within: bool = False
     name: ClassVar[str] = "distribute-sums"
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
             loops = (op for op in func.walk() if op.opdef is ops.for_)
-            if any(find_nest(op) is not None or (sums_of(op) and _pays(op, module)) for op in loops):
+            if self.within:
+                if any(_is_row_of_functions(op) for op in loops):
+                    _Within(Analysis(func, module, summaries)).block(func.body, shared=False)
+            elif any(find_nest(op) is not None or (sums_of(op) and _pays(op, module)) for op in loops):
                 _Distribution(Analysis(func, module, summaries), module).block(func.body)
         return module
 
@@ -91,8 +106,51 @@ class _Distribution:
         return _pays(nest.inner, self.module) or whole - terms >= max(terms, LEAST_COST)
 
 
-def _distribute(loop: Op, sums: Sequence[Sum]) -> None:
+def _distribute(loop: Op, sums: Sequence[Sum], size: int = BLOCK) -> None:
     """Append the equivalent of ``loop``, which is dropped."""
-    buffers = {link: ops.alloc(type=MemRefType((BLOCK,), link.term.type)) for s in sums for link in s.links}
-    totals = by_blocks([loop], sums, [s.position for s in sums], const_index(BLOCK), buffers)
+    buffers = {link: ops.alloc(type=MemRefType((size,), link.term.type)) for s in sums for link in s.links}
+    totals = by_blocks([loop], sums, [s.position for s in sums], const_index(size), buffers)
     replace_op(loop, totals)
+
+
+def _is_row_of_functions(loop: Op) -> bool:
+    """Whether a loop only sums terms with elementary functions, and has enough of them for SIMD."""
+    if loop.opdef is not ops.for_ or trips(loop) < FEW or not has_functions(loop.regions[0].ops):
+        return False
+    sums = sums_of(loop)
+    return len(sums) == len(loop.results) > 0 and not any(op.regions for op in loop.regions[0].ops)
+
+
+class _Within:
+    """Splits loops inside parallel ones, with terms that are computed by a parallel loop."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+
+    def block(self, block: Block, *, shared: bool) -> None:
+        new = block.in_place_of()
+        for op in block.ops:
+            if shared and _is_row_of_functions(op) and self.analysis.is_unordered(op):
+                with insert_at(new, op.loc):
+                    _distribute(op, sums_of(op), ROW)
+                _unordered_terms(new.ops[-1])
+                continue
+            new.append(op)
+            for region in warm_regions(op):
+                with self.analysis.inside(region):
+                    self.block(region, shared=shared or op.opdef is ops.parallel)
+        block.set_ops(new.ops)
+
+
+def _unordered_terms(blocks: Op) -> None:
+    """Make the loop that stores terms, the first one in a loop over blocks, parallel."""
+    terms = next(op for op in blocks.regions[0].ops if op.opdef in COUNTED)
+    (body,) = terms.regions
+    body.pop().drop()
+    with insert_at(body, terms.loc):
+        build(ops.reduce, [], {"kinds": ()})
+    terms.set_regions(())
+    with insert_at(Block(), terms.loc) as made:
+        build(ops.parallel, terms.operands, {}, [], [body])
+    put_instead(terms, made.ops)
+    terms.drop()
