@@ -61,6 +61,7 @@ from adc.passes.simplify.inline import Inline
 from adc.passes.simplify.inline_base_cases import InlineBaseCases
 from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
+from adc.passes.simplify.promote_elements import PromoteElements
 from adc.passes.simplify.renew_overwritten import RenewOverwritten
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.simplify.swap_copied import SwapCopied
@@ -218,6 +219,7 @@ LOWER: Pipeline = (
     IfChanged(ExpandArrays(), (Canonicalize(), CSE())),
     IfChanged(MatchProducts(), (Canonicalize(), CSE())),
     IfChanged(InterchangeLoops(extremes=True), CONTRACT),
+    IfChanged(PromoteElements(), TIDY),
     *(*SHARE, *TIDY, DeadStores()),
     IfChanged(OwnerComputes(), (FoldViews(), *TIDY)),
     *(*WIDEN, *FREE, *OUTLINE),

@@ -42,8 +42,8 @@ FEW = 16
 
 @dataclass(frozen=True)
 class OrderLoops:
-    """Exchange two nested parallel loops where elements that were apart become neighbours; and unless ``exchange_only``,
-    take the steps along a column in order."""
+    """Exchange two nested parallel loops where elements that were apart become neighbours; unless ``exchange_only``,
+    the steps along a column are also taken in order."""
 
     exchange_only: bool = False
     name: ClassVar[str] = "order-loops"

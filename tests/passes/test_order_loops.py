@@ -135,7 +135,7 @@ def diffused(u: Any, c: Any, by_rows: bool) -> float:
 
 def test_adjoints_are_summed_along_rows() -> None:
     """The loops are in order before the reverse sweep is made of them, so that gathers and blocks go along rows."""
-    made = [jit_grad(argnums=(0, 1))(lambda u, c, by_rows=by_rows: diffused(u, c, by_rows)) for by_rows in (True, False)]
+    made = [jit_grad(argnums=(0, 1))(lambda u, c, rows=rows: diffused(u, c, rows)) for rows in (True, False)]
     for shape in ((1, 4), (3, 3), (9, 14)):
         u, c = RNG.normal(size=shape), RNG.normal(size=shape)
         (value, rows), (other, columns) = (f.value_and_grad(u, c) for f in made)
