@@ -17,6 +17,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_shapes import in_memory
 from adc.frontend.libraries.rules import Rule, take
 from adc.frontend.numeric import division, nests, slices, views
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import current_loc
@@ -102,11 +103,10 @@ def _roll(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     value, shift, axis = take("np.roll", ["a", "shift", "axis"], args, kwargs, 2)
     owner: Array | Lazy = value if isinstance(value, Lazy) else in_memory(frame, "np.roll", value)
     assert shift is not None
-    shifts = shift.items if isinstance(shift, Tuple) else (shift,)
-    if isinstance(shift, Static) and isinstance(shift.value, tuple):
-        shifts = tuple(map(Static, shift.value))
-    by = [slices.integer(s, current_loc()) for s in shifts]
-    if axis is None or (isinstance(axis, Static) and axis.value is None):
+    flattened = axis is None or (isinstance(axis, Static) and axis.value is None)
+    expected = 1 if flattened else len(repeated_axes_of(axis, owner.rank))
+    by = [slices.integer(s, current_loc()) for s in _shifts(shift, expected)]
+    if flattened:
         whole = in_memory(frame, "np.roll", owner)
         flat = views.reshape(frame, whole, [1], 0)
         made = nests.materialise(frame, rolled(flat, reduce(ops.addi, by), 0))
@@ -118,6 +118,27 @@ def _roll(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     for k in range(max(len(by), len(axes))):
         owner = rolled(owner, by[k if len(by) > 1 else 0], axes[k if len(axes) > 1 else 0])
     return owner
+
+
+def _shifts(shift: AbstractValue, expected: int) -> Sequence[AbstractValue]:
+    """The items of ``shift``. An array of a run-time length must have one, or as many as are expected."""
+    if isinstance(shift, Tuple):
+        return shift.items
+    if isinstance(shift, Static) and isinstance(shift.value, tuple):
+        return tuple(map(Static, shift.value))
+    if not isinstance(shift, Array | Lazy) or not shift.rank:
+        return (shift,)
+    if shift.rank > 1:
+        message = "np.roll() by a shift of several dimensions is not supported"
+        raise refuse(current_loc(), message, "pass a tuple of ints", kind=kinds.UNSUPPORTED_OPTION)
+    count, one, element = dim_value(shift.dims[0]), const_index(1), nests.lazy_of(shift).element
+    known = constant_of(count)
+    if known is not None:
+        return [element([const_index(k)], False) for k in range(int(known))]
+    fits = ops.ori(*(ops.cmpi(count, n, predicate="eq") for n in (const_index(expected), one)))
+    trap_unless(fits, "ValueError", "shape mismatch: objects cannot be broadcast to a single shape")
+    last = ops.subi(count, one)
+    return [element([ops.minsi(const_index(k), last)], False) for k in range(expected)]
 
 
 TABLE: dict[Any, Rule] = {

@@ -60,6 +60,7 @@ def test_as_numpy(body: str) -> None:
         "np.roll(x[:0], 2)",
         "np.roll(x, n, axis=0)",
         "np.roll(A, (n, -n), axis=(0, 1))",
+        "np.roll(A, np.array([[n, 1], [-n, 3]])[1], (0, 1)), np.roll(A, np.array([n, 2])[1:], (0, 1))",
         "np.repeat(x, n)",
         "np.tile(A, (n, 2))",
         "np.pad(x, n, mode='reflect')",
