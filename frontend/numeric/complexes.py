@@ -18,7 +18,7 @@ from adc.frontend.numeric.float_tests import is_inf
 from adc.frontend.numeric.operands import unsupported
 from adc.frontend.traps import handled, trap_unless
 from adc.ir import kinds, ops
-from adc.ir.arith import const
+from adc.ir.arith import const, constant_of
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.types import i1
@@ -73,7 +73,13 @@ def _subtract(p: Pair, q: Pair) -> Pair:
 def product(p: Pair, q: Pair) -> Pair:
     """``p * q``."""
     (a, b), (c, d) = p, q
-    return ops.subf(ops.mulf(a, c), ops.mulf(b, d)), ops.addf(ops.mulf(a, d), ops.mulf(b, c))
+    return ops.subf(_times(a, c), _times(b, d)), ops.addf(_times(a, d), _times(b, c))
+
+
+def _times(x: Value, y: Value) -> Value:
+    """``x * y``. The zero that a real number has as its imaginary part makes a zero or NaN, whose derivative is zero."""
+    made = ops.mulf(x, y)
+    return ops.stop_gradient(made) if constant_of(x) == 0.0 or constant_of(y) == 0.0 else made
 
 
 _ARITHMETIC: dict[str, Callable[[Pair, Pair], Pair]] = {"+": add, "-": _subtract, "*": product}
@@ -84,6 +90,8 @@ def quotient(p: Pair, q: Pair, *, python: bool = False) -> Pair:
     would have an infinite derivative."""
     (a, b), (c, d) = p, q
     zero, one = const(0.0, c.type), const(1.0, c.type)
+    if constant_of(d) == 0.0:
+        return _quotient_by_real(p, c, python)
     first = ops.cmpf(ops.absf(c), ops.absf(d), predicate="oge")
     large, small = ops.select(first, c, d), ops.select(first, d, c)
     none = ops.andi(ops.cmpf(large, zero, predicate="oeq"), ops.cmpf(small, small, predicate="oeq"))
@@ -101,6 +109,24 @@ def quotient(p: Pair, q: Pair, *, python: bool = False) -> Pair:
         return ops.divf(real, below), ops.divf(imag, below)
     below = ops.addf(ops.select(none, ops.absf(large), large), ops.mulf(small, ratio))
     scale = ops.divf(one, below)
+    return ops.mulf(real, scale), ops.mulf(imag, scale)
+
+
+def _quotient_by_real(p: Pair, c: Value, python: bool) -> Pair:
+    """``quotient(p, (c, 0.0))``, where the first part is the larger one, or NaN, as all of the result is then."""
+    (a, b), zero, one = p, const(0.0, c.type), const(1.0, c.type)
+    none = ops.cmpf(c, zero, predicate="oeq")
+    if python:
+        trap_unless(ops.xori(none, const(True, i1)), "ZeroDivisionError", "complex division by zero")
+    ratio = ops.stop_gradient(ops.copysign(zero, c))
+    along, across = (ops.stop_gradient(ops.mulf(x, ratio)) for x in (b, a))
+    if not python:
+        along, across = ops.select(none, zero, along), ops.select(none, zero, across)
+    real, imag = ops.addf(a, along), ops.subf(b, across)
+    if python:
+        below = ops.addf(c, ratio)
+        return ops.divf(real, below), ops.divf(imag, below)
+    scale = ops.divf(one, ops.addf(ops.select(none, ops.absf(c), c), ops.mulf(zero, ratio)))
     return ops.mulf(real, scale), ops.mulf(imag, scale)
 
 
