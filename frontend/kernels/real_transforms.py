@@ -1,7 +1,8 @@
 """Discrete Fourier transforms of real numbers, and back, along the middle one of three axes: one of half the length.
 
-An even number of real numbers is treated as complex numbers, pair by pair; the transform follows from that of the pairs
-(Cooley, Lewis and Welch, The fast Fourier transform algorithm, J. Sound Vib. 12, 1970).
+Complex numbers are pairs, as in ``transforms``. An even number of real numbers is treated as complex numbers, pair by
+pair; the transform follows from that of the pairs (Cooley, Lewis and Welch, The fast Fourier transform algorithm, J.
+Sound Vib. 12, 1970).
 """
 
 from __future__ import annotations
@@ -11,130 +12,151 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels import forward_rule, reverse_rule
-from adc.frontend.kernels.transforms import complex_transforms, root
+from adc.frontend.kernels.transforms import fitted, root, transformed
 
 AT_ONCE = 128  # roots that are computed directly; the others are products
 
 
-def of_real(x: Any) -> Any:
-    """The first half of the transforms of an array, as real and imaginary parts: ``result[:, :, k]`` for k up to
-    ``n // 2``; the rest are the conjugates."""
-    before, n, after = x.shape
+def of_real(x: Any, n: Any, sign: Any, scale: Any) -> Any:
+    """The first half of the transforms of ``n`` numbers along the second of three axes, from 0 to ``n // 2``, times
+    ``scale``; the rest are the conjugates. There are zeros after the numbers if there are fewer. ``sign``: of the
+    exponent."""
+    before, held, after = x.shape[0], min(x.shape[1], n), x.shape[2]
     half = n // 2
-    out = np.empty((2, before, half + 1, after))
+    out = np.empty((before, half + 1, 2 * after))
+    turned = -scale * sign
     if n % 2 == 0:
-        pairs = np.empty((2, before, half, after))
-        if after == 1:
-            flat_x, flat_pairs = x.reshape(before, n), pairs.reshape(2, before, half)
+        pairs = np.empty((before, half, 2 * after)) if held == n else np.zeros((before, half, 2 * after))
+        if after == 1 and held == n:
+            flat_x, flat_pairs = x.reshape(before, x.shape[1]), pairs.reshape(before, n)
             for i in range(before):
-                for k in range(half):
-                    flat_pairs[0, i, k] = flat_x[i, 2 * k]
-                    flat_pairs[1, i, k] = flat_x[i, 2 * k + 1]
+                for k in range(n):
+                    flat_pairs[i, k] = flat_x[i, k]
         else:
             for i in range(before):
-                for k in range(half):
+                for k in range(held):
                     for j in range(after):
-                        pairs[0, i, k, j] = x[i, 2 * k, j]
-                        pairs[1, i, k, j] = x[i, 2 * k + 1, j]
-        _separated(complex_transforms(pairs, -1), out)
+                        pairs[i, k // 2, 2 * j + k % 2] = x[i, k, j]
+        _separated(transformed(pairs, half, -1, 1.0), out, scale, turned)
     else:
-        given = np.zeros((2, before, n, after))
-        given[0] = x
-        out[:] = complex_transforms(given, -1)[:, :, : half + 1]
+        given = np.zeros((before, held, 2 * after))
+        for i in range(before):
+            for k in range(held):
+                for j in range(after):
+                    given[i, k, 2 * j] = x[i, k, j]
+        out[:] = transformed(given, n, sign, scale)[:, : half + 1]
     return out
 
 
-def to_real(y: Any, n: Any) -> Any:
-    """The ``n`` real numbers whose transform begins with ``y``, times ``n``. The imaginary parts that are zero in such
-    a transform are ignored."""
-    _, before, count, after = y.shape
+def whole_of_real(x: Any, n: Any, sign: Any, scale: Any) -> Any:
+    """As ``of_real``, with all ``n`` numbers of the transform."""
+    first = of_real(x, n, sign, scale)
+    before, count, after = first.shape[0], first.shape[1], first.shape[2] // 2
+    out = np.empty((before, n, 2 * after))
+    out[:, :count] = first
+    for i in range(before):
+        for k in range(count, n):
+            for j in range(after):
+                out[i, k, 2 * j] = first[i, n - k, 2 * j]
+                out[i, k, 2 * j + 1] = -first[i, n - k, 2 * j + 1]
+    return out
+
+
+def to_real(y: Any, n: Any, scale: Any) -> Any:
+    """The ``n`` real numbers whose transform begins with ``y``, times ``n * scale``. The imaginary parts that are zero
+    in such a transform are ignored; ``y`` is cut, or zeros follow it."""
+    before, held, after = y.shape[0], min(y.shape[1], n // 2 + 1), y.shape[2] // 2
     half = n // 2
     out = np.empty((before, n, after))
     if n % 2 == 0:
-        z = complex_transforms(_joined(y), 1)
+        z = transformed(_joined(fitted(y, half + 1)), half, 1, scale)
         if after == 1:
-            flat_z, flat_out = z.reshape(2, before, half), out.reshape(before, n)
+            flat_z, flat_out = z.reshape(before, n), out.reshape(before, n)
             for i in range(before):
-                for k in range(half):
-                    flat_out[i, 2 * k] = flat_z[0, i, k]
-                    flat_out[i, 2 * k + 1] = flat_z[1, i, k]
+                for k in range(n):
+                    flat_out[i, k] = flat_z[i, k]
         else:
             for i in range(before):
                 for k in range(half):
                     for j in range(after):
-                        out[i, 2 * k, j] = z[0, i, k, j]
-                        out[i, 2 * k + 1, j] = z[1, i, k, j]
+                        out[i, 2 * k, j] = z[i, k, 2 * j]
+                        out[i, 2 * k + 1, j] = z[i, k, 2 * j + 1]
     else:
-        whole = np.zeros((2, before, n, after))
+        whole = np.zeros((before, n, 2 * after))
         for i in range(before):
             for j in range(after):
-                whole[0, i, 0, j] = y[0, i, 0, j]
-            for k in range(1, count):
+                whole[i, 0, 2 * j] = y[i, 0, 2 * j]
+            for k in range(1, held):
                 for j in range(after):
-                    whole[0, i, k, j], whole[1, i, k, j] = y[0, i, k, j], y[1, i, k, j]
-                    whole[0, i, n - k, j], whole[1, i, n - k, j] = y[0, i, k, j], -y[1, i, k, j]
-        out[:] = complex_transforms(whole, 1)[0]
+                    r, m = y[i, k, 2 * j], y[i, k, 2 * j + 1]
+                    whole[i, k, 2 * j], whole[i, k, 2 * j + 1] = r, m
+                    whole[i, n - k, 2 * j], whole[i, n - k, 2 * j + 1] = r, -m
+        z = transformed(whole, n, 1, scale)
+        for i in range(before):
+            for k in range(n):
+                for j in range(after):
+                    out[i, k, j] = z[i, k, 2 * j]
     return out
 
 
-def _separated(z: Any, out: Any) -> None:
-    """The transform of the numbers from that of the pairs."""
-    _, before, half, after = z.shape
+def _separated(z: Any, out: Any, scale: Any, turned: Any) -> None:
+    """The transform of the numbers from that of the pairs: real parts times ``scale``, imaginary ones times
+    ``turned``."""
+    before, half, after = z.shape[0], z.shape[1], z.shape[2] // 2
     cos, sin = _half_turns(2 * half)
     for i in range(before):
-        for j in range(after):
-            out[0, i, 0, j], out[1, i, 0, j] = z[0, i, 0, j] + z[1, i, 0, j], 0.0
-            out[0, i, half, j], out[1, i, half, j] = z[0, i, 0, j] - z[1, i, 0, j], 0.0
+        for j in range(0, 2 * after, 2):
+            out[i, 0, j], out[i, 0, j + 1] = scale * (z[i, 0, j] + z[i, 0, j + 1]), 0.0
+            out[i, half, j], out[i, half, j + 1] = scale * (z[i, 0, j] - z[i, 0, j + 1]), 0.0
     if after == 1:
-        flat_z, flat_out = z.reshape(2, before, half), out.reshape(2, before, half + 1)
+        flat_z, flat_out = z.reshape(before, 2 * half), out.reshape(before, 2 * half + 2)
         for i in range(before):
             for k in range(1, half):
-                ar, ai = flat_z[0, i, k], flat_z[1, i, k]
-                br, bi = flat_z[0, i, half - k], flat_z[1, i, half - k]
+                ar, ai = flat_z[i, 2 * k], flat_z[i, 2 * k + 1]
+                br, bi = flat_z[i, 2 * (half - k)], flat_z[i, 2 * (half - k) + 1]
                 dr, di = ai + bi, br - ar
-                flat_out[0, i, k] = 0.5 * ((ar + br) + (dr * cos[k] + di * sin[k]))
-                flat_out[1, i, k] = 0.5 * ((ai - bi) + (di * cos[k] - dr * sin[k]))
+                flat_out[i, 2 * k] = scale * (0.5 * ((ar + br) + (dr * cos[k] + di * sin[k])))
+                flat_out[i, 2 * k + 1] = turned * (0.5 * ((ai - bi) + (di * cos[k] - dr * sin[k])))
     else:
         for i in range(before):
             for k in range(1, half):
                 c, s = cos[k], sin[k]
                 for j in range(after):
-                    ar, ai = z[0, i, k, j], z[1, i, k, j]
-                    br, bi = z[0, i, half - k, j], z[1, i, half - k, j]
+                    ar, ai = z[i, k, 2 * j], z[i, k, 2 * j + 1]
+                    br, bi = z[i, half - k, 2 * j], z[i, half - k, 2 * j + 1]
                     dr, di = ai + bi, br - ar
-                    out[0, i, k, j] = 0.5 * ((ar + br) + (dr * c + di * s))
-                    out[1, i, k, j] = 0.5 * ((ai - bi) + (di * c - dr * s))
+                    out[i, k, 2 * j] = scale * (0.5 * ((ar + br) + (dr * c + di * s)))
+                    out[i, k, 2 * j + 1] = turned * (0.5 * ((ai - bi) + (di * c - dr * s)))
 
 
 def _joined(y: Any) -> Any:
     """Twice the transform of the pairs, from that of the numbers."""
-    _, before, count, after = y.shape
-    half = count - 1
-    pairs = np.empty((2, before, half, after))
+    before, half, after = y.shape[0], y.shape[1] - 1, y.shape[2] // 2
+    pairs = np.empty((before, half, 2 * after))
     cos, sin = _half_turns(2 * half)
     for i in range(before):
-        for j in range(after):
-            pairs[0, i, 0, j] = y[0, i, 0, j] + y[0, i, half, j]
-            pairs[1, i, 0, j] = y[0, i, 0, j] - y[0, i, half, j]
+        for j in range(0, 2 * after, 2):
+            pairs[i, 0, j] = y[i, 0, j] + y[i, half, j]
+            pairs[i, 0, j + 1] = y[i, 0, j] - y[i, half, j]
     if after == 1:
-        flat_y, flat_pairs = y.reshape(2, before, half + 1), pairs.reshape(2, before, half)
+        flat_y, flat_pairs = y.reshape(before, 2 * half + 2), pairs.reshape(before, 2 * half)
         for i in range(before):
             for k in range(1, half):
-                ar, ai = flat_y[0, i, k], flat_y[1, i, k]
-                br, bi = flat_y[0, i, half - k], flat_y[1, i, half - k]
+                ar, ai = flat_y[i, 2 * k], flat_y[i, 2 * k + 1]
+                br, bi = flat_y[i, 2 * (half - k)], flat_y[i, 2 * (half - k) + 1]
                 dr, di = ar - br, ai + bi
-                flat_pairs[0, i, k] = (ar + br) - (dr * sin[k] + di * cos[k])
-                flat_pairs[1, i, k] = (ai - bi) + (dr * cos[k] - di * sin[k])
+                flat_pairs[i, 2 * k] = (ar + br) - (dr * sin[k] + di * cos[k])
+                flat_pairs[i, 2 * k + 1] = (ai - bi) + (dr * cos[k] - di * sin[k])
     else:
         for i in range(before):
             for k in range(1, half):
                 c, s = cos[k], sin[k]
                 for j in range(after):
-                    ar, ai = y[0, i, k, j], y[1, i, k, j]
-                    br, bi = y[0, i, half - k, j], y[1, i, half - k, j]
+                    ar, ai = y[i, k, 2 * j], y[i, k, 2 * j + 1]
+                    br, bi = y[i, half - k, 2 * j], y[i, half - k, 2 * j + 1]
                     dr, di = ar - br, ai + bi
-                    pairs[0, i, k, j] = (ar + br) - (dr * s + di * c)
-                    pairs[1, i, k, j] = (ai - bi) + (dr * c - di * s)
+                    pairs[i, k, 2 * j] = (ar + br) - (dr * s + di * c)
+                    pairs[i, k, 2 * j + 1] = (ai - bi) + (dr * c - di * s)
     return pairs
 
 
@@ -152,34 +174,64 @@ def _half_turns(n: Any) -> Any:
     return cos, sin
 
 
-def _inner(y: Any, n: Any, factor: Any) -> Any:
-    """``y`` with those elements multiplied that stand for two elements of the whole transform."""
+def _inner(y: Any, n: Any, sign: Any, factor: Any) -> Any:
+    """``y``, or its conjugate, with those elements multiplied that stand for two elements of the whole transform.
+    ``sign``: of the exponent, which is positive for the conjugate."""
     out = y.copy()
-    out[:, :, 1 : (n + 1) // 2] *= factor
+    out[:, 1 : (n + 1) // 2] *= factor
+    if sign > 0:
+        out[:, :, 1::2] *= -1.0
+    return out
+
+
+def _halves(y: Any, n: Any) -> Any:
+    """The first half of the part of ``y`` that is the transform of real numbers."""
+    before, count, after = y.shape[0], n // 2 + 1, y.shape[2] // 2
+    out = np.empty((before, count, 2 * after))
+    for i in range(before):
+        for k in range(count):
+            other = n - k if k > 0 else 0
+            for j in range(after):
+                out[i, k, 2 * j] = 0.5 * (y[i, k, 2 * j] + y[i, other, 2 * j])
+                out[i, k, 2 * j + 1] = 0.5 * (y[i, k, 2 * j + 1] - y[i, other, 2 * j + 1])
     return out
 
 
 @reverse_rule(of_real)
-def _of_real_reverse(x: Any) -> Any:
+def _of_real_reverse(x: Any, n: Any, sign: Any, scale: Any) -> Any:
     def pullback(of_result: Any) -> Any:
-        return to_real(_inner(of_result, x.shape[1], 0.5), x.shape[1])
+        return fitted(to_real(_inner(of_result, n, sign, 0.5), n, scale), x.shape[1]), None, None, None
 
-    return of_real(x), pullback
+    return of_real(x, n, sign, scale), pullback
 
 
 @forward_rule(of_real)
-def _of_real_forward(tangents: Any, x: Any) -> Any:
-    return of_real(x), of_real(tangents[0].copy())
+def _of_real_forward(tangents: Any, x: Any, n: Any, sign: Any, scale: Any) -> Any:
+    return of_real(x, n, sign, scale), of_real(np.ascontiguousarray(tangents[0]), n, sign, scale)
+
+
+@reverse_rule(whole_of_real)
+def _whole_of_real_reverse(x: Any, n: Any, sign: Any, scale: Any) -> Any:
+    def pullback(of_result: Any) -> Any:
+        return fitted(to_real(_inner(_halves(of_result, n), n, sign, 1.0), n, scale), x.shape[1]), None, None, None
+
+    return whole_of_real(x, n, sign, scale), pullback
+
+
+@forward_rule(whole_of_real)
+def _whole_of_real_forward(tangents: Any, x: Any, n: Any, sign: Any, scale: Any) -> Any:
+    return whole_of_real(x, n, sign, scale), whole_of_real(np.ascontiguousarray(tangents[0]), n, sign, scale)
 
 
 @reverse_rule(to_real)
-def _to_real_reverse(y: Any, n: Any) -> Any:
+def _to_real_reverse(y: Any, n: Any, scale: Any) -> Any:
     def pullback(of_result: Any) -> Any:
-        return _inner(of_real(of_result.copy()), n, 2.0), None
+        back = of_real(np.ascontiguousarray(of_result), n, -1, scale)
+        return fitted(_inner(back, n, -1, 2.0), y.shape[1]), None, None
 
-    return to_real(y, n), pullback
+    return to_real(y, n, scale), pullback
 
 
 @forward_rule(to_real)
-def _to_real_forward(tangents: Any, y: Any, n: Any) -> Any:
-    return to_real(y, n), to_real(tangents[0].copy(), n)
+def _to_real_forward(tangents: Any, y: Any, n: Any, scale: Any) -> Any:
+    return to_real(y, n, scale), to_real(np.ascontiguousarray(tangents[0]), n, scale)

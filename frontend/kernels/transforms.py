@@ -1,4 +1,6 @@
-"""Discrete Fourier transforms along the middle one of three axes, of any length, on real and imaginary parts.
+"""Discrete Fourier transforms along the middle one of three axes, of any length.
+
+Complex numbers are given and returned as pairs of floats, one behind the other along the last axis.
 
 Columns are transformed side by side, as many as fit into a cache, in Stockham's form without a permutation (Van Loan,
 Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7). If there are few long columns, each is
@@ -22,15 +24,16 @@ ENOUGH = 8  # columns that are enough for the inner loops
 SHORT = 16  # lengths that are not split
 
 
-def transformed(x: Any, sign: Any) -> Any:
-    """The transforms of ``x[0] + 1j * x[1]`` along the second of its three axes, as parts too; ``sign``: of the
-    exponent."""
-    return complex_transforms(x, sign)
+def transformed(x: Any, count: Any, sign: Any, scale: Any) -> Any:
+    """The transforms of complex numbers along the second of three axes, of the first ``count`` of them, followed by
+    zeros if there are fewer; times ``scale``. ``sign``: of the exponent. The parts of a number, here and in the result,
+    are next to each other along the last axis."""
+    return complex_transforms(x, count, sign, scale)
 
 
-def complex_transforms(x: Any, sign: Any) -> Any:
-    _, before, n, after = x.shape
-    out = np.empty(x.shape)
+def complex_transforms(x: Any, n: Any, sign: Any, scale: Any) -> Any:
+    before, held, after = x.shape[0], min(x.shape[1], n), x.shape[2] // 2
+    out = np.empty((before, n, 2 * after))
     by_factors = _largest_factor(n) <= LARGEST_FACTOR
     size = n if by_factors else _convolved(n)
     width = min(after, max(SIDE_BY_SIDE, IN_CACHE // max(size, 1)))
@@ -51,49 +54,65 @@ def complex_transforms(x: Any, sign: Any) -> Any:
             count = min(rows, before - i)
             for start in range(0, after, max(width, 1)):
                 w = min(width, after - start)
-                _taken(x, i, count, start, ar, ai, w)
+                _taken(x, i, count, held, start, ar, ai, w)
+                _cleared(ar, ai, held * count * w, n * count * w)
                 if _run(plan, count * w, to):
-                    _kept(br, bi, out, i, count, start, w)
+                    _kept(br, bi, out, i, count, start, w, scale)
                 else:
-                    _kept(ar, ai, out, i, count, start, w)
+                    _kept(ar, ai, out, i, count, start, w, scale)
     else:
         c, s = _chirp(n)
         fr, fi = _chirp_transformed(plan, c, s, width)
         for i in range(before):
             for start in range(0, after, max(width, 1)):
                 w = min(width, after - start)
-                for k in range(n):
+                for k in range(held):
                     for j in range(w):
-                        r, m = x[0, i, k, start + j], x[1, i, k, start + j]
+                        r, m = x[i, k, 2 * (start + j)], x[i, k, 2 * (start + j) + 1]
                         ar[k * w + j] = r * c[k] - to * m * s[k]
                         ai[k * w + j] = to * r * s[k] + m * c[k]
-                for k in range(n * w, size * w):
-                    ar[k] = 0.0
-                    ai[k] = 0.0
+                _cleared(ar, ai, held * w, size * w)
                 if _run(plan, w, to):
                     _product(br, bi, ar, ai, fr, fi, to, size, w)
                 else:
                     _product(ar, ai, ar, ai, fr, fi, to, size, w)
                 if _run(plan, w, -to):
-                    _unchirped(br, bi, out, i, start, c, s, to, n, w)
+                    _unchirped(br, bi, out, i, start, c, s, to, n, w, scale)
                 else:
-                    _unchirped(ar, ai, out, i, start, c, s, to, n, w)
+                    _unchirped(ar, ai, out, i, start, c, s, to, n, w, scale)
     return out
 
 
 @reverse_rule(transformed)
-def _transformed_reverse(x: Any, sign: Any) -> Any:
+def _transformed_reverse(x: Any, count: Any, sign: Any, scale: Any) -> Any:
     """The adjoint of a transform is the one with the other sign."""
 
     def pullback(of_result: Any) -> Any:
-        return transformed(of_result.copy(), -sign), None
+        return fitted(transformed(np.ascontiguousarray(of_result), count, -sign, scale), x.shape[1]), None, None, None
 
-    return transformed(x, sign), pullback
+    return transformed(x, count, sign, scale), pullback
 
 
 @forward_rule(transformed)
-def _transformed_forward(tangents: Any, x: Any, sign: Any) -> Any:
-    return transformed(x, sign), transformed(tangents[0].copy(), sign)
+def _transformed_forward(tangents: Any, x: Any, count: Any, sign: Any, scale: Any) -> Any:
+    return transformed(x, count, sign, scale), transformed(np.ascontiguousarray(tangents[0]), count, sign, scale)
+
+
+def fitted(x: Any, count: Any) -> Any:
+    """``x`` with ``count`` numbers along the second axis, zeros where it has none."""
+    before, held, after = x.shape
+    out = x
+    if held != count:
+        out = np.zeros((before, count, after))
+        least = min(held, count)
+        out[:, :least] = x[:, :least]
+    return out
+
+
+def _cleared(xr: Any, xi: Any, start: Any, end: Any) -> None:
+    for k in range(start, end):
+        xr[k] = 0.0
+        xi[k] = 0.0
 
 
 def _convolved(n: Any) -> Any:
@@ -211,70 +230,74 @@ def _product(xr: Any, xi: Any, yr: Any, yi: Any, fr: Any, fi: Any, sign: Any, si
 
 
 def _unchirped(
-    xr: Any, xi: Any, out: Any, i: Any, start: Any, cos: Any, sin: Any, sign: Any, n: Any, w: Any
+    xr: Any, xi: Any, out: Any, i: Any, start: Any, cos: Any, sin: Any, sign: Any, n: Any, w: Any, scale: Any
 ) -> None:
     for k in range(n):
         c, s = cos[k], sign * sin[k]
         for j in range(w):
             r, m = xr[k * w + j], xi[k * w + j]
-            out[0, i, k, start + j] = r * c - m * s
-            out[1, i, k, start + j] = r * s + m * c
+            out[i, k, 2 * (start + j)] = scale * (r * c - m * s)
+            out[i, k, 2 * (start + j) + 1] = scale * (r * s + m * c)
 
 
-def _taken(x: Any, i: Any, rows: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
-    _, before, n, after = x.shape
+def _taken(x: Any, i: Any, rows: Any, held: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
+    before, n, twice = x.shape
     if rows > 1 and w == 1:
-        row = x.reshape(2, before, n)
-        turned_r, turned_i = yr[: n * rows].reshape(n, rows), yi[: n * rows].reshape(n, rows)
-        _turned_over(row[0, i : i + rows], turned_r)
-        _turned_over(row[1, i : i + rows], turned_i)
+        both = x.reshape(before, n, 2)
+        turned_r, turned_i = yr[: held * rows].reshape(held, rows), yi[: held * rows].reshape(held, rows)
+        for k in range(held):
+            for r in range(rows):
+                turned_r[k, r] = both[i + r, k, 0]
+                turned_i[k, r] = both[i + r, k, 1]
     elif rows > 1:
-        to_r, to_i = yr[: n * rows * w].reshape(n, rows, w), yi[: n * rows * w].reshape(n, rows, w)
-        for k in range(n):
+        to_r, to_i = yr[: held * rows * w].reshape(held, rows, w), yi[: held * rows * w].reshape(held, rows, w)
+        for k in range(held):
             for r in range(rows):
                 for j in range(w):
-                    to_r[k, r, j] = x[0, i + r, k, j]
-                    to_i[k, r, j] = x[1, i + r, k, j]
-    elif w == after:
-        whole = x.reshape(2, before, n * after)
-        for k in range(n * after):
-            yr[k] = whole[0, i, k]
-            yi[k] = whole[1, i, k]
+                    to_r[k, r, j] = x[i + r, k, 2 * j]
+                    to_i[k, r, j] = x[i + r, k, 2 * j + 1]
+    elif 2 * w == twice:
+        whole = x.reshape(before, n * twice)
+        for k in range(held * w):
+            yr[k] = whole[i, 2 * k]
+            yi[k] = whole[i, 2 * k + 1]
     else:
-        for k in range(n):
+        for k in range(held):
             for j in range(w):
-                yr[k * w + j] = x[0, i, k, start + j]
-                yi[k * w + j] = x[1, i, k, start + j]
+                yr[k * w + j] = x[i, k, 2 * (start + j)]
+                yi[k * w + j] = x[i, k, 2 * (start + j) + 1]
 
 
 def _turned_over(x: Any, y: Any) -> None:
     y[...] = x.T
 
 
-def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any) -> None:
-    _, before, n, after = out.shape
+def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any, scale: Any) -> None:
+    before, n, twice = out.shape
     if rows > 1 and w == 1:
-        row = out.reshape(2, before, n)
+        both = out.reshape(before, n, 2)
         turned_r, turned_i = xr[: n * rows].reshape(n, rows), xi[: n * rows].reshape(n, rows)
-        _turned_over(turned_r, row[0, i : i + rows])
-        _turned_over(turned_i, row[1, i : i + rows])
+        for r in range(rows):
+            for k in range(n):
+                both[i + r, k, 0] = scale * turned_r[k, r]
+                both[i + r, k, 1] = scale * turned_i[k, r]
     elif rows > 1:
         of_r, of_i = xr[: n * rows * w].reshape(n, rows, w), xi[: n * rows * w].reshape(n, rows, w)
         for r in range(rows):
             for k in range(n):
                 for j in range(w):
-                    out[0, i + r, k, j] = of_r[k, r, j]
-                    out[1, i + r, k, j] = of_i[k, r, j]
-    elif w == after:
-        whole = out.reshape(2, before, n * after)
-        for k in range(n * after):
-            whole[0, i, k] = xr[k]
-            whole[1, i, k] = xi[k]
+                    out[i + r, k, 2 * j] = scale * of_r[k, r, j]
+                    out[i + r, k, 2 * j + 1] = scale * of_i[k, r, j]
+    elif 2 * w == twice:
+        whole = out.reshape(before, n * twice)
+        for k in range(n * w):
+            whole[i, 2 * k] = scale * xr[k]
+            whole[i, 2 * k + 1] = scale * xi[k]
     else:
         for k in range(n):
             for j in range(w):
-                out[0, i, k, start + j] = xr[k * w + j]
-                out[1, i, k, start + j] = xi[k * w + j]
+                out[i, k, 2 * (start + j)] = scale * xr[k * w + j]
+                out[i, k, 2 * (start + j) + 1] = scale * xi[k * w + j]
 
 
 def _run(plan: Any, w: Any, sign: Any) -> Any:

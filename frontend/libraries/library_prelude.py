@@ -6,12 +6,14 @@ from typing import Any
 
 from adc.frontend import prelude
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Static, Tuple, array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.library_shapes import in_memory
 from adc.frontend.libraries.rules import Rule, positional, static_of
-from adc.ir import kinds
+from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
+from adc.ir.types import MemRefType
 
 
 def _constant(frame: Frame, value: AbstractValue) -> AbstractValue:
@@ -26,7 +28,21 @@ def _unsupported(frame: Frame, message: AbstractValue, help: AbstractValue | Non
     raise refuse(current_loc(), *texts, kind=kinds.UNSUPPORTED_OPTION)
 
 
+def _parts(frame: Frame, z: AbstractValue) -> AbstractValue:
+    held = in_memory(frame, "np.asarray", z)
+    assert held.is_complex
+    return array(held.memref, held.roots, held.dims)
+
+
+def _of_parts(frame: Frame, x: AbstractValue) -> AbstractValue:
+    assert isinstance(x, Array) and x.type.strides is None
+    pairs = MemRefType((*(None for _ in x.dims[:-1]), 2), x.type.element)
+    return Array(ops.cast(x.memref, type=pairs), x.dims[:-1], x.roots)
+
+
 TABLE: dict[Any, Rule] = {
     prelude.constant: positional("constant", 1, _constant),
+    prelude.parts: positional("parts", 1, _parts),
+    prelude.of_parts: positional("of_parts", 1, _of_parts),
     prelude.unsupported: positional("unsupported", range(1, 3), _unsupported),
 }

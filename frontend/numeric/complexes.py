@@ -73,13 +73,7 @@ def _subtract(p: Pair, q: Pair) -> Pair:
 def product(p: Pair, q: Pair) -> Pair:
     """``p * q``."""
     (a, b), (c, d) = p, q
-    return ops.subf(_times(a, c), _times(b, d)), ops.addf(_times(a, d), _times(b, c))
-
-
-def _times(x: Value, y: Value) -> Value:
-    """``x * y``. The zero that a real number has as its imaginary part makes a zero or NaN, whose derivative is zero."""
-    made = ops.mulf(x, y)
-    return ops.stop_gradient(made) if constant_of(x) == 0.0 or constant_of(y) == 0.0 else made
+    return ops.subf(ops.mulf(a, c), ops.mulf(b, d)), ops.addf(ops.mulf(a, d), ops.mulf(b, c))
 
 
 _ARITHMETIC: dict[str, Callable[[Pair, Pair], Pair]] = {"+": add, "-": _subtract, "*": product}
@@ -90,7 +84,7 @@ def quotient(p: Pair, q: Pair, *, python: bool = False) -> Pair:
     would have an infinite derivative."""
     (a, b), (c, d) = p, q
     zero, one = const(0.0, c.type), const(1.0, c.type)
-    if constant_of(d) == 0.0:
+    if str(constant_of(d)) == "0.0":  # not the negative zero
         return _quotient_by_real(p, c, python)
     first = ops.cmpf(ops.absf(c), ops.absf(d), predicate="oge")
     large, small = ops.select(first, c, d), ops.select(first, d, c)

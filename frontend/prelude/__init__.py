@@ -50,6 +50,16 @@ def constant(value: Any) -> Any:
     return value
 
 
+def parts(z: Any) -> Any:
+    """The floats of an array of complex numbers, with one more axis: the real and the imaginary part. A view."""
+    return z.view(z.real.dtype).reshape(*z.shape, 2)
+
+
+def of_parts(x: Any) -> Any:
+    """The complex numbers whose parts are along the last axis of a new array. A view."""
+    return x.view(complex)[..., 0]
+
+
 def unsupported(message: str, help: str = "") -> NoReturn:
     """Refuse, when the program is compiled, the call that is being traced. ``help``: what to write instead."""
     raise NotImplementedError(message)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.real_transforms import of_real, to_real
+from adc.frontend.kernels.real_transforms import of_real, to_real, whole_of_real
 from adc.frontend.kernels.transforms import transformed
-from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.frontend.prelude import constant, of_parts, parts, stands_for, unsupported
 from adc.frontend.prelude.axes import axis_of
 
 
@@ -24,13 +24,13 @@ def _scale(n: Any, norm: Any, inverse: Any) -> Any:
 
 
 def _around(x: Any, k: Any) -> Any:
-    """The product of the extents before an axis, and of those after it unless it is the last, as shapes."""
+    """The products of the extents before an axis, and of those after it."""
     before, after = 1, 1
     for size in x.shape[:k]:
         before *= size
     for size in x.shape[k + 1 :]:
         after *= size
-    return (before,), (() if k == x.ndim - 1 else (after,))
+    return before, after
 
 
 def _counted(count: Any) -> None:
@@ -38,28 +38,19 @@ def _counted(count: Any) -> None:
         raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
 
 
-def _parts(x: Any, k: Any, count: Any, whole: Any) -> Any:
-    """The real and the imaginary parts of ``count`` numbers along an axis, padded with zeros; ``whole``: it is known
-    that there are as many."""
+def _rows(x: Any, k: Any) -> Any:
+    """The numbers along an axis between the other axes, three in all; the parts of complex ones side by side."""
     before, after = _around(x, k)
-    shape = (2, *before, count, *after)
-    filled = whole and np.iscomplexobj(x)
-    parts = np.empty(shape) if filled else np.zeros(shape)
-    held = count if whole else min(x.shape[k], count)
-    given = x.reshape(*before, x.shape[k], *after)[:, :held]
-    parts[0, :, :held] = given.real
     if np.iscomplexobj(x):
-        parts[1, :, :held] = given.imag
-    return parts if after else parts.reshape(*shape, 1)
+        y = np.ascontiguousarray(x, np.complex128)
+        return parts(y).reshape(before, x.shape[k], 2 * after)
+    return np.ascontiguousarray(x, np.float64).reshape(before, x.shape[k], after)
 
 
-def _of_real(x: Any, k: Any, count: Any, whole: Any) -> Any:
-    before, after = _around(x, k)
-    shape = (*before, count, *after)
-    given = np.empty(shape) if whole else np.zeros(shape)
-    held = count if whole else min(x.shape[k], count)
-    given[:, :held] = x.reshape(*before, x.shape[k], *after)[:, :held]
-    return of_real(given if after else given.reshape(*shape, 1))
+def _complex(found: Any, x: Any, k: Any) -> Any:
+    """The complex numbers with these parts, in the shape of ``x`` except along an axis."""
+    made = of_parts(found.reshape(*x.shape[:k], found.shape[1], *x.shape[k + 1 :], 2))
+    return made if x.dtype != np.complex64 and x.dtype != np.float32 else made.astype(np.complex64)
 
 
 def _transform(a: Any, n: Any, axis: Any, norm: Any, inverse: Any) -> Any:
@@ -67,24 +58,10 @@ def _transform(a: Any, n: Any, axis: Any, norm: Any, inverse: Any) -> Any:
     k = axis_of(x, axis)
     count = x.shape[k] if n is None else n
     _counted(count)
-    scale = _scale(count, norm, inverse)
-    out = np.empty((*x.shape[:k], count, *x.shape[k + 1 :]), np.result_type(x.dtype, np.complex64))
+    scale, sign = _scale(count, norm, inverse), (1 if constant(inverse) else -1)
     if np.iscomplexobj(x):
-        parts = _parts(x, k, count, n is None)
-        found = transformed(parts, 1 if constant(inverse) else -1).reshape(2, *out.shape)
-        out.real[...] = scale * found[0]
-        out.imag[...] = scale * found[1]
-    else:
-        before, after = _around(x, k)
-        half = count // 2 + 1
-        first = _of_real(x, k, count, n is None).reshape(2, *before, half, *after)
-        both = out.reshape(*before, count, *after)
-        turned = -scale if constant(inverse) else scale
-        both[:, :half].real[...] = scale * first[0]
-        both[:, :half].imag[...] = turned * first[1]
-        both[:, half:].real[...] = scale * first[0, :, (count - 1) // 2 : 0 : -1]
-        both[:, half:].imag[...] = -turned * first[1, :, (count - 1) // 2 : 0 : -1]
-    return out
+        return _complex(transformed(_rows(x, k), count, sign, scale), x, k)
+    return _complex(whole_of_real(_rows(x, k), count, sign, scale), x, k)
 
 
 def _only(out: Any) -> None:
@@ -113,12 +90,7 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     k = axis_of(x, axis)
     count = x.shape[k] if n is None else n
     _counted(count)
-    out = np.empty((*x.shape[:k], count // 2 + 1, *x.shape[k + 1 :]), np.result_type(x.dtype, np.complex64))
-    scale = _scale(count, norm, False)
-    found = _of_real(x, k, count, n is None).reshape(2, *out.shape)
-    out.real[...] = scale * found[0]
-    out.imag[...] = scale * found[1]
-    return out
+    return _complex(of_real(_rows(x, k), count, -1, _scale(count, norm, False)), x, k)
 
 
 @stands_for("numpy.fft.irfft")
@@ -128,9 +100,9 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     k = axis_of(x, axis)
     count = 2 * (x.shape[k] - 1) if n is None else n
     _counted(count)
-    out = np.empty((*x.shape[:k], count, *x.shape[k + 1 :]), np.result_type(x.dtype, np.complex64).type(0).real.dtype)
-    out[...] = _scale(count, norm, True) * to_real(_parts(x, k, count // 2 + 1, n is None), count).reshape(out.shape)
-    return out
+    y = x if np.iscomplexobj(x) else x.astype(np.complex64 if x.dtype == np.float32 else np.complex128)
+    made = to_real(_rows(y, k), count, _scale(count, norm, True)).reshape(*x.shape[:k], count, *x.shape[k + 1 :])
+    return made if y.dtype != np.complex64 else made.astype(np.float32)
 
 
 def _axes_and_lengths(x: Any, s: Any, axes: Any) -> Any:

@@ -77,6 +77,12 @@ def _contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))[-len(shape) or 1 :]
 
 
+def _root(array: Array) -> Array:
+    """The array that holds the memory."""
+    root: Array = array if array.base is None else array.base
+    return root
+
+
 class Memory:
     """Allocations of one run: which are live, and how many bytes they take now and took at most."""
 
@@ -119,19 +125,20 @@ class Memory:
         record.clear()
 
     def free(self, array: Array) -> None:
-        self.live(array)
-        if id(array) not in self._live:
-            raise InterpreterError("frees memory that was not allocated here, or a view")
-        del self._live[id(array)]
-        self._freed.add(id(array))
-        self.live_bytes -= array.nbytes
+        """Free memory by the memref that was allocated, or by another shape of it."""
+        root = _root(self.live(array))
+        whole = array.size == root.size and array.flags.c_contiguous
+        if id(root) not in self._live or not whole:
+            raise InterpreterError("frees memory that was not allocated here, or a part of it")
+        del self._live[id(root)]
+        self._freed.add(id(root))
+        self.live_bytes -= root.nbytes
 
     def live(self, array: Any) -> Array:
         """``array`` itself, which must be a memref whose memory was not freed."""
         if array is UNDEF or not isinstance(array, np.ndarray):
             raise InterpreterError(f"{array!r} is used as a memref")
-        root = array if array.base is None else array.base
-        if id(root) in self._freed:
+        if id(_root(array)) in self._freed:
             raise InterpreterError("memory is used after it was freed")
         return array
 

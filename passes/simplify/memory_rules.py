@@ -9,6 +9,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 from adc.passes.analysis.extents import Extent
+from adc.passes.simplify.ownership_flags import uncast
 from adc.passes.simplify.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None
@@ -122,6 +123,16 @@ def _copy(rw: Rewriter, op: Op) -> Result:
     return () if source is target else None
 
 
+def _dealloc(rw: Rewriter, op: Op) -> Result:
+    """Memory is freed by the memref that was allocated."""
+    (memref,) = op.operands
+    base = uncast(memref)
+    if base is memref:
+        return None
+    rw.put(ops.dealloc, [base], op.attrs)
+    return ()
+
+
 def _unpack(rw: Rewriter, op: Op) -> Result:
     record = op.operands[0].op
     if record is None or record.opdef is not ops.pack:
@@ -138,5 +149,6 @@ MEMORY: dict[OpDef, Rule] = {
     ops.subview: _subview,
     ops.reshape: _reshape,
     ops.copy: _copy,
+    ops.dealloc: _dealloc,
     ops.unpack: _unpack,
 }

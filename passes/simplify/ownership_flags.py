@@ -171,8 +171,8 @@ class Flags:
 
 
 def uncast(memref: Value) -> Value:
-    """The memref that ``memref`` is a cast of: same memory, same address."""
-    while (op := memref.op) is not None and op.opdef is ops.cast:
+    """The memref that ``memref`` is a cast or another shape of: all of the same memory, at the same address."""
+    while (op := memref.op) is not None and op.opdef in (ops.cast, ops.reshape):
         memref = op.operands[0]
     return memref
 

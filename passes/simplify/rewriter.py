@@ -71,6 +71,10 @@ class Rewriter:
         self._put(op)
         return op.result
 
+    def put(self, opdef: OpDef, operands: Sequence[Value], attrs: Mapping[str, Attr]) -> None:
+        """Put an operation without results before the present one."""
+        self._put(self.new(opdef, operands, attrs))
+
     def append(self, opdef: OpDef, *operands: Value, **attrs: Attr) -> Value:
         """The result of an operation that is put before the present one as it is."""
         return self._put(self.new(opdef, operands, attrs)).result

@@ -331,3 +331,16 @@ def test_loops_with_schedules_and_budgets() -> None:
     wanted = adc.jit_grad(turning).grad(Z, 30)
     np.testing.assert_array_equal(adc.jit_grad(turning, checkpoint="sqrt").grad(Z, 30), wanted)
     np.testing.assert_array_equal(adc.jit_grad(turning, memory="8KB").grad(Z, 30), wanted)
+
+
+def test_quotients_by_real_numbers() -> None:
+    parts = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-310, 1e308, -1e308]
+    z = np.array([complex(a, b) for a in parts for b in parts])
+    for cast in (np.complex128, np.complex64):
+        with np.errstate(all="ignore"):
+            given, by = z.astype(cast), np.array(parts).astype(cast(0).real.dtype)
+            wanted = given[:, None] / by
+        found = adc.jit_grad(lambda z, x: z[:, None] / x, argnums=())(given, by)
+        for a, b in ((found.real, wanted.real), (found.imag, wanted.imag)):
+            np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(np.signbit(a[~np.isnan(a)]), np.signbit(b[~np.isnan(b)]))
