@@ -19,6 +19,7 @@ from adc.passes.differentiation.need.demand import Augmented, CallPlan
 from adc.passes.differentiation.prepare.choices import link_choices
 from adc.passes.differentiation.prepare.extremes import locate_extremes
 from adc.passes.differentiation.prepare.rotate import rotate_while_loops
+from adc.passes.differentiation.prepare.split_extremes import split_extremes
 from adc.passes.differentiation.reverse.shadows import add_companions, add_counters
 from adc.passes.differentiation.storage.insertion import Insertions
 from adc.passes.differentiation.storage.legality import Legality
@@ -36,6 +37,7 @@ def serialise_reductions(module: Module, func: Func, interface: Interface) -> No
     found = [r for op in func.walk() if op.opdef is ops.parallel for r in _in_order(op)]
     if found:
         ordered = set(filter(analyse(module, func, interface).active, found))
+        split_extremes(module, func, ordered)
         locate_extremes(func, ordered)
         serialise(func, lambda loop: not ordered.isdisjoint(loop.results))
 

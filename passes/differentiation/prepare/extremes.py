@@ -39,8 +39,8 @@ def _visit(block: Block, active: set[Value]) -> None:
     made = block.in_place_of()
     for op in block.ops:
         extremes = []
-        if op.opdef is ops.parallel and _may_be_repeated(op.regions[0]):
-            extremes = [k for k in _extremes(op) if op.results[k] in active]
+        if op.opdef is ops.parallel and may_be_repeated(op.regions[0]):
+            extremes = [k for k in extremes_of(op) if op.results[k] in active]
         if not (extremes and _is_costly(op)):
             made.append(op)
         with insert_at(made, op.loc):
@@ -54,15 +54,15 @@ def _visit(block: Block, active: set[Value]) -> None:
             _visit(region, active)
 
 
-def _extremes(loop: Op) -> list[int]:
+def extremes_of(loop: Op) -> list[int]:
     """The positions of the results that are minima or maxima of floats."""
     kinds = loop.regions[0].terminator.attrs["kinds"]
     return [k for k, r in enumerate(loop.results) if r.type.is_float and kinds[k] in ("min", "max")]
 
 
-def _may_be_repeated(body: Block) -> bool:
+def may_be_repeated(body: Block) -> bool:
     """Whether a body has no effects other than to end the run, which it would have ended before."""
-    return all(op.opdef in _REPEATED and all(map(_may_be_repeated, op.regions)) for op in body.ops)
+    return all(op.opdef in _REPEATED and all(map(may_be_repeated, op.regions)) for op in body.ops)
 
 
 def _is_costly(loop: Op) -> bool:
