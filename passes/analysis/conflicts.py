@@ -23,6 +23,8 @@ def conflicting(analysis: Analysis, loop: Op) -> list[Group]:
     reasons: dict[Value, str] = {}
     for a in involved:
         for b in accesses:
+            if a.base in groups and b.base in groups:
+                continue  # nothing more is to be known
             if analysis.apart(a, b, loop) or analysis.independent(a, b, loop, questions):
                 continue
             for access in (a, b):

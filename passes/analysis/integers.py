@@ -259,14 +259,18 @@ class Integers:
 
     def least(self, form: Linear, substitutions: int = MAX_SUBSTITUTIONS) -> int:
         """A lower bound of an exact linear form: zero or more if that can be shown, else the first that was found."""
-        inner: Value | None = None
-        total, depth = form.constant, -1
+        total = form.constant
         for value, coefficient in form.terms.items():
             low, high = self.interval(value)
             total += coefficient * (low if coefficient > 0 else high)
-            if (counter_bounds(value) is not None or _made_by(value, _EXTREMES)) and _depth(value) > depth:
-                inner, depth = value, _depth(value)
-        if total >= 0 or inner is None or not substitutions:
+        if total >= 0 or not substitutions:
+            return total
+        inner: Value | None = None
+        depth = -1
+        for value in form.terms:
+            if (counter_bounds(value) is not None or _made_by(value, _EXTREMES)) and (found := _depth(value)) > depth:
+                inner, depth = value, found
+        if inner is None:
             return total
         coefficient = form.terms[inner]
         rest = Linear({v: c for v, c in form.terms.items() if v is not inner}, form.constant)

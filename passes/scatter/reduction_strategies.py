@@ -181,11 +181,15 @@ class Strategies:
         """One nest for each set of terms that never meet."""
         sets: list[list[Op]] = []
         access = {a.op: a for a in fission.accesses.found if a.kind == "accumulate"}
+        questions = self.analysis.questions(fission.loop)
+
+        def never_meet(first: Op, second: Op) -> bool:
+            return self.analysis.independent(access[first], access[second], fission.loop, questions)
+
         for op in group:
-            if not self._alone_plain(op, access, fission.loop):
+            if not never_meet(op, op):
                 return False
-            fits = (s for s in sets if all(self.analysis.independent(access[op], access[o], fission.loop) for o in s))
-            found = next(fits, None)
+            found = next((s for s in sets if all(never_meet(op, other) for other in s)), None)
             if found is None:
                 sets.append([op])
             else:
@@ -199,9 +203,6 @@ class Strategies:
         for n in needed:
             self._append(fission, n, block)
         return True
-
-    def _alone_plain(self, op: Op, access: dict[Op, Access], loop: Op) -> bool:
-        return self.analysis.independent(access[op], access[op], loop)
 
     def alone(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
         """A sequential nest of its own, so that the rest stays parallel, if threads or SIMD profit from that."""

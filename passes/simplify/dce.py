@@ -105,7 +105,7 @@ class _Marks:
         work = self._work
         while work:
             item = work.pop()
-            if isinstance(item, Op):
+            if type(item) is Op:
                 self._visit_op(item)
             else:
                 self._visit_value(item)
@@ -114,8 +114,9 @@ class _Marks:
         kind = op.opdef
         parent = op.parent
         assert parent is not None
-        if parent.parent_op is not None:
-            self._mark(parent.parent_op)
+        around = parent.parent
+        if type(around) is Op:
+            self._mark(around)
         if kind in REGIONS:
             if kind is ops.while_:
                 self._need(op.regions[0].terminator.operands[0])
@@ -123,8 +124,14 @@ class _Marks:
                 for operand in op.operands[: 1 if kind is ops.if_ else 3]:
                     self._need(operand)
             return
-        for operand in op.operands:
-            self._need(operand)
+        marked, work = self.ops, self._work
+        for operand in op.operands:  # as _need does
+            source = operand.op
+            if source is None or source.opdef in REGIONS:
+                self._need(operand)
+            elif source not in marked:
+                marked.add(source)
+                work.append(source)
         if kind is ops.load or kind is ops.copy:
             self._read(self.alias.roots(op.operands[0]))
         elif kind in (ops.store, ops.fill):
