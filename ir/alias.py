@@ -217,19 +217,9 @@ class Aliasing:
                 self._changed = True
 
     def _flow(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
-        known = self._roots
-        for source, target in zip(sources, targets, strict=True):  # as _add does, without calls: most are not new
-            if type(target.type) is MemRefType:
-                roots, old = known.get(source), known.get(target)
-                if roots is None:
-                    roots = self.roots(source)
-                if old is None:
-                    if roots:
-                        known[target] = roots
-                        self._changed = True
-                elif old is not roots and not roots <= old:
-                    known[target] = old | roots
-                    self._changed = True
+        for source, target in zip(sources, targets, strict=True):
+            if type(target.type) is MemRefType and (roots := self.roots(source)) is not self._roots.get(target):
+                self._add(target, roots)
 
     def _fresh(self, op: Op) -> None:
         self._add(op.result, frozenset({op.result}))

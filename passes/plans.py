@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import groupby
 
 from adc.ir.core import UNKNOWN, Loc, Op
+from adc.ir.records import dataclass, field
 
 
 @dataclass(frozen=True)

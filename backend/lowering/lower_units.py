@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Set
-from dataclasses import dataclass
 
 from adc.backend.lowering.handing_over import hands_over
 from adc.backend.lowering.lower import Lowered, lower_module
@@ -21,6 +20,7 @@ from adc.backend.target import Target
 from adc.ir.callgraph import callees, components, reachable
 from adc.ir.core import Func, Module
 from adc.ir.externals import EXCEPTIONAL, SYMBOL, UNIT
+from adc.ir.records import dataclass
 
 
 @dataclass(frozen=True)

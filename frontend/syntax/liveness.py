@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from adc.frontend.syntax.bindings import (
     Function,
@@ -23,6 +22,7 @@ from adc.frontend.syntax.bindings import (
     stores_in,
 )
 from adc.frontend.syntax.walrus import named_first, surely_named
+from adc.ir.records import dataclass, field, replace
 
 EMPTY: Names = frozenset()
 

@@ -10,7 +10,6 @@ ranks then add up as one process adds them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
 
@@ -20,6 +19,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.nesting import inside, place_in, with_inner
+from adc.ir.records import dataclass
 from adc.ir.types import i1
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries

@@ -15,7 +15,7 @@ from adc.ir.rewrite import erase_if
 from adc.ir.types import i1
 from adc.passes.analysis.conflicts import Group
 from adc.passes.analysis.costs import cost_of_block
-from adc.passes.analysis.dependence import Access, Analysis
+from adc.passes.analysis.dependence import Analysis
 from adc.passes.choices import AUTO
 from adc.passes.distribution.fission import Fission, effects_left
 from adc.passes.plans import ShadowPlan
