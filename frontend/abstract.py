@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adc.frontend.forms import COMPLEX, TUPLE, Form, Unsuitable, build, form_of, items_of
+from adc.frontend.prelude.python_rows import Cell, PooledList
 from adc.ir.records import dataclass, field, replace
 from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16, f32, f64, i1, i64, index
 
@@ -121,9 +122,10 @@ class Row:
 
 
 def _handles(item: Abstract, inside: bool = False) -> list[bool]:
-    """Which columns of a list, for this part of its items, hold numbers of objects in pools."""
+    """Which columns of a list, for this part of its items, hold numbers of objects in pools, or other parts of them."""
     if isinstance(item, Tuple):
-        return [column for part in item.items for column in _handles(part, item.form.kind == "handle")]
+        inside = item.form.kind == "handle" or issubclass(item.form.cls, PooledList)
+        return [column for part in item.items for column in _handles(part, inside)]
     return [inside] if isinstance(item, Scalar | Array) else []
 
 
@@ -140,6 +142,12 @@ def _listed(item: Abstract, count: int, columns: Iterator[Any], pools: Iterator[
         if item.form.kind == "handle":
             pool = next(pools)
             return [pool[k] for k in next(columns)]
+        if issubclass(item.form.cls, Cell):
+            return _listed(item.items[0], count, columns, pools)
+        if issubclass(item.form.cls, PooledList):
+            cells = next(pools)
+            first, size, _ = (next(columns) for _ in range(3))
+            return [cells[a : a + n] for a, n in zip(first, size, strict=True)]
         parts = [_listed(part, count, columns, pools) for part in item.items]
         return [build(item.form, [part[k] for part in parts]) for k in range(count)]
     assert isinstance(item, Static)

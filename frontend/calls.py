@@ -40,6 +40,7 @@ from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
 from adc.frontend.objects import pools
+from adc.frontend.objects.list_pools import is_row
 from adc.frontend.rules import application, gradients
 from adc.frontend.rules.registry import RULES, subject_of
 from adc.frontend.statements.exceptions import is_exception, make_error
@@ -151,7 +152,7 @@ def call_plain(
         return _call_program(frame, callee.value, program, args, kwargs, call_function)
     if is_library(callee.value):
         if callee.value not in _OF_OBJECTS:
-            args = [sequences.inside(frame, a) for a in args]
+            args = [a if is_row(a) and callee.value in BY_IDENTITY else sequences.inside(frame, a) for a in args]
         if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
             args = [sequences.snapshot(frame, a) for a in args]
             kwargs = _snapshots(frame, kwargs)

@@ -12,7 +12,7 @@ from adc.frontend.callee import Callee, python_function
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, NeedsConstant, NeedsPool, Pools
+from adc.frontend.frame import Frame, NeedsConstant, NeedsPool
 from adc.frontend.functions.declared import Library
 from adc.frontend.functions.finish import finish
 from adc.frontend.functions.signature import receive
@@ -21,6 +21,7 @@ from adc.frontend.objects import growing, heap
 from adc.frontend.rules import ranks
 from adc.frontend.rules.layout import Layout
 from adc.frontend.rules.registry import RULES
+from adc.frontend.sites import OtherPools, Pools
 from adc.frontend.traced import Leaf, ResultTuple, Traced, gathered, result_tree
 from adc.frontend.tracer import RecursiveEntry, Tracer
 from adc.ir import kinds, ops
@@ -61,8 +62,11 @@ def trace(
         except RecursiveEntry:
             entry = None  # the entry function then calls the recursive one
         except NeedsPool as need:
-            if need.frame.pools is not pools:
+            if not need.change(pools):
                 raise
+        except OtherPools as need:
+            if not need.change(pools):
+                raise need.refusal from None
 
 
 def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:

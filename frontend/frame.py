@@ -13,9 +13,10 @@ from adc.frontend.data import dims
 from adc.frontend.data.callables import Closure, Scope
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.roots import Root, Roots
-from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, array
+from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, array
 from adc.frontend.elements import from_element
 from adc.frontend.looks import Looks
+from adc.frontend.sites import Pools
 from adc.frontend.syntax.liveness import Liveness
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir.builder import at_loc, insert_at
@@ -52,6 +53,7 @@ class Heap:
     # captured objects by id: where they were found first, and how they are read
     outer: dict[int, tuple[Ref, tuple[Any, ...], Callable[[], Any]]] = field(default_factory=dict)
     sites: dict[str, Loc] = field(default_factory=dict)  # where objects were made
+    gone_through: list[tuple[Any, Value, Contents]] = field(default_factory=list)  # lists in pools, by open loops
     pools: dict[type, Ref] = field(default_factory=dict)  # for the objects of each class; see ``objects.pools``
 
 
@@ -98,24 +100,6 @@ class Stand:
     view: str
 
 
-@dataclass(eq=False)
-class Pools:
-    """Which objects of a function are kept in pools (``objects.pools``): those of a class made by expressions at
-    ``sites``. ``rows``: the type of what the objects of a class hold. ``keyed``: where dicts are made whose keys
-    the run computes."""
-
-    sites: set[tuple[Loc, type]] = field(default_factory=set)
-    keyed: set[Loc] = field(default_factory=set)
-    rows: dict[type, abstract.Abstract] = field(default_factory=dict)
-
-    def has_site(self, loc: Loc) -> bool:
-        """Whether objects that the expression at ``loc`` makes, itself or by a call, are kept in pools."""
-        return any(site == loc for site, _ in self.sites)
-
-    def has_keyed(self, loc: Loc) -> bool:
-        return loc in self.keyed
-
-
 class NeedsPool(Exception):
     """The function of ``frame`` must be traced again, with more of its objects in pools. ``given``: the number of the
     object among those that the function was given, if it is one of these."""
@@ -124,6 +108,10 @@ class NeedsPool(Exception):
         super().__init__()
         self.frame = frame
         self.given = given
+
+    def change(self, pools: Pools) -> bool:
+        """Whether these pools are the ones; they have been changed."""
+        return self.frame.pools is pools and self.given is None
 
 
 class Undetermined(Exception):
@@ -285,9 +273,30 @@ class Frame(Scope):
 
     def want_pool(self, ref: Ref) -> None:
         """Keep an object, and all objects that it may be, in pools from their creation on, if that is in the program.
-        There are no pools for lists."""
+        For lists see ``want_list``."""
         if ref.kind == "object":
             self._want(self.pools.sites, {(self.heap.sites[r.key], r.cls) for r in self._made_here(ref)})
+
+    def want_list(self, ref: Ref) -> None:
+        """The same for a list."""
+        if ref.kind == "list" and self.pools.want_lists({self.heap.sites[r.key] for r in self._made_here(ref)}):
+            raise NeedsPool(self)
+
+    def want_lists_in(self, *values: AbstractValue | None) -> None:
+        """Keep the lists that are items of these in pools."""
+        found = [r for v in values for r in self._refs(v) if r.kind == "list"]
+        if self.pools.want_lists({self.heap.sites[r.key] for ref in found for r in self._made_here(ref)}):
+            raise NeedsPool(self)
+
+    def _refs(self, v: AbstractValue | None) -> Iterator[Ref]:
+        if isinstance(v, Ref):
+            yield v
+        for item in v.items if isinstance(v, Compound) else ():
+            yield from self._refs(item)
+
+    def note_copied(self, ref: Ref) -> None:
+        """Note that a list of run-time length has a copy of this list for an item."""
+        self.pools.by_value |= {self.heap.sites[r.key] for r in self._either(ref) if r.key in self.heap.sites}
 
     def want_keyed(self, ref: Ref) -> None:
         """Have a dict be one with keys that the run computes from where it is made on, if that is in the program."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from adc.frontend.arrays import structured
-from adc.frontend.containers import sequences
+from adc.frontend.containers import pooled_lists, sequences
 from adc.frontend.control.loops import counted
 from adc.frontend.data.compounds import Structured
 from adc.frontend.data.dims import Dim, dim_value, static_dim
@@ -38,7 +38,7 @@ from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.numeric.scalars import binary
-from adc.frontend.objects import growing, heap, rows
+from adc.frontend.objects import growing, heap, list_pools, rows
 from adc.frontend.prelude.python_dicts import Pairs
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
@@ -121,6 +121,8 @@ def known(items: Sequence[AbstractValue]) -> Known:
 
 def sequence(frame: Frame, v: AbstractValue) -> Items | None:
     """The items of a value; None if it is not iterable."""
+    if list_pools.is_row(v):
+        return Indexed(*pooled_lists.gone_through(frame, v))  # type: ignore[arg-type]
     v = sequences.inside(frame, v)
     if isinstance(v, Ref) and issubclass(v.cls, Pairs):
         v = zipped(frame, heap.contents(frame, v).items)

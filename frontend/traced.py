@@ -19,6 +19,7 @@ from adc.frontend.forms import TUPLE, Form
 from adc.frontend.looks import Looks
 from adc.frontend.prelude.python_collections import Held
 from adc.frontend.prelude.python_dicts import is_dict_like
+from adc.frontend.prelude.python_rows import PooledList
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Module
@@ -117,7 +118,7 @@ def result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
 
     def of(v: AbstractValue) -> Result:
         cls = v.form.cls if isinstance(v, Compound) and not is_dict_like(v.form.cls) else None
-        if isinstance(cls, type) and issubclass(cls, Held):
+        if isinstance(cls, type) and issubclass(cls, Held) and not issubclass(cls, PooledList):
             message = f"cannot return a {cls.__name__.lower()}"
             raise refuse(current_loc(), message, "return a list: list(d), sorted(s)", kind=kinds.CANNOT_RETURN)
         if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial | Text):

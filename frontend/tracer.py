@@ -17,7 +17,7 @@ from adc.frontend.data.dims import argument_dim
 from adc.frontend.data.roots import NOWHERE, Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref
 from adc.frontend.errors import refuse
-from adc.frontend.frame import ArraysOfPrograms, Frame, NeedsConstant, NeedsPool, Pools, Undetermined, discard
+from adc.frontend.frame import ArraysOfPrograms, Frame, NeedsConstant, NeedsPool, Undetermined, discard
 from adc.frontend.functions import apart, generators
 from adc.frontend.functions.apart import by_itself, of_no_tracer
 from adc.frontend.functions.declared import Library, Traced, general, unprotected
@@ -41,6 +41,7 @@ from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.objects.pools import begin as begin_pools
 from adc.frontend.rules.registry import RULES
+from adc.frontend.sites import OtherPools, Pools
 from adc.frontend.statements.execution import execute_function
 from adc.frontend.statements.folds import first_of, fold, list_of_comprehension, list_of_generator
 from adc.frontend.syntax.source import FunctionSource
@@ -214,8 +215,7 @@ class Tracer:
 
     def _callable(self, key: Key, known: Assumption) -> Specialisation:
         """The target of a call of ``key``: the function itself, with its assumed result, while it is being traced."""
-        attempt = self._attempts.get(key)
-        if attempt is None:
+        if (attempt := self._attempts.get(key)) is None:
             return self.known[key]
         assert known.result is not None
         types = tuple(ir_types(known.result))
@@ -233,8 +233,8 @@ class Tracer:
         while True:
             try:
                 return self._attempt(key, before, kept)
-            except NeedsPool as need:
-                if need.frame.pools is not kept or need.given is not None:
+            except (NeedsPool, OtherPools) as need:
+                if not need.change(kept):
                     raise
 
     def _attempt(self, key: Key, before: Assumption, pools: Pools) -> Assumption:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adc.frontend import looks
-from adc.frontend.containers import indexing, records
+from adc.frontend.containers import indexing, keys, records
+from adc.frontend.data.compounds import SliceObject
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -26,14 +27,17 @@ from adc.frontend.data.values import (
     needed_int,
 )
 from adc.frontend.errors import refuse
+from adc.frontend.forms import SLICE
 from adc.frontend.frame import Frame
 from adc.frontend.names import external
 from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.frontend.numeric.slices import Item, Slice, Window, bound, is_full, is_none, window
-from adc.frontend.objects import growing, heap, list_changes, rows
+from adc.frontend.objects import growing, heap, list_changes, list_pools, rows
 from adc.frontend.prelude import python_ranges
+from adc.frontend.prelude.python_collections import Held
+from adc.frontend.prelude.python_dicts import DefaultDict
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
@@ -99,10 +103,21 @@ def _read_static(frame: Frame, owner: Any, key: Any, loc: Loc) -> AbstractValue:
 
 def _read_container(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     getter = records.method(frame, owner, "__getitem__")
+    if isinstance(owner, Ref) and owner.cls is DefaultDict:
+        found = keys.of_default(frame, owner, key_of(items))
+        if found is not None:
+            return found
     if getter is not None:
-        return frame.tracer.call(frame, getter, [key_of(items)], {})
+        return frame.tracer.call(frame, getter, [key_for(owner, items)], {})
     if not isinstance(owner, Tuple) and records.is_instance(owner):
         raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
+    found = _of_list(frame, owner, items)
+    if isinstance(found, Ref) and isinstance(items[0].value, Slice):  # a list that this expression makes
+        frame.heap.sites[found.key] = current_loc()
+    return found
+
+
+def _of_list(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     with at_loc(items[0].loc if len(items) == 1 else current_loc()):
         if rows.grows(frame, owner) and len(items) == 1 and isinstance(items[0].value, Slice):
             assert isinstance(owner, Ref)
@@ -112,6 +127,21 @@ def _read_container(frame: Frame, owner: AbstractValue, items: list[Item]) -> Ab
         if part is not None:
             return indexing.slice_of(frame, owner, part)
         return indexing.read(frame, owner, key_of(items))
+
+
+def key_for(owner: AbstractValue, items: list[Item]) -> AbstractValue:
+    """The subscript that a method of an object is given, which may be or contain slices."""
+    if issubclass(records.class_of(owner), Held) and not list_pools.is_row(owner):
+        return key_of(items)
+    values = [_slice_of(item.value) if isinstance(item.value, Slice) else item.value for item in items]
+    return values[0] if len(values) == 1 else Tuple(tuple(values))
+
+
+def _slice_of(part: Slice) -> AbstractValue:
+    bounds = [NONE if p is None else p for p in (part.lower, part.upper, part.step)]
+    if all(isinstance(p, Static) for p in bounds):
+        return Static(slice(*(p.value for p in bounds)))  # type: ignore[attr-defined]
+    return SliceObject(tuple(bounds), SLICE)
 
 
 def key_of(items: list[Item]) -> AbstractValue:

@@ -71,11 +71,36 @@ def store(frame: Frame, owner: Ref, key: AbstractValue, value: AbstractValue, th
         branch(frame, is_there, replace, append)
 
 
+def of_default(frame: Frame, owner: Ref, key: AbstractValue) -> AbstractValue | None:
+    """``owner[key]`` of a ``defaultdict`` that gets keys at run time and makes lists: they are made here, since a
+    function that is called would have pools of its own. None for others."""
+    held_by, factory = heap.contents(frame, owner).items
+    if not isinstance(held_by, Ref) or held_by.cls is not Dict or getattr(factory, "value", None) is not list:
+        return None
+    names, held = heap.contents(frame, held_by).items
+    assert isinstance(names, Ref) and isinstance(held, Ref)
+    at = convert(as_scalar(frame.tracer.call(frame, Static(place_of), [names, key], {})), i64)
+    there = ops.cmpi(at, const_index(0), predicate="sge")
+
+    def append() -> None:
+        made = heap.new(frame, LIST, ())
+        frame.want_list(made)
+        value = pools.pooled(frame, made)
+        growing.append(frame, names, key)
+        growing.append(frame, held, value)
+
+    branch(frame, there, lambda: None, append)
+    last = rows.length(heap.contents(frame, held)) - 1
+    return growing.load(frame, heap.contents(frame, held), ops.select(there, at, last))
+
+
 def _check_value(frame: Frame, value: AbstractValue) -> None:
     """Refuse what changes its length in a dict that gets keys at run time."""
     if not isinstance(value, Ref):
         return
     fixed = value.kind == "list" and not rows.grows(frame, value) and heap.contents(frame, value).items
+    if not fixed:
+        frame.want_list(value)
     if value.kind == "dict" or issubclass(value.cls, Held) or (value.kind == "list" and not fixed):
         name = getattr(value.cls, "stands_for", value.cls).__name__
         raise refuse(

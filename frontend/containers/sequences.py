@@ -11,7 +11,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame, NeedsConstant
 from adc.frontend.numeric.nests import lazy_of
-from adc.frontend.objects import growing, heap, rows
+from adc.frontend.objects import growing, heap, list_pools, rows
 from adc.frontend.prelude.python_collections import FrozenSet, Held
 from adc.frontend.prelude.python_dicts import Dict, Pairs, is_of_dict
 from adc.ir import kinds
@@ -21,6 +21,8 @@ from adc.ir.builder import current_loc
 def inside(frame: Frame, v: AbstractValue, ordered: bool = True) -> AbstractValue:
     """The list inside a container that is built on one. ``ordered``: the order of the items matters; that of a set is
     not defined."""
+    if list_pools.is_row(v):
+        return list_pools.items(frame, v)
     if not isinstance(v, Ref) or v.kind != "object" or not issubclass(v.cls, Held):
         return v
     if ordered and issubclass(v.cls, FrozenSet) and frame.source.placed is None:
@@ -78,9 +80,12 @@ def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
     """Lists as tuples of their contents, at every depth: for library functions, which only read them."""
     if isinstance(v, View):
         v = Tuple(v.now())
+    if list_pools.is_row(v):
+        v = list_pools.items(frame, v)
     if rows.grows(frame, v):
         assert isinstance(v, Ref)
-        numbers = growing.as_array(heap.contents(frame, v))
+        held = heap.contents(frame, v)
+        numbers = growing.as_array(held) or list_pools.as_table(frame, held)
         return v if numbers is None else lazy_of(numbers)
     if isinstance(v, Ref) and v.kind == "list":
         return Tuple(tuple(snapshot(frame, item) for item in heap.contents(frame, v).items), LIST)

@@ -291,6 +291,8 @@ class Carry:
                 self.before[name] = growing
                 return widen(describe(growing))
             heap.unroll(self.frame, [self])
+            if start.form.kind == "list":
+                self.frame.want_lists_in(start, end)
             raise refuse(
                 self.frame.assigned_at.get(name, current_loc()),
                 *not_kept(self.frame, heap.shown(self.frame, name), start, end, clash),

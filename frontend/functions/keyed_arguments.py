@@ -30,6 +30,7 @@ def keep_elsewhere(frame: Frame, ref: Ref) -> Exception:
         frame.want_keyed(ref)
         return refused()
     frame.want_pool(ref)
+    frame.want_list(ref)
     return growing.not_made_here(ref)
 
 

@@ -55,7 +55,7 @@ from adc.frontend.numeric.convert import (
     nonzero,
     promote_types,
 )
-from adc.frontend.objects import heap, rows
+from adc.frontend.objects import heap, list_pools, rows
 from adc.frontend.prelude import python_operators, python_ranges
 from adc.frontend.prelude.python_collections import Held
 from adc.ir import kinds, ops
@@ -302,6 +302,8 @@ def python_type(v: AbstractValue) -> type:
         return type(v.value)
     if isinstance(v, Ref):
         return v.cls.stands_for if issubclass(v.cls, Held) else v.cls
+    if list_pools.is_row(v):
+        return list
     if isinstance(v, Compound):
         return v.form.cls
     if isinstance(v, Scalar):

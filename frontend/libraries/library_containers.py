@@ -36,7 +36,7 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.libraries.rules import Rule, positional, static_of, take
 from adc.frontend.numeric import scalars
-from adc.frontend.objects import growing, heap, pools, rows
+from adc.frontend.objects import growing, heap, list_pools, pools, rows
 from adc.frontend.prelude import python_dicts
 from adc.frontend.prelude.python_collections import Held
 from adc.frontend.prelude.python_dicts import Dict
@@ -205,6 +205,8 @@ def _asdict(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 
 def _copy(frame: Frame, x: AbstractValue) -> AbstractValue:
+    if list_pools.is_row(x):
+        return list_pools.items(frame, x)
     if isinstance(x, Ref):
         held = growing.copy(frame, heap.contents(frame, x))
         return heap.new(frame, held.form, held.items)
@@ -230,6 +232,8 @@ def _deepcopy(frame: Frame, x: AbstractValue) -> AbstractValue:
             return v.of(deep(item) for item in v.items)
         return _copied_array(frame, v)
 
+    if list_pools.is_row(x):
+        return deep(list_pools.items(frame, x))
     if isinstance(x, Handle):
         fields = pools.fields(frame, x)
         return heap.new(frame, fields.form, [deep(item) for item in fields.items])

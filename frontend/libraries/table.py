@@ -22,6 +22,7 @@ from adc.frontend.libraries import (
     library_prelude,
     library_products,
     library_reductions,
+    library_rows,
     library_scipy,
     library_shapes,
     library_sorting,
@@ -56,12 +57,15 @@ LIBRARY: dict[Any, Rule] = {
     **library_sorting.TABLE,
     **library_lapack.TABLE,
     **library_messages.TABLE,
+    **library_rows.TABLE,
     print: printing.print_,
 }
 
 
 # Functions that take objects themselves, not only their contents.
-BY_IDENTITY = library_containers.BY_IDENTITY | library_iterators.BY_IDENTITY | library_itertools.BY_IDENTITY | {print}
+BY_IDENTITY = frozenset().union(
+    *(part.BY_IDENTITY for part in (library_containers, library_iterators, library_itertools, library_rows)), {print}
+)
 SUPPORTED.update(map(full_name, LIBRARY))
 subscripts.SUBSCRIPTED.update(library_grids.SUBSCRIPTED)
 

@@ -213,6 +213,9 @@ def nested(windows: Sequence[Array], item: abstract.Abstract) -> tuple[AbstractV
     given = iter(windows)
 
     def make(a: abstract.Abstract) -> AbstractValue:
+        if isinstance(a, abstract.Tuple) and a.form.kind == "handle":
+            message = "an array cannot be made of a list of objects"
+            raise refuse(current_loc(), message, "make one of their attributes", kind=kinds.TYPE_DIFFERS)
         if isinstance(a, abstract.Tuple):
             return Tuple(tuple(map(make, a.items)), LIST)
         return Static(a.value) if isinstance(a, abstract.Static) else next(given)

@@ -25,6 +25,7 @@ from adc.frontend.numeric.bits import logical_not
 from adc.frontend.numeric.nests import nest
 from adc.frontend.objects import columns, heap, rows
 from adc.frontend.objects.merge import Clash, join
+from adc.frontend.sites import OtherPools
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
@@ -198,12 +199,8 @@ def widened(frame: Frame, held: Contents, item: AbstractValue) -> Contents:
     try:
         return converted(frame, held, join(rows.row_of(held), rows.item_type(frame, item)))
     except Clash as clash:
-        raise refuse(
-            current_loc(),
-            f"{describe_type(item)} cannot become an item of this list: {clash}",
-            clash.help or PREALLOCATE,
-            kind=kinds.TYPE_DIFFERS,
-        ) from None
+        message = f"{describe_type(item)} cannot become an item of this list: {clash}"
+        raise not_together(frame, message, clash.help) from None
 
 
 def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
@@ -239,7 +236,7 @@ def let_grow(frame: Frame, ref: Ref, more: Sequence[AbstractValue] = ()) -> None
             one = rows.item_type(frame, item)
             wanted = one if wanted is None else join(wanted, one)
     except Clash as clash:
-        raise refuse(current_loc(), str(clash), clash.help or PREALLOCATE, kind=kinds.TYPE_DIFFERS) from None
+        raise not_together(frame, str(clash), clash.help) from None
     assert wanted is not None
     like = Contents(tuple(more), LIST) if more else None
     assign(frame, ref, converted(frame, held, wanted, like))
@@ -263,6 +260,8 @@ def check_unshared(
     others = [value for value in variables.values() if value is not owner] if inside else []
     either = {ref.key for ref in inside}.union(*(frame.heap.kin.get(ref.key, ()) for ref in inside))
     if any(ref.key in either for value in others for ref in heap.refs_of(value)):
+        for ref in inside:
+            frame.want_list(ref)
         raise refuse(
             current_loc(),
             f"{describe_type(item)}, which has a name, cannot become an item of a list of run-time length",
@@ -276,6 +275,19 @@ def not_made_here(ref: Ref) -> AdcError:
     name = ref.cls.__name__
     message = f"this {name} was made outside: it cannot become an item of a list whose length depends on the run"
     return refuse(current_loc(), message, "append a copy: xs.append(copy.copy(x))", kind=kinds.TYPE_DIFFERS)
+
+
+def not_together(frame: Frame, message: str, help: str) -> Exception:
+    """What to raise where items of a list have no common type. If some are lists that it was to have copies of, these
+    are kept in pools instead."""
+    refusal = refuse(current_loc(), message, help or PREALLOCATE, kind=kinds.TYPE_DIFFERS)
+    return OtherPools(lambda pools: pools.want_lists(pools.by_value), refusal) if frame.pools.copies() else refusal
+
+
+def not_alike() -> AdcError:
+    """The refusal of lists that cannot be kept together, since one of them is not made by the program."""
+    message = "a list that was made outside cannot be kept together with lists that are made here"
+    return refuse(current_loc(), message, "append a copy: rows.append(list(row))", kind=kinds.TYPE_DIFFERS)
 
 
 class _Appends(Protocol):

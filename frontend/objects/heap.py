@@ -18,6 +18,7 @@ from adc.frontend.data.values import AbstractValue, Compound, Poison, Ref, Stati
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
+from adc.frontend.sites import OtherPools
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Loc
@@ -70,6 +71,7 @@ def contents(frame: Frame, ref: Ref) -> Contents:
     if isinstance(value, Poison):
         unroll(frame, frame.loops)
         frame.want_pool(ref)
+        frame.want_list(ref)
         if ref.kind == "dict":
             frame.want_keyed(ref)
         raise unreadable(frame, value)
@@ -85,6 +87,7 @@ def unreadable(frame: Frame, value: Poison, loc: Loc | None = None) -> Exception
     """The error to raise if ``value`` is read. The function is traced again instead if that may help."""
     for ref in value.objects:
         frame.want_pool(ref)
+    frame.want_lists_in(*value.objects)
     return refuse(loc or current_loc(), value.reason, value.help, value.notes, kind=value.kind)
 
 
@@ -101,17 +104,21 @@ def _other_way(reason: str) -> str:
 def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | None = None) -> None:
     """Assign new contents to an object. Refused if it must not be mutated."""
     if ref.protected:
-        raise refuse(
+        refusal = refuse(
             current_loc(),
             f"this {ref.cls.__name__} cannot be changed: {ref.protected}",
             _other_way(ref.protected),
             kind=kinds.CAPTURED_WRITE,
         )
+        if ref.protected == ITEM and (frame.pools.copies() or not frame.entry):
+            raise OtherPools(lambda pools: pools.want_lists(pools.by_value), refusal)
+        raise refusal
     frame.assigned_at[ref.key] = current_loc()
     for key in sorted(frame.heap.kin.get(ref.key, ())):
         other = frame.heap.refs[key]
         if other.caller or other.protected:
             frame.want_pool(ref)
+            frame.want_list(ref)
             raise refuse(
                 current_loc(),
                 f"whether this {ref.cls.__name__} is the caller's is not known when the function is compiled",

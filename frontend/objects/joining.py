@@ -12,7 +12,7 @@ from adc.frontend.data.described import Same, describe
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import GONE, AbstractValue, Array, Compound, Ref, Scalar, Static, Unbound
 from adc.frontend.frame import Frame
-from adc.frontend.objects import heap
+from adc.frontend.objects import heap, list_pools
 from adc.frontend.objects.merge import Clash, join
 
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
@@ -95,6 +95,8 @@ def want_pools(frame: Frame, a: AbstractValue | None, b: AbstractValue | None) -
             options = other.options if isinstance(other, OneOf) else [other]
             if any(isinstance(v, Handle) and v.form.cls is one.cls for v in options):
                 frame.want_pool(one)
+            if any(map(list_pools.is_row, options)):
+                frame.want_list(one)
 
 
 def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:

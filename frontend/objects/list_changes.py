@@ -31,8 +31,7 @@ def extend(frame: Frame, ref: Ref, count: Value, item: Callable[[Value], Abstrac
             before = rows.type_of_items(frame, heap.contents(frame, ref))
             wanted = wanted if before is None else join(before, wanted)
         except Clash as clash:
-            message = f"this list cannot be extended: {clash}"
-            raise refuse(current_loc(), message, clash.help or growing.PREALLOCATE, kind=kinds.TYPE_DIFFERS) from None
+            raise growing.not_together(frame, f"this list cannot be extended: {clash}", clash.help) from None
         shapes = columns.shapes(columns.parts(frame, sample, wanted))
     discard(scratch)
     held = growing.converted(frame, heap.contents(frame, ref), wanted, Contents((sample,), LIST))
@@ -121,8 +120,7 @@ def joined(frame: Frame, a: Ref, b: Ref) -> Ref:
     try:
         item = rows.common_type(frame, first, second)
     except Clash as clash:
-        message, help = f"these lists cannot be joined: {clash}", clash.help or growing.PREALLOCATE
-        raise refuse(current_loc(), message, help, kind=kinds.TYPE_DIFFERS) from None
+        raise growing.not_together(frame, f"these lists cannot be joined: {clash}", clash.help) from None
     assert item is not None
     first = growing.converted(frame, first, item, second)
     second = growing.converted(frame, second, item, first)

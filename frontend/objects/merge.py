@@ -40,6 +40,7 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
+from adc.frontend.errors import refuse
 from adc.frontend.forms import COMPLEX, Form
 from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind, limits
 from adc.frontend.objects.alternatives import (
@@ -55,9 +56,13 @@ from adc.frontend.objects.alternatives import (
     of_one_class,
     options_of,
 )
-from adc.ir import ops
+from adc.frontend.prelude.python_rows import PooledList
+from adc.frontend.sites import OtherPools
+from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
+from adc.ir.builder import current_loc
 from adc.ir.core import Value
+from adc.ir.diagnostics import AdcError
 from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16, f32, f64, i1, i64
 
 
@@ -87,6 +92,7 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
         return _join_alternatives(first, second)
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         if a.form != b.form or len(a.items) != len(b.items):
+            _bring_together(a.form, b.form)
             raise Clash(differing(a, b))
         return replace(a, items=tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
     if isinstance(a, Span) and isinstance(b, Span) and a.parallel == b.parallel:
@@ -105,6 +111,20 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     if isinstance(x, abstract.Scalar) and isinstance(y, abstract.Scalar):
         return _join_scalars(a, x, b, y)
     raise Clash("they have no common type")
+
+
+def _bring_together(a: Form, b: Form) -> None:
+    """Have lists that meet be in one pool, if one of them is in a pool: the function is traced again."""
+    first, second = (form.kind == "handle" and issubclass(form.cls, PooledList) for form in (a, b))
+    if first and second:
+        raise OtherPools(lambda pools: pools.unify(a.cls, b.cls), _apart())
+    if (first and b.kind == "list") or (second and a.kind == "list"):
+        raise OtherPools(lambda pools: pools.want_lists(pools.by_value), _apart())
+
+
+def _apart() -> AdcError:
+    message = "a list that was made outside cannot be kept together with lists that are made here"
+    return refuse(current_loc(), message, "use a copy: rows.append(list(row))", kind=kinds.TYPE_DIFFERS)
 
 
 def _join_complex(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract | None:

@@ -19,10 +19,10 @@ from adc.frontend.data.compounds import Contents, Handle, Record
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, Unbound
 from adc.frontend.errors import refuse
-from adc.frontend.forms import Form
+from adc.frontend.forms import Form, is_frozen
 from adc.frontend.frame import Frame, NeedsPool
 from adc.frontend.numeric.views import row as row_of_array
-from adc.frontend.objects import columns, growing, heap, owned, rows
+from adc.frontend.objects import columns, growing, heap, list_pools, owned, rows
 from adc.frontend.objects.merge import Clash, join
 from adc.ir import kinds
 from adc.ir.arith import const_index
@@ -38,12 +38,19 @@ def begin(frame: Frame) -> None:
         for pool in rows.pools(held) if whole else rows.pools_in(held):  # type: ignore[arg-type]
             cls = _class_of(rows.row_of(heap.contents(frame, pool)))
             known.setdefault(cls, pool)
-    for cls, row in frame.pools.rows.items():
-        if cls not in known:
-            shapes: list[columns.Shape] = [None for _ in columns.leaves(row)]
-            inner = [known[_class_of(t)] for t in columns.handles(row)]
-            held = growing.allocated(frame, row, 0, const_index(0), shapes, inner)
-            known[cls] = heap.new(frame, held.form, held.items)
+    for cls in frame.pools.rows:
+        _begin_one(frame, cls)
+
+
+def _begin_one(frame: Frame, cls: type) -> Ref:
+    """The pool of the objects of a class."""
+    known, row = frame.heap.pools, frame.pools.rows.get(cls)
+    if cls not in known and row is not None:
+        shapes: list[columns.Shape] = [None for _ in columns.leaves(row)]
+        inner = [_begin_one(frame, _class_of(t)) for t in columns.handles(row)]
+        held = growing.allocated(frame, row, 0, const_index(0), shapes, inner)
+        known[cls] = heap.new(frame, held.form, held.items)
+    return known[cls]
 
 
 def _class_of(row: abstract.Abstract) -> type:
@@ -59,9 +66,15 @@ def pooled(frame: Frame, v: AbstractValue) -> AbstractValue:
     made: dict[str, AbstractValue | None] = {}
     for key, ref in list(frame.heap.refs.items()):
         wanted = (site, ref.cls) in frame.pools.sites and frame.heap.sites.get(key) == site
-        if wanted and isinstance(frame.env.get(key), Contents):
+        held = frame.env.get(key)
+        if wanted and isinstance(held, Contents) and not _is_pool(held):
             _moved(frame, ref, made)
     return exchanged(frame, v, made) if made else v
+
+
+def _is_pool(held: Contents) -> bool:
+    row = rows.row_of(held) if rows.is_growing(held) else None
+    return isinstance(row, abstract.Tuple) and row.form.kind == "record" and not is_frozen(row.form.cls)
 
 
 def exchanged(frame: Frame, v: AbstractValue, made: Mapping[str, AbstractValue | None]) -> AbstractValue:
@@ -96,6 +109,11 @@ def _moved(frame: Frame, v: AbstractValue, made: dict[str, AbstractValue | None]
             kind=kinds.NOT_CONSTANT,
         )
     made[v.key] = None
+    if v.kind == "list":
+        listed = list_pools.record(frame, v)
+        del frame.env[v.key]
+        made[v.key] = handle = _appended(frame, v, listed)
+        return handle
     held = heap.contents(frame, v)
     items = tuple(_moved(frame, item, made) for item in held.items)
     del frame.env[v.key]
@@ -126,19 +144,20 @@ def _appended(frame: Frame, v: Ref, record: Record) -> Handle:
             "give its attributes numbers, arrays, or tuples of these",
             kind=kinds.TYPE_DIFFERS,
         ) from None
-    pool = frame.heap.pools.get(v.cls)
+    cls = record.form.cls
+    pool = frame.heap.pools.get(cls)
     if pool is None:
-        frame.pools.rows[v.cls] = row
+        frame.pools.rows[cls] = row
         raise NeedsPool(frame)
     now = heap.contents(frame, pool)
     if not _same_fields(rows.row_of(now), row):
-        raise _other_fields(v.cls)
+        raise _other_fields(cls)
     number, before = rows.length(now), len(frame.held)
     growing.append(frame, pool, record)
     wanted, had = row, rows.row_of(now)
     assert isinstance(wanted, abstract.Tuple) and isinstance(had, abstract.Tuple)
     owned.note_given(frame, before, record, wanted, _row_of(frame, pool), had)
-    return Handle((pool, Scalar(number, i64)), Form("handle", v.cls))
+    return Handle((pool, Scalar(number, i64)), Form("handle", cls))
 
 
 def _same_fields(a: abstract.Abstract, b: abstract.Abstract) -> bool:

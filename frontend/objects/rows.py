@@ -128,6 +128,8 @@ def item_type(frame: Frame, v: AbstractValue) -> abstract.Abstract:
     array of both."""
     for ref in heap.refs_of(v):
         frame.want_pool(ref)
+        if ref.kind == "list" and ref not in pools_in(v) and grows(frame, ref):
+            frame.want_list(ref)
         if ref.kind == "list" and not grows(frame, ref):
             for item in heap.contents(frame, ref).items:
                 item_type(frame, item)
@@ -142,6 +144,7 @@ def _described(frame: Frame, v: AbstractValue) -> abstract.Abstract:
     if isinstance(v, Handle):
         return abstract.Tuple((abstract.Scalar(i64),), v.form)
     if isinstance(v, Ref) and v.kind == "list" and not grows(frame, v):
+        frame.note_copied(v)
         return abstract.Tuple(tuple(_described(frame, item) for item in heap.contents(frame, v).items), LIST)
     if isinstance(v, Compound) and next(heap.refs_of(v), None) is not None:
         return abstract.Tuple(tuple(_described(frame, item) for item in v.items), v.form)

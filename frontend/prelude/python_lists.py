@@ -41,3 +41,13 @@ def equal(a: Any, b: Any) -> Any:
     if len(a) != len(b):
         return False
     return all(a[k] == b[k] for k in range(len(a)))
+
+
+def with_part(items: Any, start: Any, stop: Any, new: Any) -> Any:
+    """``items`` after ``items[start:stop] = new``."""
+    length = len(items)
+    first = 0 if start is None else start
+    last = length if stop is None else stop
+    first = max(first + length, 0) if first < 0 else min(first, length)
+    last = max(last + length, 0) if last < 0 else min(last, length)
+    return items[:first] + list(new) + items[max(first, last) :]

@@ -13,7 +13,7 @@ from adc.frontend.control import options
 from adc.frontend.data.compounds import Contents, Handle, OneOf, Structured
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Flat, Generator, Lazy, Ref, Stream
+from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Flat, Generator, Lazy, Ref, Static, Stream
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.access import attribute_of, evaluate_owner, items_of, with_items
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
@@ -24,6 +24,7 @@ from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import slices
 from adc.frontend.objects import cells, heap, list_changes, pools, rows
+from adc.frontend.prelude import python_lists
 from adc.frontend.prelude.python_dicts import Dict
 from adc.frontend.statements import owned_arrays
 from adc.frontend.traps import trap_unless
@@ -131,6 +132,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
         return known
     if isinstance(value, Array):
         return places.unpack(frame, value, wanted)
+    value = sequences.inside(frame, value)
     if rows.grows(frame, value):
         assert isinstance(value, Ref)
         return list_changes.unpack(frame, heap.contents(frame, value), wanted)
@@ -203,9 +205,15 @@ def _store_item(
         return NONE
     setter = records.method(frame, owner, "__setitem__")
     if setter is not None:
-        frame.tracer.call(frame, setter, [subscripts.key_of(items), value], {})
+        frame.tracer.call(frame, setter, [subscripts.key_for(owner, items), value], {})
     elif not isinstance(owner, Ref) or owner.kind == "object":
         raise refuse(current_loc(), f"cannot store into {describe_type(owner)}", kind=kinds.UNSUPPORTED_TARGET)
+    elif rows.grows(frame, owner) and isinstance(items[0].value, slices.Slice) and items[0].value.step is None:
+        bounds = [NONE if p is None else p for p in (items[0].value.lower, items[0].value.upper)]
+        made = frame.tracer.call(frame, Static(python_lists.with_part), [owner, *bounds, value], {})
+        assert isinstance(made, Ref)
+        held = heap.contents(frame, made)
+        heap.assign(frame, owner, held.items, held.form)
     elif (part := subscripts.known_slice(items)) is not None:
         indexing.store_slice(frame, owner, part, value)
     else:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from adc.frontend.closures import make_closure
-from adc.frontend.containers import records, sequences
+from adc.frontend.containers import pooled_lists, records, sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.control.loops import ChangesInTest, for_range, while_loop
 from adc.frontend.data.type_names import describe_type
@@ -59,6 +59,14 @@ def _execute_one(frame: Frame, statement: ast.stmt) -> None:
 
 
 def _for(frame: Frame, statement: ast.For) -> None:
+    first = len(frame.heap.gone_through)
+    try:
+        _for_any(frame, statement, first)
+    finally:
+        del frame.heap.gone_through[first:]
+
+
+def _for_any(frame: Frame, statement: ast.For, first: int) -> None:
     loop, value = _gone_through(frame, statement)
     with frame.at(statement.iter):
         value = iterator_of(frame, value)
@@ -92,6 +100,8 @@ def _for(frame: Frame, statement: ast.For) -> None:
                 kind=kinds.NOT_ITERABLE,
             )
         for_items(frame, statement, items, lambda item: bind(frame, statement.target, item), body)
+        with frame.at(statement.iter):
+            pooled_lists.check_lengths(frame, first)
     after_loop(frame, statement, _execute_one)
 
 

@@ -262,12 +262,20 @@ def counted(w, keys):
     return sum(w) * n + k + c.total() + c[99] + len(c) + more[1] + (c == more)
 
 
+def lists(w, keys):
+    groups = defaultdict(list)
+    for k, x in zip(keys, w):
+        groups[k].append(x)
+    return sum(sum(g) for g in groups.values())
+
+
 OF_ANY = [
     missing_at_first, remembered, in_calls, attributes, objects, tuples, arrays, emptied,
     replaced, on_some_paths, known_keys, graph, sums_by_name, by_pairs,
 ]  # fmt: skip
 OF_SOME = [
-    found_or_new, with_get, recurrence, float_keys, lists_by_name, made_of_others, copied, counted, none_or_number
+    found_or_new, with_get, recurrence, float_keys, lists_by_name, made_of_others, copied, counted, none_or_number,
+    lists,
 ]
 
 
@@ -286,6 +294,19 @@ def test_as_in_python(function):
         assert got == pytest.approx(np.array(slopes), rel=1e-6, abs=1e-7)
         tangent = np.arange(1.0, n + 1)
         assert compiled.jvp((w[:n], KEYS[:n]), (tangent, None))[1] == pytest.approx(float(got @ tangent), rel=1e-12)
+
+
+def test_lists_by_keys_are_returned():
+    def grouped(w, keys):
+        groups = {}
+        for k, x in zip(keys, w):
+            if k not in groups:
+                groups[k] = []
+            groups[k].append(x)
+        return groups
+
+    w = np.random.default_rng(3).random(6)
+    assert jit_grad(grouped)(w, KEYS) == grouped(w, KEYS)
 
 
 def test_returned():
@@ -347,13 +368,6 @@ def test_dicts_of_the_caller():
         jit_grad(longer)(given, KEYS)
 
 
-def lists(w, keys):
-    groups = defaultdict(list)
-    for k, x in zip(keys, w):
-        groups[k].append(x)
-    return sum(sum(g) for g in groups.values())
-
-
 def sets(w, keys):
     groups = {}
     for k in keys:
@@ -374,7 +388,6 @@ def changed_array(w, keys):
 @pytest.mark.parametrize(
     "function, said",
     [
-        (lists, "cannot have a list for each"),
         (sets, "cannot have a set for each"),
         (changed_array, "append a copy"),
     ],

@@ -1,0 +1,64 @@
+"""Where the objects and lists are made that a function keeps in pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adc.frontend import abstract
+from adc.frontend.prelude.python_rows import PooledList, row_class
+from adc.ir.core import Loc
+from adc.ir.records import dataclass, field
+
+
+@dataclass(eq=False)
+class Pools:
+    """Which objects of a function are kept in pools (``objects.pools``): those of a class made by expressions at
+    ``sites``. ``rows``: the type of what the objects of a class hold. ``keyed``: where dicts are made whose keys
+    the run computes. ``lists``: the class of the lists in pools, by where they are made. ``by_value``: where lists are
+    made of which a list of run-time length has copies."""
+
+    sites: set[tuple[Loc, type]] = field(default_factory=set)
+    keyed: set[Loc] = field(default_factory=set)
+    rows: dict[type, abstract.Abstract] = field(default_factory=dict)
+    lists: dict[Loc, type[PooledList]] = field(default_factory=dict)
+    by_value: set[Loc] = field(default_factory=set)
+
+    def copies(self) -> bool:
+        """Whether lists of run-time length have copies of lists that are not in pools."""
+        return not {(site, list) for site in self.by_value} <= self.sites
+
+    def want_lists(self, sites: set[Loc]) -> bool:
+        """Keep lists that are made there in pools. Whether this is new."""
+        new = {(site, list) for site in sites} - self.sites
+        for site, _ in new:
+            self.lists.setdefault(site, row_class(str(site)))
+        self.sites |= new
+        if new:
+            self.rows.clear()  # objects may have held these lists by value
+        return bool(new)
+
+    def unify(self, a: type[PooledList], b: type[PooledList]) -> bool:
+        """Keep lists of two classes in one pool. Whether lists of either are made here."""
+        one, other = (a, b) if b in self.lists.values() else (b, a)
+        if other not in self.lists.values():
+            return False
+        self.lists = {site: one if cls is other else cls for site, cls in self.lists.items()}
+        self.rows.clear()
+        return True
+
+    def has_site(self, loc: Loc) -> bool:
+        """Whether objects that the expression at ``loc`` makes, itself or by a call, are kept in pools."""
+        return any(site == loc for site, _ in self.sites)
+
+    def has_keyed(self, loc: Loc) -> bool:
+        return loc in self.keyed
+
+
+class OtherPools(Exception):
+    """Pools of the function that is being traced, or of a caller of it, must be others: ``change`` makes them so, and
+    says whether they are the ones. ``refusal``: what is raised if nobody's are."""
+
+    def __init__(self, change: Callable[[Pools], bool], refusal: Exception) -> None:
+        super().__init__()
+        self.change = change
+        self.refusal = refusal
