@@ -14,6 +14,7 @@ from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.differentiation.take_gradients import TakeGradients, asked_next
 from adc.passes.distribution.distribute_counters import DistributeCounters
 from adc.passes.distribution.distribute_functions import DistributeFunctions
+from adc.passes.distribution.distribute_shifts import DistributeShifts
 from adc.passes.distribution.distribute_sums import DistributeSums
 from adc.passes.distribution.distribute_terms import DistributeTerms
 from adc.passes.distribution.privatise_arrays import PrivatiseArrays
@@ -121,6 +122,7 @@ PREPARE: Pipeline = (
     VersionBounds(),
     *TIDY,
     IfChanged(DistributeCounters(), TIDY),
+    IfChanged(DistributeShifts(), TIDY),
     PrivatiseArrays(),
     KeepPromises(),
     Parallelise(),
