@@ -141,7 +141,8 @@ PREPARE: Pipeline = (
 )
 """From traced code to the primal that is differentiated, or lowered."""
 
-_across = (InterchangeLoops.name, ContractArrays.name, FuseSweeps.name, FuseRows.name)
+# Elements that are carried are no longer seen to be those of one iteration.
+_across = (InterchangeLoops.name, ContractArrays.name, PromoteElements.name, FuseSweeps.name, FuseRows.name)
 
 
 def without_rows(pipeline: Pipeline) -> Pipeline:
