@@ -208,7 +208,7 @@ class Whole:
     def distinct(self, a: Any, b: Any) -> bool:
         return True  # with one rank, no loop reads elements of another
 
-    def fetch(self, array: Any, region: Any) -> None:
+    def fetch(self, array: Any, region: Any, site: int = 0) -> None:
         return
 
     def wrote(self, array: Any) -> None:

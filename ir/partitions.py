@@ -35,6 +35,16 @@ TAG = TAGS + 500
 
 
 @dataclass
+class Counts:
+    """How often elements were fetched, and what this rank sent for that: messages, bytes, shapes of boxes."""
+
+    fetches: int = 0
+    messages: int = 0
+    sent: int = 0
+    shapes: set[tuple[int, ...]] = field(default_factory=set)
+
+
+@dataclass
 class Partition:
     """Blocks of arrays of about these ``extents``, for a grid of ranks with ``counts`` along its axes.
 
@@ -52,12 +62,15 @@ class Partition:
     _plans: dict[Any, _Plan] = field(default_factory=dict, init=False)
     _fresh: dict[int, tuple[int, set[bytes]]] = field(default_factory=dict, init=False)
     _told: int = field(default=0, init=False)
+    counts_of: dict[int, Counts] = field(default_factory=dict, init=False)
+    """By places in the program: what was sent for them. See ``passes.plans.FetchPlan``."""
 
     def begin(self) -> None:
         """Forget what was fetched before: arrays may have been changed."""
         self._fresh.clear()
         self.changes.clear()
         self._told = 0
+        self.counts_of.clear()
 
     def ends(self, axis: int, extent: int) -> tuple[int, ...]:
         """Where blocks begin along an axis of an array, and where the last one ends.
@@ -148,9 +161,9 @@ class Partition:
         """Note that a distributed argument may have been written to."""
         self.changes.add(place(array))
 
-    def fetch(self, array: Any, region: Any) -> None:
+    def fetch(self, array: Any, region: Any, site: int = 0) -> None:
         """Get the elements that this rank is going to read, and send those that others are; all ranks do this
-        together."""
+        together. ``site``: the place in the program."""
         key = region.tobytes()
         low, high = _span(array)
         end, known = self._fresh.get(low, (high, set()))
@@ -161,6 +174,8 @@ class Partition:
         if plan is None:
             plan = self._plans[array.shape, key] = self._plan(array.shape, [int(n) for n in region])
         self.fetches += 1
+        counts = self.counts_of.setdefault(site, Counts())
+        counts.fetches += 1
         # Each message carries a checksum of all requests so far, so that it is never taken for another one.
         self._told = crc32(key, self._told)
         head = np.array([self._told], np.uint64).view(array.dtype)
@@ -179,6 +194,9 @@ class Partition:
                 at += part.size
             self.messages += dest != NOBODY
             self.sent += out.nbytes - head.nbytes
+            counts.messages += dest != NOBODY
+            counts.sent += out.nbytes - head.nbytes
+            counts.shapes.update(tuple(b - a for a, b in box) for box in sent)
 
     def _plan(self, shape: tuple[int, ...], numbers: list[int]) -> _Plan:
         """Which boxes to send to whom, by distance: in each turn, all ranks send to the rank at the same distance."""

@@ -30,6 +30,7 @@ from adc.passes.fusion.unswitch_loops import UnswitchLoops
 from adc.passes.outlining.outline_cold import OutlineCold
 from adc.passes.outlining.outline_nests import OutlineNests
 from adc.passes.ranks.owner_computes import OwnerComputes
+from adc.passes.ranks.split_nests import SplitNests
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.scatter.settle_accumulates import SettleAccumulates
 from adc.passes.simd.align_loops import AlignLoops
@@ -149,14 +150,17 @@ def without_rows(pipeline: Pipeline) -> Pipeline:
     """The pipeline without passes that let a loop read what other iterations of it, or of its inner loops, have
     computed: where arrays are distributed among ranks, such values are fetched between loops. So loops are joined only
     where they become one nest throughout. The few iterations at the ends of loops are split off, too, so that it is
-    known for each loop which elements it computes."""
+    known for each loop which elements it computes, and nests with several loops that add to shadows are split."""
 
     def as_nests(one: Pass) -> Pass:
         if isinstance(one, SplitIndexSets):
             return replace(one, rims=True)
         return replace(one, throughout=True) if isinstance(one, FuseLoops) else one
 
-    return _each(_without(pipeline, _across), as_nests)
+    steps: list[Step] = []
+    for step in _each(_without(pipeline, _across), as_nests):
+        steps += [SplitNests(), step] if isinstance(step, LowerAccumulate) else [step]
+    return tuple(steps)
 
 
 def in_steps(pipeline: Pipeline) -> Pipeline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from zlib import crc32
 
 from adc.ir.core import UNKNOWN, Loc, Op
 from adc.ir.records import dataclass, field
@@ -56,15 +57,53 @@ class NestPlan:
         return _told(f"{place(self.loc)} for {self.counter or '_'}", self.kind, self.reason)
 
 
+@dataclass(frozen=True)
+class FetchPlan:
+    """Where elements of other ranks are fetched: in front of a loop over elements of distributed arrays.
+
+    ``array``: the name of the array, if it has one; ``reverse``: whether it is in the reverse sweep; ``loop``: the line
+    of the loop around, 0 if there is none; ``terms``: whether these are terms that all ranks add up to a sum.
+    """
+
+    loc: Loc
+    array: str
+    reverse: bool
+    loop: int
+    terms: bool = False
+
+    @property
+    def site(self) -> int:
+        """A number of this place that is the same on all ranks, in all processes."""
+        return crc32(repr((self.loc.file, self.loc.line, self.array, self.reverse, self.loop, self.terms)).encode())
+
+
+@dataclass(frozen=True)
+class ReplicatedPlan:
+    """Code that all ranks run on whole arrays, or that raises when it is reached (``refused``), and why."""
+
+    loc: Loc
+    reason: str
+    refused: bool = False
+
+
+@dataclass
+class RanksPlan:
+    """What ranks fetch, and which code all of them run."""
+
+    fetches: list[FetchPlan] = field(default_factory=list)
+    replicated: list[ReplicatedPlan] = field(default_factory=list)
+
+
 @dataclass
 class ParallelPlan:
     """For each function: its loops, outer before inner, the shadows that they accumulate into, how nests are cut for
-    the cache, and how many steps of time loops are run at once."""
+    the cache, how many steps of time loops are run at once, and how arrays are distributed among ranks."""
 
     loops: dict[str, list[LoopPlan]] = field(default_factory=dict)
     shadows: dict[str, list[ShadowPlan]] = field(default_factory=dict)
     tiles: dict[str, list[NestPlan]] = field(default_factory=dict)
     times: dict[str, list[NestPlan]] = field(default_factory=dict)
+    ranks: dict[str, RanksPlan] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = []

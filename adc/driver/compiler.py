@@ -18,7 +18,7 @@ from adc.driver.derived import clear_shadows, gradients_returned
 from adc.driver.float_results import with_aux, with_float_result
 from adc.driver.intermediate import shifted
 from adc.driver.parts import part_of as part_of
-from adc.driver.reporting import ReportingPass
+from adc.driver.reporting import reporting
 from adc.driver.subject import Builtin, Subject, UnknownConstant
 from adc.frontend.abstract import Abstract, Scalar
 from adc.frontend.entrance import constant_path, trace
@@ -352,6 +352,7 @@ class Staged:
         from adc.passes.cache.block_time import BlockTime
         from adc.passes.cache.tile_loops import TileLoops
         from adc.passes.plans import ParallelPlan
+        from adc.passes.ranks.owner_computes import OwnerComputes
         from adc.passes.scatter.lower_accumulate import LowerAccumulate
         from adc.passes.threads.parallelise import Parallelise, parallelise
 
@@ -362,14 +363,15 @@ class Staged:
             LowerAccumulate: lambda step, module: plan.shadows.update(step.plan(module).shadows),
             TileLoops: lambda step, module: plan.tiles.update(step.plan(module)),
             BlockTime: lambda step, module: plan.times.update(step.plan(module)),
+            OwnerComputes: lambda step, module: plan.ranks.update(step.plan(module)),
         }
-        steps = [ReportingPass(step, tell[type(step)]) if type(step) in tell else step for step in self._lowering()]
-        self._run(module, tuple(steps), "prepare")
+        self._run(module, reporting(self._lowering(), tell), "prepare")
         return ParallelPlan(
             {name: loops for name, loops in plan.loops.items() if name in shown},
             {name: shadows for name, shadows in plan.shadows.items() if name in shown},
             {name: tiles for name, tiles in plan.tiles.items() if name in shown},
             {name: times for name, times in plan.times.items() if name in shown},
+            {name: ranks for name, ranks in plan.ranks.items() if name in shown},
         )
 
     def _lowering(self) -> Pipeline:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,6 +21,9 @@ from adc.ir.partitions import NONE, Partition, place
 from adc.mpi.agreements import ARGUMENT, agree, version
 from adc.mpi.grids import filled
 from adc.passes.ranks.layouts import Shared
+
+if TYPE_CHECKING:
+    from adc.reports.distributed_report import DistributedReport
 
 
 class Grid:
@@ -146,6 +149,18 @@ class Distributed:
         with self.grid._used():
             value, gradient = f.value_and_grad(*given.values)
             return value, self._gradients(given, gradient)
+
+    @public
+    def report(self, /, *args: Any, **kwargs: Any) -> DistributedReport:
+        """What value and gradient with these arguments take on this rank: blocks, memory, messages and bytes by lines,
+        those of steps that a schedule runs again, and what all ranks run, and why. It prints, and its fields are
+        numbers. The gradient is run once, so all ranks must call it at once.
+        """
+        f, given = self._prepared(args, kwargs)
+        self._agree(given, "the report")
+        from adc.mpi.counted import report
+
+        return report(self._f, f, self.grid, given.arguments)
 
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[JitFunction[Any, Any], _Given]:
         parameters = self._f._subject.parameters

@@ -129,7 +129,7 @@ def _tape(report: Report) -> str:
 def _memory(report: Report) -> str:
     if report.measured is None or report.measured.peak_bytes is None:
         return ""
-    return f"memory: the {report.what} allocates at most {_bytes(report.measured.peak_bytes)}"
+    return f"memory: the {report.what} allocates at most {shown_bytes(report.measured.peak_bytes)}"
 
 
 def _threads(loops: Sequence[LoopPlan]) -> str:
@@ -200,7 +200,8 @@ def _seconds(value: float) -> str:
     return f"{value / 1e-9:.3g} ns"
 
 
-def _bytes(value: int) -> str:
+def shown_bytes(value: int) -> str:
+    """A number of bytes, with its unit."""
     number, unit = float(value), "bytes"
     for larger in ("kB", "MB", "GB", "TB"):
         if number < 1000:

@@ -65,8 +65,8 @@ def returned(module: Module, array: Value, axes: Sequence[int]) -> None:
     _checked(module, "returned", [array, _numbers(axes)])
 
 
-def fetch(module: Module, array: Value, axes: Sequence[int], boxes: Sequence[Box]) -> None:
-    """Append a call that fetches what this rank is going to read of an array."""
+def fetch(module: Module, array: Value, axes: Sequence[int], boxes: Sequence[Box], site: int) -> None:
+    """Append a call that fetches what this rank is going to read of an array, at a place in the program."""
     numbers: list[Form | int] = [*axes, len(boxes)]
     for box in boxes:
         numbers.append(len(box.guards))
@@ -74,7 +74,7 @@ def fetch(module: Module, array: Value, axes: Sequence[int], boxes: Sequence[Box
             numbers += guard
         for along in box.axes:
             numbers += along
-    _checked(module, "fetch", [array, _numbers(numbers)])
+    _checked(module, "fetch", [array, _numbers(numbers), const(site, i64)])
 
 
 def _numbers(given: Sequence[Form | int]) -> Value:

@@ -185,6 +185,9 @@ class Layouts:
             return tuple((NONE, self.forms.extent(array, d)) for d in range(array.type.rank))
         if array.op is not None and array.op.opdef is ops.call and not self._takes_shared(array.op):
             return tuple((NONE, self.forms.extent(array, d)) for d in range(array.type.rank))
+        grows = array.op is not None and array.op.opdef is ops.grow and array.type.rank == 1
+        if grows:  # a list of numbers: one for each step, say
+            return ((NONE, self.forms.extent(array, 0)),)
         if array.op is None or array.op.opdef is not ops.alloc:
             raise _unclear(array)
         found: list[Axis] = []
@@ -251,7 +254,13 @@ class Layouts:
             if (a - b).is_constant:
                 less = ((a - b).constant < 0) == (op.opdef is ops.minsi)
                 return self._unclipped(extent.substitute(symbol, a if less else b))
+            for few, many in ((a, b), (b, a)):
+                if few.is_constant and abs(few.constant) <= NEAR and self._is_like_grid(many):
+                    return self._unclipped(extent.substitute(symbol, few if op.opdef is ops.minsi else many))
         return extent
+
+    def _is_like_grid(self, extent: Form) -> bool:
+        return any((extent - given).is_constant for _, given, _ in self._like)
 
     def _takes_shared(self, call: Op) -> bool:
         return any(isinstance(v.type, MemRefType) and self.is_shared(underneath(v)[0]) for v in call.operands)

@@ -9,29 +9,32 @@ ranks then add up as one process adds them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial, reduce
 from typing import ClassVar
 
 from adc.ir import kinds, ops
-from adc.ir.arith import const, const_index
+from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import CompileTypeError
-from adc.ir.nesting import inside, place_in, with_inner
+from adc.ir.nesting import inside, with_inner
 from adc.ir.records import dataclass
 from adc.ir.types import i1
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.messages import Messages
+from adc.passes.plans import RanksPlan, ReplicatedPlan
 from adc.passes.ranks.accesses import Access, goes_to_stores
-from adc.passes.ranks.exchanges import built, changed, distinct, end_of_block, fetch, wrote
+from adc.passes.ranks.ends import Ends, insert_before
+from adc.passes.ranks.exchanges import built, changed, distinct, fetch, wrote
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows
-from adc.passes.ranks.regions import Cut, Nest
+from adc.passes.ranks.regions import Nest
 from adc.passes.ranks.replicated import whole_arrays, with_way_out
 from adc.passes.ranks.results import Results, arguments_written
 from adc.passes.ranks.serial_sums import moves, store_terms
+from adc.passes.ranks.sites import fetched_at
 from adc.passes.ranks.split_nests import split_nest
 from adc.passes.ranks.steps import Step
 from adc.passes.ranks.terms import split_sums, write_loops
@@ -49,11 +52,18 @@ class OwnerComputes:
     name: ClassVar[str] = "owner-computes"
 
     def run(self, module: Module) -> Module:
-        if self.cut is not None:
-            for func in list(module.funcs.values()):
-                if _mark(func):
-                    _Function(module, func, self.cut, self.grid, self.replicate).run()
+        self.plan(module)
         return module
+
+    def plan(self, module: Module) -> dict[str, RanksPlan]:
+        """Run the pass, and report what it did."""
+        found = {}
+        for func in list(module.funcs.values()) if self.cut is not None else ():
+            if _mark(func):
+                made = _Function(module, func, self.cut or (), self.grid, self.replicate)
+                made.run()
+                found[func.name] = made.plan
+        return found
 
 
 class _Function:
@@ -62,7 +72,8 @@ class _Function:
         self.cut, self.grid, self.replicate = cut, grid, replicate
         self._terms: list[Value] = []
         self._steps: dict[Op, Step] = {}
-        self._ends: dict[tuple[str, int, Form], Value] = {}
+        self._ends = Ends(module, func)
+        self.plan = RanksPlan()
         self.layouts = self._layouts(range(grid))
 
     def _layouts(self, cut: Collection[int]) -> Layouts:
@@ -89,9 +100,9 @@ class _Function:
             if results.views:
                 self._steps[self.func.body.terminator] = Step(results.views)
             self._cut_loops()
-            self._before(self.func.body.terminator, lambda: results.say(self.module))
+            insert_before(self.func.body.terminator, lambda: results.say(self.module))
         for arg in written:
-            self._before(self.func.body.terminator, partial(changed, self.module, arg))
+            insert_before(self.func.body.terminator, partial(changed, self.module, arg))
 
     def _cut_loops(self) -> None:
         arrays = [array for step in self._steps.values() for array in step.fetches]
@@ -148,6 +159,8 @@ class _Function:
                         raise refused from None
                     whole = Step(refused=refused)
                 self._forget(op)
+                refusal = whole.refused is not None
+                self.plan.replicated.append(ReplicatedPlan(error.loc, error.message, refusal))
                 self._steps[op] = whole
 
     def _plan_nest(self, op: Op, *, certain: bool) -> None:
@@ -298,7 +311,7 @@ class _Function:
                 for region in op.regions:
                     self._emit(region)
                 continue
-            self._before(op, partial(self._prepare, op, step))
+            insert_before(op, partial(self._prepare, op, step))
             if step.written:
                 after = block.in_place_of()
                 with insert_at(after, op.loc):
@@ -306,16 +319,6 @@ class _Function:
                         wrote(self.module, array)
                 at = block.ops.index(op) + 1
                 block.set_ops([*block.ops[:at], *after.ops, *block.ops[at:]])
-
-    def _before(self, op: Op, make: Callable[[], None]) -> None:
-        """Build something before an operation."""
-        block = op.parent
-        assert block is not None
-        new = block.in_place_of()
-        with insert_at(new, op.loc):
-            make()
-        at = block.ops.index(op)
-        block.set_ops([*block.ops[:at], *new.ops, *block.ops[at:]])
 
     def _prepare(self, op: Op, step: Step) -> None:
         if step.refused is not None:
@@ -331,10 +334,12 @@ class _Function:
             apart = distinct(self.module, read, stored)
             build(ops.assert_, [apart], {"error": "ValueError", "message": (_COMPUTED,)}, loc=load.loc)
         for array, boxes in step.fetches.items():
-            fetch(self.module, array, self.layouts.of(array), boxes)
+            site = fetched_at(op, array, self._terms)
+            self.plan.fetches.append(site)
+            fetch(self.module, array, self.layouts.of(array), boxes, site.site)
         cut = []
         for loop, cuts in step.cuts:
-            ends = [(self._end(op, "first", by), self._end(op, "last", by)) for by in cuts]
+            ends = [(self._ends.of(op, "first", by), self._ends.of(op, "last", by)) for by in cuts]
             low, high = ends[0]
             for first, last in ends[1:]:
                 low, high = ops.minsi(low, first), ops.maxsi(high, last)
@@ -343,38 +348,7 @@ class _Function:
             if loop is op:
                 _narrow(loop, low, high)
             else:
-                self._before(loop, partial(_narrow, loop, low, high))
-
-    def _end(self, op: Op, name: str, cut: Cut) -> Value:
-        """The first counter for which an element of this rank is stored, or the one after the last."""
-        axis, extent, factor, rest, more = cut
-        if factor < 0:
-            if name == "first":
-                behind = ops.subi(built(rest + 1), self._block(op, "last", axis, extent))
-                return ops.ceildivsi(behind, const_index(-factor))
-            found = ops.subi(built(rest + more), self._block(op, "first", axis, extent))
-            return ops.addi(ops.floordivsi(found, const_index(-factor)), const_index(1))
-        rest = rest + more if name == "first" else rest
-        end = ops.subi(self._block(op, name, axis, extent), built(rest))
-        return end if factor == 1 else ops.ceildivsi(end, const_index(factor))
-
-    def _block(self, op: Op, name: str, axis: int, extent: Form) -> Value:
-        """The beginning or end of this rank's block, computed once at the start of the function if possible."""
-        known = self._ends.get((name, axis, extent))
-        if known is not None:
-            return known
-        body = self.func.body
-        top = place_in(body, op)
-        assert top is not None
-        if top is op or any(inside(s.value, top) for s in extent.symbols()):
-            found = end_of_block(self.module, name, axis, built(extent))
-            if op.parent is body:
-                self._ends[name, axis, extent] = found
-            return found
-        made: list[Value] = []
-        self._before(top, lambda: made.append(end_of_block(self.module, name, axis, built(extent))))
-        self._ends[name, axis, extent] = made[0]
-        return made[0]
+                insert_before(loop, partial(_narrow, loop, low, high))
 
 
 def _narrow(loop: Op, low: Value, high: Value) -> None:

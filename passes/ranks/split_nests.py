@@ -2,18 +2,48 @@
 another one has computed, becomes one loop around each.
 
 Iterations of a parallel loop are independent, so all iterations of a part may run before the next part.
+
+So it is for loops that add to shadows in several loops, as those of ``np.roll`` along two axes are whose ranges are
+cut along both: the terms of each part are gathered by themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.core import Op, Value
+from adc.ir.core import Block, Module, Op, Value
 from adc.ir.nesting import with_inner
+from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_block
 from adc.passes.analysis.kinds import PURE
 from adc.passes.rewrite import put_instead
+
+
+@dataclass(frozen=True)
+class SplitNests:
+    """Split parallel loops around several loops that add to shadows."""
+
+    name: ClassVar[str] = "split-nests"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            _split_adding(func.body)
+        return module
+
+
+def _split_adding(block: Block) -> None:
+    for op in list(block.ops):
+        if op.opdef is ops.parallel and sum(map(_adds, op.regions[0].ops)) > 1:
+            split_nest(op)
+        else:
+            for region in op.regions:
+                _split_adding(region)
+
+
+def _adds(op: Op) -> bool:
+    return op.opdef is ops.parallel and any(inner.opdef is ops.accumulate for inner in with_inner(op))
 
 
 def split_nest(op: Op) -> bool:

@@ -334,6 +334,50 @@ def received_slices(c: Any, source: Any, data: Any, steps: Any) -> Any:
     return misfit
 
 
+def diagonal_roll(u0: Any, r: Any, steps: Any) -> Any:
+    u = u0.copy()
+    for _ in range(steps):
+        u = u + r * np.roll(np.roll(u * u, 1, axis=0), -1, axis=1)
+    return np.sum(u * u)
+
+
+WAYS = ((0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1))
+
+
+def lattice_roll(density: Any, tau: Any, steps: Any) -> Any:
+    """Lattice Boltzmann with nine velocities."""
+    weights = [4 / 9, *[1 / 9] * 4, *[1 / 36] * 4]
+    f = [w * density for w in weights]
+    for _ in range(steps):
+        rho = f[0] + f[1] + f[2] + f[3] + f[4] + f[5] + f[6] + f[7] + f[8]
+        ux = (f[1] - f[3] + f[5] - f[6] - f[7] + f[8]) / rho
+        uy = (f[2] - f[4] + f[5] + f[6] - f[7] - f[8]) / rho
+        new = []
+        for k, (a, b) in enumerate(WAYS):
+            along = a * ux + b * uy
+            still = weights[k] * rho * (1.0 + 3.0 * along + 4.5 * along**2 - 1.5 * (ux**2 + uy**2))
+            new.append(np.roll(f[k] - (f[k] - still) / tau, (a, b), axis=(0, 1)))
+        f = new
+    return np.sum((f[1] - f[3]) ** 2) + np.sum(f[0] ** 2)
+
+
+def conjugate_while(b: Any, k: Any, limit: Any) -> Any:
+    """Poisson's equation by conjugate gradients, until the residual is small."""
+    x, r = np.zeros_like(b), b.copy()
+    r[0, :], r[-1, :], r[:, 0], r[:, -1] = 0.0, 0.0, 0.0, 0.0
+    p = r.copy()
+    size = np.sum(r * r)
+    while size > limit:
+        ap = np.zeros_like(p)
+        ap[1:-1, 1:-1] = 4.0 * p[1:-1, 1:-1] - p[:-2, 1:-1] - p[2:, 1:-1] - p[1:-1, :-2] - p[1:-1, 2:]
+        step = size / (k * np.sum(p * ap))
+        x, r = x + step * p, r - k * step * ap
+        new = np.sum(r * r)
+        p = r + new / size * p
+        size = new
+    return np.sum(x * x)
+
+
 def fields() -> Iterator[Program]:
     two = (13, 11)
     for f in (elastic_slices, elastic_loops):
@@ -348,5 +392,8 @@ def fields() -> Iterator[Program]:
         yield Program(f, two, (0, 1), lambda x: (x(), np.arange(1.0, 1.0 + STEPS), STEPS))
     for f in (level_slices, level_loops, level_roll):
         yield Program(f, two, (0, 1), lambda x: (x(), x(), STEPS))
+    yield Program(diagonal_roll, two, (0, 1), lambda x: (x(), 0.1, STEPS))
+    yield Program(lattice_roll, two, (0, 1), lambda x: (1.0 + 0.1 * x(), 0.8, STEPS))
+    yield Program(conjugate_while, two, (0, 1), lambda x: (x(), 1.3, 1.0))
     waves = np.arange(1.0, 1.0 + STEPS)
     yield Program(received_slices, two, (0, 1), lambda x: (x(), waves, np.outer(waves, waves[:3]), STEPS))

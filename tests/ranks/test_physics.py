@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from tests.ranks.fields import fields, received_slices
+from tests.ranks.fields import conjugate_while, diagonal_roll, fields, received_slices
 from tests.ranks.physics import burgers_slices, gray_scott_loops, heat2_pad, programs, vcycle_loops
 from tests.ranks.stencils import bits
 from tests.ranks.table import check, on_ranks
@@ -20,7 +20,7 @@ PROGRAMS = {program.f: program for program in (*programs(), *fields())}
     ("f", "ranks"),
     [
         *((gray_scott_loops, (1, 2)), (burgers_slices, (2, 2)), (heat2_pad, (2, 2)), (vcycle_loops, (3,))),
-        (received_slices, (2, 1)),
+        *((received_slices, (2, 1)), (conjugate_while, (2, 2)), (diagonal_roll, (1, 2)), (diagonal_roll, (2, 2))),
     ],
 )
 def test_bits_are_those_of_one_rank(f: Any, ranks: tuple[int, ...]) -> None:
