@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from adc.backend.library import array_memory, interrupts, numpy_abi, python_abi, running, stub_helpers, unchanged
 from adc.backend.support import contexts
-from adc.ir.records import dataclass, field
 
 _TABLES = tuple(
     module.DECLARATIONS

@@ -23,6 +23,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import llvmlite
@@ -30,7 +31,6 @@ import llvmlite.binding as llvm
 
 from adc.backend.target import Target
 from adc.ir.notices import warn
-from adc.ir.records import dataclass
 
 SUFFIX = ".adc-object"
 LOCK = ".adc-lock"

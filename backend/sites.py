@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from adc.ir.core import Loc
 from adc.ir.raising import Message
-from adc.ir.records import dataclass
 from adc.ir.types import Type
 
 NO_MEMORY = -3  # the site of this error in all kernels, whose lines would tell a user nothing

@@ -9,13 +9,13 @@ import os
 import platform
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import llvmlite.binding as llvm
 
 from adc.ir import forks
 from adc.ir.notices import warn
-from adc.ir.records import dataclass, replace
 
 _LIBMVEC = "libmvec.so.1"
 # libgomp, or LLVM's runtime, which has libgomp's entry points too; on macOS it is Homebrew's or conda's.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from adc.frontend.arrays import structured
@@ -46,7 +47,6 @@ from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.diagnostics import AdcError
-from adc.ir.records import dataclass
 from adc.ir.types import i64
 
 

@@ -9,6 +9,7 @@ import math
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,6 @@ from adc.ir import kinds
 from adc.ir.arith import const
 from adc.ir.builder import current_block, current_loc
 from adc.ir.diagnostics import Note
-from adc.ir.records import dataclass
 from adc.ir.schedules import Schedule
 from adc.ir.types import i1
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from adc.frontend import abstract
 from adc.frontend.prelude.python_rows import PooledList, row_class
 from adc.ir.core import Loc
-from adc.ir.records import dataclass, field
 
 
 @dataclass(eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -51,7 +52,6 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module, Op
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
-from adc.ir.records import dataclass, field, replace
 from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import Type
 

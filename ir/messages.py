@@ -11,6 +11,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +20,6 @@ from adc.ir import kinds, ops
 from adc.ir.core import Loc, Op
 from adc.ir.externals import Named, Provided, provide_all
 from adc.ir.raising import kept
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType, Type, f32, f64, i1, i32, i64, index
 
 LIBRARY = "adc.mpi"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from adc.ir.builder import build
 from adc.ir.core import Attr, Op, Value
-from adc.ir.records import dataclass, field
 from adc.ir.types import Type
 
 Evaluate = Callable[..., Any]

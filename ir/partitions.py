@@ -9,6 +9,7 @@ need from it without being asked. Fetched elements are valid until the array is 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
@@ -16,7 +17,6 @@ import numpy as np
 
 from adc.ir import kinds
 from adc.ir.messages import NOBODY, TAGS, Communicator
-from adc.ir.records import dataclass, field
 
 NONE = -1
 """No axis of the grid: for dimensions that all ranks have entirely, and for whole ranges."""

@@ -9,10 +9,10 @@ back to its inputs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType
 
 

@@ -13,13 +13,13 @@ import ctypes
 import hashlib
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adc.ir.externals import Named, Provided, provide
 from adc.ir.raising import filled, kept
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType, Type, f64, i64
 
 LIBRARY = "Python"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adc.ir.records import dataclass
+from dataclasses import dataclass
 
 SCHEDULE = "adc.schedule"
 """Attribute of loops: the schedule that was asked for this one, as a tuple of its fields."""

@@ -5,9 +5,8 @@ Every type is an immutable value: equal types are interchangeable, and ``str(t)`
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
-
-from adc.ir.records import dataclass
 
 
 @dataclass(frozen=True)

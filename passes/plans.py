@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
 from zlib import crc32
 
 from adc.ir.core import UNKNOWN, Loc, Op
-from adc.ir.records import dataclass, field
 
 
 @dataclass(frozen=True)

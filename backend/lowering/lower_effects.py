@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
@@ -14,7 +15,6 @@ from adc.ir.externals import SYMBOL
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, OWN, TRIPS
 from adc.ir.nesting import inside
 from adc.ir.opdef import Trait
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType, scalar_bytes
 
 STACK_BYTES = 2048  # the largest buffer that is put into a frame

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from adc.backend.lowering.along import goes_along_arrays
 from adc.backend.lowering.lower_effects import is_ragged
@@ -11,7 +12,6 @@ from adc.backend.lowering.lower_emitter import Calls, FunctionEmitter, Operand
 from adc.backend.partial_sums import CHAINS
 from adc.ir.core import Op
 from adc.ir.loop_attrs import BY_LANES, PEELED, TRIPS
-from adc.ir.records import dataclass, replace
 from adc.ir.types import Type
 
 _AS_VECTORS = ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full"}')

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Set
+from dataclasses import dataclass
 
 from adc.backend.lowering.handing_over import hands_over
 from adc.backend.lowering.lower import Lowered, lower_module
@@ -20,7 +21,6 @@ from adc.backend.target import Target
 from adc.ir.callgraph import callees, components, reachable
 from adc.ir.core import Func, Module
 from adc.ir.externals import EXCEPTIONAL, SYMBOL, UNIT
-from adc.ir.records import dataclass
 
 
 @dataclass(frozen=True)

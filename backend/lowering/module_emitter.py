@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from adc.ir import ops
 from adc.ir.core import Loc, Module, Op
 from adc.ir.externals import RUNTIME
 from adc.ir.opdef import OpDef
-from adc.ir.records import dataclass, field
 
 if TYPE_CHECKING:
     from adc.backend.lowering.debuginfo import DebugInfo

@@ -6,10 +6,10 @@ This module does not know what operations mean. Types and attributes remain text
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 from adc.ir import kinds
 from adc.ir.core import Loc
-from adc.ir.records import dataclass, field
 from adc.ir.text.cursor import Cursor
 
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")

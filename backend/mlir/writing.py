@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-
-from adc.ir.records import dataclass
+from dataclasses import dataclass
 
 DYNAMIC = -(1 << 63)
 """Stands for an extent or a stride that is known only at run time."""

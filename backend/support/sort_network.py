@@ -9,8 +9,7 @@ are sorted in halves and merged; up to 32 vectors, as many as there are register
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from adc.ir.records import dataclass, field
+from dataclasses import dataclass, field
 
 VECTORS = 32
 

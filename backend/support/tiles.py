@@ -5,7 +5,7 @@ See ``products.py``.
 
 from __future__ import annotations
 
-from adc.ir.records import dataclass
+from dataclasses import dataclass
 
 LOW = 4
 """Rows of the tile for products that have no more rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 
 from adc.frontend.arrays.matmul import matmul
@@ -50,7 +51,6 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, current_loc, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.records import dataclass
 from adc.ir.types import Type
 
 Element = Callable[..., AbstractValue]

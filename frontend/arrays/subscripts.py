@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend import looks
@@ -42,7 +43,6 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Loc, Value
-from adc.ir.records import dataclass
 
 SUBSCRIPTED: dict[int, Callable[[Frame, Sequence[Item]], AbstractValue]] = {}
 """Library objects that are subscripted, by the identity of the object."""

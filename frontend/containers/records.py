@@ -6,6 +6,7 @@ import functools
 import inspect
 import types
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend import forms
@@ -22,7 +23,6 @@ from adc.frontend.names import attribute_of, external
 from adc.frontend.objects import heap, pools
 from adc.ir import kinds
 from adc.ir.builder import current_loc
-from adc.ir.records import dataclass
 
 _NAMEDTUPLE_METHODS = ("_replace", "_asdict", "index", "count")
 

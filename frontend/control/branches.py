@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
@@ -20,7 +21,6 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import Note
-from adc.ir.records import dataclass
 
 Path = Callable[[], AbstractValue | None]
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
@@ -12,7 +13,6 @@ from adc.frontend import abstract
 from adc.frontend.data.values import AbstractValue, Compound, Method, Static
 from adc.frontend.forms import BOUND, Form
 from adc.frontend.syntax.source import FunctionSource
-from adc.ir.records import dataclass, field
 
 
 class Scope:

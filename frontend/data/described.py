@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adc.frontend import abstract
@@ -22,7 +23,6 @@ from adc.frontend.data.values import (
     number_dtype,
 )
 from adc.frontend.forms import COMPLEX, SLICE
-from adc.ir.records import dataclass, replace
 from adc.ir.types import f64
 
 

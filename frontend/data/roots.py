@@ -11,7 +11,7 @@ one loop never overlap, though over all iterations they may be the same memory::
 
 from __future__ import annotations
 
-from adc.ir.records import dataclass, field
+from dataclasses import dataclass, field
 
 
 @dataclass(eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial, reduce
 from types import ModuleType
 
@@ -19,7 +20,6 @@ from adc.frontend.objects.merge import coerce, join
 from adc.frontend.syntax.bindings import assigned_in
 from adc.ir import ops
 from adc.ir.arith import const_index
-from adc.ir.records import dataclass
 
 Evaluate = Callable[[Frame, ast.expr], AbstractValue]
 

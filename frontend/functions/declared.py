@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -17,7 +18,6 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Loc, Module, Value
 from adc.ir.externals import SYMBOL
-from adc.ir.records import dataclass, replace
 from adc.ir.types import MemRefType, Type, index
 
 

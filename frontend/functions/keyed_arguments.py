@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from adc.frontend.data.values import AbstractValue, Compound, Ref, Scalar, Static
 from adc.frontend.errors import refuse
@@ -11,7 +12,6 @@ from adc.frontend.functions.signature import as_passed, prepare
 from adc.frontend.objects import growing, heap
 from adc.ir import kinds
 from adc.ir.builder import current_loc
-from adc.ir.records import dataclass, field
 
 
 def refused() -> Exception:

@@ -8,12 +8,13 @@ result may be a view of, what is written, and what is captured.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from adc.frontend import abstract
 from adc.frontend.data.roots import Phase, Root, Roots, grounded
 from adc.frontend.frame import Capture
 from adc.frontend.objects.heap import UNCHANGED
 from adc.frontend.objects.merge import join
-from adc.ir.records import dataclass, replace
 from adc.ir.types import Type
 
 # An argument by its position among arrays, a captured array by its key, or None for memory made by the call.

@@ -18,6 +18,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ import numpy as np
 from adc.frontend.kernels.capsules import address_of, signature_of
 from adc.ir import externals
 from adc.ir.externals import Named, Provided
-from adc.ir.records import dataclass
 
 LEAST = 40  # rows of a system from which LAPACK is used: smaller systems are solved before it has started
 MANY = 256  # numbers in right-hand sides from which it is used, whatever the rows

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from adc.ir import messages
-from adc.ir.records import dataclass
 
 
 @dataclass(frozen=True)

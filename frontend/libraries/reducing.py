@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,7 +37,6 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.records import dataclass
 from adc.ir.types import ComplexType, Type, f64, i1, i64
 
 Args = Sequence[AbstractValue]

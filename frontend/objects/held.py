@@ -8,6 +8,7 @@ of a whole function, once it is complete, and refuses it if there may be such a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from adc.frontend.data.roots import Root
 from adc.frontend.data.values import Array
@@ -20,7 +21,6 @@ from adc.ir.core import Block, Func, Loc, Op, Value
 from adc.ir.diagnostics import AdcError, Note
 from adc.ir.moments import strip_views
 from adc.ir.opdef import Trait
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType
 
 

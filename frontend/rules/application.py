@@ -6,6 +6,7 @@ import ast
 import inspect
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from adc.frontend import abstract, kernels, prelude
@@ -24,7 +25,6 @@ from adc.frontend.syntax.source import FunctionSource, SourceFile, function_sour
 from adc.frontend.syntax.texts import NoSource
 from adc.ir.builder import current_loc
 from adc.ir.core import Func, Loc
-from adc.ir.records import dataclass, replace
 
 
 def call(

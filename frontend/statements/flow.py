@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 
 from adc.frontend.closures import released
@@ -28,7 +29,6 @@ from adc.frontend.iteration import Items, Known
 from adc.ir.arith import const_index
 from adc.ir.builder import current_block
 from adc.ir.core import Value
-from adc.ir.records import dataclass, replace
 
 Execute = Callable[[Frame, ast.stmt], None]
 Step = ast.stmt | Callable[[], None]

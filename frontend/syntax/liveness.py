@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from adc.frontend.syntax.bindings import (
     Function,
@@ -22,7 +23,6 @@ from adc.frontend.syntax.bindings import (
     stores_in,
 )
 from adc.frontend.syntax.walrus import named_first, surely_named
-from adc.ir.records import dataclass, field, replace
 
 EMPTY: Names = frozenset()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from adc.ir.interpret.memory import UNDEF, InterpreterError, Memory, check, resh
 from adc.ir.interpret.orders import Order, backward, forward, shuffled
 from adc.ir.opdef import OpDef
 from adc.ir.raising import exception
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType
 
 __all__ = ["InterpreterError", "Statistics", "backward", "forward", "run", "shuffled"]

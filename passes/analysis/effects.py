@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from dataclasses import dataclass
 from functools import cached_property
 
 from adc.ir import ops
@@ -12,7 +13,6 @@ from adc.ir.core import Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
 from adc.ir.messages import is_together
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import READS, SILENT, TRAPS, WRITES
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.core import Value
 from adc.ir.opdef import OpDef
-from adc.ir.records import dataclass, field
 from adc.ir.rewrite import Mapping
 from adc.ir.types import i1, index
 from adc.passes.analysis.affine import Form, Forms, Symbol

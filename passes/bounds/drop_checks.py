@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -9,7 +10,6 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module
 from adc.ir.opdef import OpDef
-from adc.ir.records import dataclass
 from adc.passes.rewrite import replace_op
 
 

@@ -20,6 +20,7 @@ Reference: Griebl, Feautrier and Lengauer, Index set splitting, Int. J. Parallel
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from adc.ir import ops
@@ -28,7 +29,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass, field
 from adc.ir.rewrite import Mapping, clone_block
 from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.attributes import MIRRORED

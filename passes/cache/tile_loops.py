@@ -14,6 +14,7 @@ block, or with its last one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
@@ -24,7 +25,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import TILES
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass
 from adc.ir.types import index
 from adc.passes.analysis.affine import Form, Forms, nest_around
 from adc.passes.analysis.cold import warm_regions

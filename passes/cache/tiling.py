@@ -8,13 +8,13 @@ tell how many of its planes (rows, in two dimensions) must stay in cache so that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import Form, Forms, Symbol
 from adc.passes.analysis.cold import walk_warm, warm_regions

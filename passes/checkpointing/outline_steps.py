@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import kinds, ops
@@ -11,7 +12,6 @@ from adc.ir.callgraph import called_in
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.nesting import enclosing
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.schedules import ALL_STEPS, SCHEDULE, Schedule
 from adc.ir.types import MemRefType, holds_records

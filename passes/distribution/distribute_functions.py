@@ -10,6 +10,7 @@ loops do not depend on each other, so nothing has to be proved.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -18,7 +19,6 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import with_inner
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of, trips

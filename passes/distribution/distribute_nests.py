@@ -9,13 +9,13 @@ block follows from the extents alone. Rows that are too long for a buffer are su
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const_index, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType
 from adc.passes.distribution.carried_sums import Sum, sums_of

@@ -13,6 +13,7 @@ the terms, row by row, they form the second loop, provided elementary functions 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -21,7 +22,6 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE, TRIPS
 from adc.ir.nesting import inside, with_inner
-from adc.ir.records import dataclass
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.costs import cost_of, cost_of_block

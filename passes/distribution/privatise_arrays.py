@@ -17,6 +17,7 @@ and array renaming) and 6.2.1 (privatization).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -25,7 +26,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import OWN
 from adc.ir.nesting import enclosing, holds, inside
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.dependence import Analysis

@@ -7,6 +7,7 @@ when memory is freed where its use ends.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -14,7 +15,6 @@ from adc.ir.core import Func, Module, Op
 from adc.ir.loop_attrs import OWN
 from adc.ir.nesting import inside, of_kinds
 from adc.ir.opdef import OpDef
-from adc.ir.records import dataclass
 from adc.passes.rewrite import put_before, put_instead
 
 

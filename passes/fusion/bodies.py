@@ -6,11 +6,11 @@ So fusing many loops, one after the other, takes time proportional to their tota
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.nesting import enclosing
-from adc.ir.records import dataclass, field, replace
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct
 from adc.passes.analysis.kinds import COUNTED

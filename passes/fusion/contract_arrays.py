@@ -23,6 +23,7 @@ involving large objects, High Performance Computing 1999.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -31,7 +32,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import OWN
 from adc.ir.nesting import enclosing, of_kinds
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.fuse_loops import fuse, may_be_fused

@@ -20,6 +20,7 @@ Reference: Feautrier, Array expansion, Proceedings of the International Conferen
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -27,7 +28,6 @@ from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside, of_kinds
-from adc.ir.records import dataclass
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, is_elementwise

@@ -12,12 +12,12 @@ that are SIMD and parts that are not.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Module, Op, Value
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass
 from adc.passes.analysis.conflicts import has_accumulate
 from adc.passes.analysis.kinds import LOOPS, PURE
 from adc.passes.fusion.bodies import Bodies

@@ -9,12 +9,12 @@ two loops by themselves; a loop that adds to the same row in all iterations is a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Module, Op
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass
 from adc.passes.analysis.conflicts import conflicting, has_accumulate
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.distribution.fission import Fission

@@ -20,6 +20,7 @@ Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Mor
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from adc.ir import ops
@@ -28,7 +29,6 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass, field
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.schedules import SCHEDULE
 from adc.ir.types import MemRefType, index

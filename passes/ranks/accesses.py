@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.kinds import COUNTED, ELEMENT_WRITES, PURE, accessed
 from adc.passes.ranks.layouts import Layouts, subscripts, underneath

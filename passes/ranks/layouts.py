@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from adc.ir import kinds, ops
@@ -11,7 +12,6 @@ from adc.ir.core import UNKNOWN, Block, Func, Op, Value
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.nesting import inside, with_inner
 from adc.ir.partitions import NONE
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Effects, Memory

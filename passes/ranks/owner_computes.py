@@ -10,6 +10,7 @@ ranks then add up as one process adds them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
 
@@ -19,7 +20,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.nesting import inside, with_inner
-from adc.ir.records import dataclass
 from adc.ir.types import i1
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.effects import Memory, Summaries

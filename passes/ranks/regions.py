@@ -8,6 +8,7 @@ which the subscript of the store is in the rank's block.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Op
 from adc.ir.nesting import enclosing, inside
 from adc.ir.partitions import FAR, NONE
-from adc.ir.records import dataclass, replace
 from adc.passes.analysis.affine import Form, Symbol
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.ranks.accesses import MOST_CHOICES, ONE, Access, Accesses, Apart, Moved

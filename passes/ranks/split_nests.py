@@ -10,12 +10,12 @@ cut along both: the terms of each part are gathered by themselves.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.nesting import with_inner
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_block
 from adc.passes.analysis.kinds import PURE
 from adc.passes.rewrite import put_instead

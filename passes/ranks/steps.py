@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from adc.ir.core import Op, Value
 from adc.ir.diagnostics import CompileTypeError
-from adc.ir.records import dataclass, field
 from adc.passes.ranks.accesses import Apart
 from adc.passes.ranks.regions import Box, Cut
 

@@ -13,6 +13,7 @@ or for few elements. That is known only at run time, so the loop exists in anoth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
 
@@ -22,7 +23,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import TRIPS
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass, field
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, i1, i64, index
 from adc.passes.analysis.affine import Form

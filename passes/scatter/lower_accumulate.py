@@ -24,6 +24,7 @@ what is atomic, or goes to private copies, is an ``adc.accumulate`` (see
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -31,7 +32,6 @@ from adc.ir.builder import contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import ONE_BY_ONE
 from adc.ir.moments import strip_views
-from adc.ir.records import dataclass
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.conflicts import Group, conflicting, has_accumulate
 from adc.passes.analysis.dependence import Analysis

@@ -14,6 +14,7 @@ loop runs in order, without copies. Both versions exist, since the extents are k
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from adc.ir import ops
@@ -22,7 +23,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import CHUNKS, PRIVATE, UNORDERED
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index, scalar_bytes
 from adc.passes.analysis.conflicts import has_accumulate

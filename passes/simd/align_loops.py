@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -23,7 +24,6 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import PEELED, REVERSE, TILES
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import nest_around

@@ -12,6 +12,7 @@ Reference: Polychronopoulos, Loop Coalescing: A Compiler Transformation for Para
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from adc.ir import ops
@@ -20,7 +21,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import ONE_BY_ONE, REVERSE, UNORDERED
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.extents import Extents, shadowed

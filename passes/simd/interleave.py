@@ -8,6 +8,7 @@ it is laid out in blocks of iterations, within which an element of all lanes is 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from adc.ir import ops
@@ -16,7 +17,6 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE
 from adc.ir.nesting import enclosing
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.cold import is_cold

@@ -9,6 +9,7 @@ columns than ``vectorise-outer`` takes side by side in one register (``few``), t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from adc.ir import ops
@@ -17,7 +18,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import NARROW
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass, field
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm

@@ -9,6 +9,7 @@ iterations around. Longer rows stay as they are. So do loops each of whose itera
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import ClassVar
@@ -19,7 +20,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import SMALL_ARRAYS
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms

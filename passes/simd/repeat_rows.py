@@ -11,6 +11,7 @@ they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from adc.ir import ops
@@ -19,7 +20,6 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import PEELED, UNORDERED
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from adc.ir import ops
@@ -11,7 +12,6 @@ from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, TRIPS
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass, field
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.analysis.kinds import DIVISIONS, PURE

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from adc.ir import ops
@@ -27,7 +28,6 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import CHUNKS
 from adc.ir.moments import strip_views
 from adc.ir.nesting import inside, with_enclosing
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import warm_regions

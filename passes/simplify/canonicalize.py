@@ -6,10 +6,10 @@ One walk over the function, in order. ``float_rules`` and ``integer_rules`` have
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir.core import Module
-from adc.ir.records import dataclass
 from adc.passes.simplify.control_rules import CONTROL
 from adc.passes.simplify.float_rules import FLOATS
 from adc.passes.simplify.integer_rules import INTEGERS

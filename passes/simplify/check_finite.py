@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -13,7 +14,6 @@ from adc.ir.core import Block, Loc, Module, Op, Value
 from adc.ir.excerpts import source_line
 from adc.ir.moments import strip_views
 from adc.ir.opdef import OpDef
-from adc.ir.records import dataclass
 from adc.ir.types import i1
 from adc.passes.simplify.mark_forward import FORWARD, makes_float
 

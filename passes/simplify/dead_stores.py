@@ -7,12 +7,12 @@ an error: the arrays then are as they were at that point.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import of_kinds
-from adc.ir.records import dataclass
 from adc.passes.analysis.effects import Effects, Memory, Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, READS, TARGET

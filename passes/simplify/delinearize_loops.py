@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from adc.ir import ops
@@ -23,7 +24,6 @@ from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Attr, Block, Module, Op, Value
 from adc.ir.nesting import inside
-from adc.ir.records import dataclass, field
 from adc.ir.rewrite import clone_op
 from adc.ir.types import index
 from adc.passes.analysis.cold import COLD, warm_regions

@@ -9,12 +9,12 @@ of the function, raise nothing, and certainly end.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import with_inner
-from adc.ir.records import dataclass
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.speculation import Speculation

@@ -10,6 +10,7 @@ array.
 from __future__ import annotations
 
 from collections.abc import Set
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,7 +18,6 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import place_in
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import COLD

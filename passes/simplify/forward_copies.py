@@ -7,12 +7,12 @@ turn out to be dead, so is the copy.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.nesting import place_in
-from adc.ir.records import dataclass
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import VIEWS
 

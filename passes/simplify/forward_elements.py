@@ -17,6 +17,7 @@ Parallel Computing 1992.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -24,7 +25,6 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside, place_in
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.costs import cost_of, executions

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import LINEAR
 from adc.passes.analysis.speculation import Speculation

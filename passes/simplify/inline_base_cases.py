@@ -15,6 +15,7 @@ This is partial inlining, as LLVM has it for functions that return early.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -23,7 +24,6 @@ from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import with_inner
 from adc.ir.opdef import Trait
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_op, inline_block
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import WRITES

@@ -11,6 +11,7 @@ loop and that nobody reaches in another way.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -18,7 +19,6 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import inside, place_in
-from adc.ir.records import dataclass
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.extents import Extent, Extents

@@ -9,6 +9,7 @@ around the whole loop.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -16,7 +17,6 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE
-from adc.ir.records import dataclass
 from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.kinds import COUNTED, LINEAR, PURE, TERMINATORS
 from adc.passes.rewrite import put_instead

@@ -7,12 +7,12 @@ begins as a copy, the copied values are there already: ``new = u.copy(); new[1:]
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.nesting import place_in
-from adc.ir.records import dataclass
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import accessed
 from adc.passes.analysis.lifetimes import users_of

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -16,7 +17,6 @@ from adc.ir.builder import insert_at
 from adc.ir.callgraph import components
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.records import dataclass
 from adc.passes.rewrite import put_instead
 from adc.passes.small_arrays.calls import own_calls
 from adc.passes.small_arrays.carrying import allocate, read

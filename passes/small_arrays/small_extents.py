@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -24,7 +25,6 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.externals import EXCEPTIONAL
 from adc.ir.moments import strip_views
 from adc.ir.nesting import holds
-from adc.ir.records import dataclass
 from adc.ir.rewrite import Mapping as Copies
 from adc.ir.rewrite import clone_func, clone_op
 from adc.ir.types import MemRefType, i1

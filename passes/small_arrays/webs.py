@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections import ChainMap
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Op, Value
-from adc.ir.records import dataclass, field
 from adc.ir.types import FloatType, IntType, MemRefType
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.kinds import ELEMENT, VIEWS

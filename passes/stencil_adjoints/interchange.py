@@ -9,13 +9,13 @@ register instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.costs import cost_of, cost_of_block, trips

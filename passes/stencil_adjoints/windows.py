@@ -8,13 +8,13 @@ near the ends of the domain they are clipped.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.affine import Form, Symbol

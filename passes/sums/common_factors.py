@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.core import Func, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass
 from adc.passes.analysis.costs import has_known_length, trips
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.kinds import COUNTED

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
 
@@ -31,7 +32,6 @@ from adc.ir.arith import const, const_index, constant_of, iteration_number, trip
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing
-from adc.ir.records import dataclass
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm

@@ -8,12 +8,12 @@ from running in parallel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass, field
 from adc.ir.types import Type, index
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.cold import walk_warm

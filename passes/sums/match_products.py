@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -27,7 +28,6 @@ from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.building import parallel_loop, strip, window
 from adc.passes.rewrite import put_instead

@@ -10,6 +10,7 @@ inlined.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import kinds, ops
@@ -19,7 +20,6 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import Note
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
-from adc.ir.records import dataclass
 from adc.ir.rewrite import clone_func, inline_block
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.dependence import Access, Analysis

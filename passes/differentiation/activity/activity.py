@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing, returned_memory
@@ -18,7 +19,6 @@ from adc.ir.attached import attached, is_float
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.messages import CROSSING
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType, RecordType, Type, holds_records
 from adc.passes.analysis.messages import Messages
 from adc.passes.differentiation import user_rules

@@ -8,8 +8,9 @@ them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from adc.ir.core import Op, Value
-from adc.ir.records import dataclass, field
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity.activity import Activity, Interface
 from adc.passes.differentiation.activity.held import is_container

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Loc, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.permutations import Orbit
-from adc.ir.records import dataclass, field
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.need.demand import Augmented

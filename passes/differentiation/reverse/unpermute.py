@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const_index, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.permutations import Orbit, Permutations
-from adc.ir.records import dataclass
 from adc.ir.types import index
 
 Known = dict[Value, Value]

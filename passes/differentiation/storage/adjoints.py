@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from adc.ir.core import Loc
-from adc.ir.records import dataclass, field
 from adc.passes.differentiation.activity.activity import Activity, ArgumentState
 from adc.passes.differentiation.storage.kept import Kept
 from adc.passes.differentiation.storage.storage_plan import StoragePlan

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from adc.ir.core import Op
-from adc.ir.records import dataclass
 from adc.ir.types import MemRefType, Type, scalar_bytes
 
 ITS_ELEMENTS = "its elements"
