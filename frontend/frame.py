@@ -53,7 +53,9 @@ class Heap:
     # captured objects by id: where they were found first, and how they are read
     outer: dict[int, tuple[Ref, tuple[Any, ...], Callable[[], Any]]] = field(default_factory=dict)
     sites: dict[str, Loc] = field(default_factory=dict)  # where objects were made
-    gone_through: list[tuple[Any, Value, Contents]] = field(default_factory=list)  # lists in pools, by open loops
+    # lists in pools that items were asked of: number, list, length and contents when somebody began to go through it
+    gone_through: list[tuple[int, Any, Value, Contents]] = field(default_factory=list)
+    begun: int = 0  # how often somebody began
     pools: dict[type, Ref] = field(default_factory=dict)  # for the objects of each class; see ``objects.pools``
 
 

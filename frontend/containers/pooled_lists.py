@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from adc.frontend import abstract
 from adc.frontend.control.branches import branch
+from adc.frontend.control.jumps import left
 from adc.frontend.data.compounds import Contents, Handle
 from adc.frontend.data.values import AbstractValue, Ref, Scalar
 from adc.frontend.errors import refuse
@@ -121,9 +122,11 @@ def gone_through(frame: Frame, v: Handle) -> tuple[Value, Callable[[Value], Abst
     """A list's length, and its items. They may change while a loop goes through them, but not their number:
     ``check_lengths``."""
     count, begun = length(frame, v), heap.contents(frame, v.pool)
-    frame.heap.gone_through.append((v, count, begun))
+    frame.heap.begun += 1
+    entry = (frame.heap.begun, v, count, begun)
 
     def at(k: Value) -> AbstractValue:
+        frame.heap.gone_through.append(entry)
         if heap.contents(frame, v.pool) is not begun:
             check_length(frame, v, count)
         return item(frame, v, k)
@@ -131,14 +134,25 @@ def gone_through(frame: Frame, v: Handle) -> tuple[Value, Callable[[Value], Abst
     return count, at
 
 
-def check_length(frame: Frame, v: Handle, count: Value) -> None:
+def check_length(frame: Frame, v: Handle, count: Value, unless: Value | None = None) -> None:
     same = ops.cmpi(length(frame, v), count, predicate="eq")
+    if unless is not None:
+        same = ops.ori(same, unless)
     trap_unless(same, "RuntimeError", "a list changed its length while a loop went through it: go through list(it)")
 
 
-def check_lengths(frame: Frame, first: int) -> None:
+def check_lengths(frame: Frame, first: int, begun_ahead: int) -> None:
     """After a loop, check that the lists in pools that it went through have the same length as before. ``first``: how
-    many had been gone through when it began."""
-    for v, count, begun in frame.heap.gone_through[first:]:
-        if heap.contents(frame, v.pool) is not begun:
-            check_length(frame, v, count)
+    many items had been asked for when it began; ``begun_ahead``: how many lists were begun ahead of its body.
+
+    Lists that were copied or summed for its iterable may change, and those that its body goes through are none of its
+    own. What happens on the way to a break or a return is not checked.
+    """
+    has_left = left(frame.env)
+    if has_left is True:
+        return
+    unless = has_left if isinstance(has_left, Value) else None
+    asked = {entry[0]: entry for entry in frame.heap.gone_through[first:]}
+    for number, v, count, begun in asked.values():
+        if number <= begun_ahead and heap.contents(frame, v.pool) is not begun:
+            check_length(frame, v, count, unless)

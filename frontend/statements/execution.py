@@ -99,9 +99,12 @@ def _for_any(frame: Frame, statement: ast.For, first: int) -> None:
                 "loop over a range, an array or a tuple",
                 kind=kinds.NOT_ITERABLE,
             )
+        # Items that the iterable asked for are no items of this loop.
+        del frame.heap.gone_through[first:]
+        begun = frame.heap.begun
         for_items(frame, statement, items, lambda item: bind(frame, statement.target, item), body)
         with frame.at(statement.iter):
-            pooled_lists.check_lengths(frame, first)
+            pooled_lists.check_lengths(frame, first, begun)
     after_loop(frame, statement, _execute_one)
 
 

@@ -390,6 +390,40 @@ def test_a_list_that_grows_while_a_loop_goes_through_it():
         compiled(X + 1.0, 1, True)
 
 
+def test_lists_that_change_where_no_loop_goes_on_through_them():
+    def f(x, n):
+        rows = [[v * i for v in x] for i in range(n)]
+        first, second = rows[0], rows[1]
+        second += second
+        first.extend(rows[0])
+        for v in list(second):
+            second.append(v)
+        for k, v in enumerate(list(first)):
+            first[0] += v * k
+            first.pop()
+        for v in x[: int(sum(second) * 0) + 2]:
+            second.append(v)
+        for v in rows[2]:
+            if v > 0.5:
+                rows[2].remove(v)
+                break
+        s = 0.0
+        for v in rows[2]:
+            s += sum(second) * v
+            second.append(v)
+        for k, v in enumerate(rows[2]):
+            if k == 1:
+                rows[2].append(v)
+                return s + sum(second) + len(first) + sum(rows[2])
+        return s
+
+    compiled = adc.jit_grad(f)
+    assert compiled(X, 3) == f(X, 3)
+    steps = 1e-6 * np.eye(len(X))
+    slopes = [(f(X + d, 3) - f(X - d, 3)) / 2e-6 for d in steps]
+    np.testing.assert_allclose(compiled.grad(X, 3), slopes, rtol=1e-6, atol=1e-7)
+
+
 def test_items_that_change_while_a_loop_goes_through_them():
     def sweep(x, n):
         rows = [[v for v in x] for _ in range(n)]
