@@ -20,6 +20,7 @@ from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat, Step, pas
 from adc.passes.checkpointing.count_steps import CountSteps
 from adc.passes.checkpointing.outline_steps import OutlineSteps
 from adc.passes.ranks.inline_shared import InlineShared
+from adc.passes.ranks.split_nests import SplitNests
 from adc.passes.simplify.check_finite import CheckFinite
 from adc.passes.simplify.mark_forward import MarkForward
 
@@ -29,7 +30,7 @@ PIPELINES: dict[str, Pipeline] = {
 
 
 PASSES: dict[str, type[Pass]] = {step.name: type(step) for steps in PIPELINES.values() for step in passes_of(steps)}
-PASSES |= {kind.name: kind for kind in (MarkForward, OutlineSteps, CheckFinite, InlineShared, CountSteps)}
+PASSES |= {kind.name: kind for kind in (MarkForward, OutlineSteps, CheckFinite, InlineShared, SplitNests, CountSteps)}
 """All passes: those of pipelines, in their order, and those that are run between pipelines and last of all."""
 
 

@@ -254,9 +254,10 @@ class Layouts:
             if (a - b).is_constant:
                 less = ((a - b).constant < 0) == (op.opdef is ops.minsi)
                 return self._unclipped(extent.substitute(symbol, a if less else b))
-            for few, many in ((a, b), (b, a)):
-                if few.is_constant and abs(few.constant) <= NEAR and self._is_like_grid(many):
-                    return self._unclipped(extent.substitute(symbol, few if op.opdef is ops.minsi else many))
+            for one, many in ((a, b), (b, a)):
+                # The least of one and an extent of the grid, which has no axis without elements.
+                if op.opdef is ops.minsi and one.is_constant and one.constant <= 1 and self._is_like_grid(many):
+                    return self._unclipped(extent.substitute(symbol, one))
         return extent
 
     def _is_like_grid(self, extent: Form) -> bool:

@@ -96,6 +96,8 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   %c42 = arith.constant 42 : index
   %c43 = arith.constant 43 : index
   %c44 = arith.constant 44 : index
+  %c3367610656_i64 = arith.constant 3367610656 : i64
+  %c3746412708_i64 = arith.constant 3746412708 : i64
   %n = memref.dim %u, 0 : memref<?x?xf64>
   %m = memref.dim %u, 1 : memref<?x?xf64>
   %last = arith.addi %n, %c-1 : index
@@ -157,7 +159,7 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
     memref.store %c1_i64, %11[%c42] : memref<?xi64>
     memref.store %c0_i64, %11[%c43] : memref<?xi64>
     memref.store %c0_i64, %11[%c44] : memref<?xi64>
-    %12 = func.call @fetch(%u, %11) : (memref<?x?xf64>, memref<?xi64>) -> i64
+    %12 = func.call @fetch(%u, %11, %c3367610656_i64) : (memref<?x?xf64>, memref<?xi64>, i64) -> i64
     %13 = arith.cmpi eq, %12, %c0_i64 : i64
     adc.assert %13, %12 {error = "Exception", message = ["{int!k}"]} : i1, i64
     scf.parallel (%i) = (%9) to (%10) step (%c1) {
@@ -212,7 +214,7 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   memref.store %c1_i64, %17[%c21] : memref<?xi64>
   memref.store %c0_i64, %17[%c22] : memref<?xi64>
   memref.store %c0_i64, %17[%c23] : memref<?xi64>
-  %19 = func.call @fetch(%u, %17) : (memref<?x?xf64>, memref<?xi64>) -> i64
+  %19 = func.call @fetch(%u, %17, %c3367610656_i64) : (memref<?x?xf64>, memref<?xi64>, i64) -> i64
   %20 = arith.cmpi eq, %19, %c0_i64 : i64
   adc.assert %20, %19 {error = "Exception", message = ["{int!k}"]} : i1, i64
   %21 = func.call @first(%c1_i64, %0) : (i64, i64) -> i64
@@ -248,7 +250,7 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   memref.store %c1_i64, %31[%c10] : memref<?xi64>
   memref.store %c0_i64, %31[%c11] : memref<?xi64>
   memref.store %c0_i64, %31[%c12] : memref<?xi64>
-  %32 = func.call @fetch_1(%16, %31) : (memref<?xf64>, memref<?xi64>) -> i64
+  %32 = func.call @fetch_1(%16, %31, %c3746412708_i64) : (memref<?xf64>, memref<?xi64>, i64) -> i64
   %33 = arith.cmpi eq, %32, %c0_i64 : i64
   adc.assert %33, %32 {error = "Exception", message = ["{int!k}"]} : i1, i64
   %sum = scf.parallel (%arg0) = (%c0) to (%n) step (%c1) init (%zero) -> f64 {
@@ -264,8 +266,8 @@ func.func @f(%u: memref<?x?xf64> {adc.axes = [[0, 0], [-1, 0]], adc.name = "u"},
   func.return %sum : f64
 }
 
-func.func @fetch(%x0: memref<?x?xf64>, %x1: memref<?xi64>) -> i64 attributes {adc.noinline = true, adc.shares = "fetch"} {
-  %0 = adc.foreign %x0, %x1 {library = "adc.mpi", ordered = true, symbol = "fetch", types = [i64], written = [0]} : memref<?x?xf64>, memref<?xi64>
+func.func @fetch(%x0: memref<?x?xf64>, %x1: memref<?xi64>, %x2: i64) -> i64 attributes {adc.noinline = true, adc.shares = "fetch"} {
+  %0 = adc.foreign %x0, %x1, %x2 {library = "adc.mpi", ordered = true, symbol = "fetch", types = [i64], written = [0]} : memref<?x?xf64>, memref<?xi64>, i64
   func.return %0 : i64
 }
 
@@ -289,8 +291,8 @@ func.func @wrote_1(%x0: memref<?xf64>) -> i64 attributes {adc.noinline = true, a
   func.return %0 : i64
 }
 
-func.func @fetch_1(%x0: memref<?xf64>, %x1: memref<?xi64>) -> i64 attributes {adc.noinline = true, adc.shares = "fetch"} {
-  %0 = adc.foreign %x0, %x1 {library = "adc.mpi", ordered = true, symbol = "fetch", types = [i64], written = [0]} : memref<?xf64>, memref<?xi64>
+func.func @fetch_1(%x0: memref<?xf64>, %x1: memref<?xi64>, %x2: i64) -> i64 attributes {adc.noinline = true, adc.shares = "fetch"} {
+  %0 = adc.foreign %x0, %x1, %x2 {library = "adc.mpi", ordered = true, symbol = "fetch", types = [i64], written = [0]} : memref<?xf64>, memref<?xi64>, i64
   func.return %0 : i64
 }
 
