@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import ClassVar
 
 from adc.ir import ops
@@ -23,9 +24,12 @@ from adc.ir.nesting import inside
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
-from adc.passes.analysis.kinds import ELEMENT, LOOPS, accessed
+from adc.passes.analysis.kinds import ELEMENT, LOOPS, PURE, TRAPS, accessed
 from adc.passes.building import chosen
 from adc.passes.rewrite import put_instead
+
+_ACCESSES = frozenset({ops.load, ops.store})
+_GO_ON = (PURE - TRAPS) | _ACCESSES  # what does not end the run
 
 _Place = tuple[Value, ...]  # a memref and its subscripts
 
@@ -127,12 +131,16 @@ def _type(place: _Place) -> Type:
 
 
 def _is_safe(loop: Op, place: _Place) -> bool:
-    """Whether the element exists even if the loop does not run: it is accessed beside it, or the loop does run."""
+    """Whether the element exists even if the loop does not run: it is accessed before it, or after it with nothing
+    between them that may end the run, as a check of the subscript does; or the loop does run."""
     lower, upper = (constant_of(v) for v in loop.operands[:2])
     if lower is not None and upper is not None and lower < upper:
         return True
     assert loop.parent is not None
-    return any((op.opdef is ops.load or op.opdef is ops.store) and accessed(op) == place for op in loop.parent.ops)
+    beside = loop.parent.ops
+    here = beside.index(loop)
+    after = takewhile(lambda op: op.opdef in _GO_ON, beside[here + 1 :])
+    return any(op.opdef in _ACCESSES and accessed(op) == place for op in (*beside[:here], *after))
 
 
 def _load(place: _Place, runs: Value | None) -> Value:

@@ -26,6 +26,7 @@ func.func @f(%a: memref<?xf64> {adc.alias = 0}, %b: memref<?xf64> {adc.alias = 0
     BODY
     scf.yield
   }
+  AFTER
   func.return
 }
 """
@@ -35,9 +36,10 @@ SUM = """%x = memref.load %c[%j] : memref<?xf64>
     memref.store %z, %a[%i] : memref<?xf64>"""
 
 
-def carried(body: str, before: str = "", limit: str = "%n") -> tuple[int, bool]:
+def carried(body: str, before: str = "", limit: str = "%n", after: str = "") -> tuple[int, bool]:
     """How many values the loop carries, and whether the element is loaded on a condition."""
-    module = parse_module(LOOP.replace("BODY", body).replace("BEFORE", before).replace("LIMIT", limit))
+    text = LOOP.replace("BODY", body).replace("LIMIT", limit)
+    module = parse_module(text.replace("BEFORE", before).replace("AFTER", after))
     module = PromoteElements().run(module)
     verify(module)
     func = module.funcs["f"]
@@ -49,6 +51,10 @@ def test_which_are_carried() -> None:
     assert carried(SUM) == (1, True)
     assert carried(SUM, limit="%c9") == (1, False)
     assert carried(SUM, before="%w = memref.load %a[%i] : memref<?xf64>") == (1, False)
+    later = "%w = memref.load %a[%i] : memref<?xf64>"
+    assert carried(SUM, after=later) == (1, False)
+    check = '%t = arith.cmpi slt, %i, %c9 : index\nadc.assert %t {error = "IndexError", message = "no"} : i1\n'
+    assert carried(SUM, after=check + later) == (1, True)  # there may be no such element
     twice = SUM + SUM.replace("%x", "%p").replace("%y", "%q").replace("%z", "%r")
     assert carried(twice) == (1, True)
     assert carried(SUM.replace("%a[%i]", "%a[%j]")) == (0, False)
