@@ -291,7 +291,7 @@ def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
     """The argument ``axis``: None for all."""
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return None
-    items = _items(axis)
+    items = listed(axis)
     numbers = [needed_int(item) for item in items]
     known = [n for n in numbers if n is not None]
     for item, number in zip(items, numbers, strict=True):
@@ -312,13 +312,14 @@ def repeated_axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...]:
     """The argument ``axis`` of a function for which an axis may be named several times."""
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return tuple(range(rank))
-    return tuple(k for item in _items(axis) for k in axes_of(item, rank) or ())
+    return tuple(k for item in listed(axis) for k in axes_of(item, rank) or ())
 
 
-def _items(axis: AbstractValue) -> Sequence[AbstractValue]:
-    if isinstance(axis, Static) and isinstance(axis.value, tuple):
-        return tuple(map(Static, axis.value))
-    return axis.items if isinstance(axis, Tuple) else (axis,)
+def listed(v: AbstractValue) -> Sequence[AbstractValue]:
+    """The items of a tuple, or the value itself: NumPy takes one axis or shift, or several."""
+    if isinstance(v, Static) and isinstance(v.value, tuple):
+        return tuple(map(Static, v.value))
+    return v.items if isinstance(v, Tuple) else (v,)
 
 
 def count(value: Array | Lazy, over: Over) -> Value:

@@ -123,6 +123,13 @@ class Started(Compound):
         return dict(zip(map(str, self.form.names[1:]), self.items[1:], strict=True))
 
 
+def unbound(v: AbstractValue | None) -> AbstractValue | None:
+    """The function of a bound method, however often it is bound; other values as they are."""
+    while isinstance(v, Bound):
+        v = v.function
+    return v
+
+
 def function_of(v: AbstractValue | None) -> object:
     """The function that is called, without the values bound to it: equal for two values that call the same. None if
     ``v`` is not a function."""

@@ -14,7 +14,7 @@ from adc.frontend.arrays import arrays
 from adc.frontend.containers import records, sequences
 from adc.frontend.control import options
 from adc.frontend.control.branches import trace
-from adc.frontend.data.callables import Bound, Closure
+from adc.frontend.data.callables import Closure, unbound
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -107,14 +107,13 @@ def _makes_list(callee: AbstractValue) -> bool:
 
 def _may_go_through(callee: AbstractValue, item: ast.GeneratorExp) -> bool:
     """Whether a user's function may go through the items of an expression, one by one."""
-    while isinstance(callee, Bound):
-        callee = callee.function
+    function = unbound(callee)
     if assigns(item) or any(part.is_async for part in item.generators):
         return False  # what := assigns belongs to the function around
-    if isinstance(callee, Static):
-        own = isinstance(callee.value, types.FunctionType) and not is_library(callee.value)
-        return own and not prelude.is_helper(callee.value) and prelude.stand_in(callee.value) is None
-    return isinstance(callee, Closure)
+    if isinstance(function, Static):
+        own = isinstance(function.value, types.FunctionType) and not is_library(function.value)
+        return own and not prelude.is_helper(function.value) and prelude.stand_in(function.value) is None
+    return isinstance(function, Closure)
 
 
 def _takes_all(callee: AbstractValue) -> bool:

@@ -8,7 +8,7 @@ import types
 
 from adc.frontend.callee import Callee
 from adc.frontend.containers import records
-from adc.frontend.data.callables import Bound, Closure
+from adc.frontend.data.callables import Closure, unbound
 from adc.frontend.data.compounds import Handle
 from adc.frontend.data.values import AbstractValue, Generator, Ref, Static
 from adc.frontend.expressions.evaluation import evaluate
@@ -26,9 +26,8 @@ def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
         return isinstance(frame.env.get(source.id), Generator)
     if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name | ast.Attribute):
         return False
-    function = evaluate(frame, source.func) if isinstance(source.func, ast.Name) else _attribute(frame, source.func)
-    while isinstance(function, Bound):
-        function = function.function
+    called = evaluate(frame, source.func) if isinstance(source.func, ast.Name) else _attribute(frame, source.func)
+    function = unbound(called)
     if isinstance(function, Closure):
         return is_generator(function.source.node)
     return isinstance(function, Static) and inspect.isgeneratorfunction(function.value)
@@ -41,7 +40,7 @@ def iterator_of(frame: Frame, value: AbstractValue) -> AbstractValue:
     if issubclass(records.class_of(value), Held):
         return value
     own = records.method(frame, value, "__iter__")
-    function = own.function if isinstance(own, Bound) else own
+    function = unbound(own)
     if not isinstance(function, Static) or not isinstance(function.value, types.FunctionType):
         return value
     if own is None or not is_generator(Callee.of(function.value, current_loc()).source.node):

@@ -11,7 +11,7 @@ import numpy as np
 from adc.frontend import iteration
 from adc.frontend.arrays import arrays
 from adc.frontend.containers import records
-from adc.frontend.data.callables import Bound, Closure
+from adc.frontend.data.callables import Bound, Closure, unbound
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import AbstractValue, Static, Stream, Tuple
 from adc.frontend.expressions.evaluation import evaluate
@@ -49,9 +49,8 @@ def spread(
 
 
 def _name(callee: AbstractValue) -> str:
-    if isinstance(callee, Bound):
-        return _name(callee.function)
-    return callee.source.name if isinstance(callee, Closure) else str(getattr(callee.value, "__name__", ""))  # type: ignore[attr-defined]
+    function = unbound(callee)
+    return function.source.name if isinstance(function, Closure) else str(getattr(function.value, "__name__", ""))  # type: ignore[union-attr]
 
 
 def _taken(frame: Frame, callee: AbstractValue, named: set[str | None]) -> int | None:

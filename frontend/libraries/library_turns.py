@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.arrays import subscripts
-from adc.frontend.arrays.reductions import axes_of, repeated_axes_of
+from adc.frontend.arrays.reductions import axes_of, listed, repeated_axes_of
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Static, Tuple, needed_int
 from adc.frontend.errors import refuse
@@ -122,12 +122,8 @@ def _roll(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
 def _shifts(shift: AbstractValue, expected: int) -> Sequence[AbstractValue]:
     """The items of ``shift``. An array of a run-time length must have one, or as many as are expected."""
-    if isinstance(shift, Tuple):
-        return shift.items
-    if isinstance(shift, Static) and isinstance(shift.value, tuple):
-        return tuple(map(Static, shift.value))
     if not isinstance(shift, Array | Lazy) or not shift.rank:
-        return (shift,)
+        return listed(shift)
     if shift.rank > 1:
         message = "np.roll() by a shift of several dimensions is not supported"
         raise refuse(current_loc(), message, "pass a tuple of ints", kind=kinds.UNSUPPORTED_OPTION)
