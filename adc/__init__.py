@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from adc.functions.decorator import JitFunction, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.functions.mapping import vmap
     from adc.functions.pullbacks import Pullback
-    from adc.mpi.distributed import Distributed, Field, Grid, distribute
+    from adc.mpi.distributed import Distributed, distribute
+    from adc.mpi.fields import Field, Grid
     from adc.shots.summing import sum_shots
     from adc.watch.watching import progress
 
@@ -87,8 +88,8 @@ __all__ = [
 _HOMES = {
     "AdcError": "adc.errors",
     "Distributed": "adc.mpi.distributed",
-    "Field": "adc.mpi.distributed",
-    "Grid": "adc.mpi.distributed",
+    "Field": "adc.mpi.fields",
+    "Grid": "adc.mpi.fields",
     "JitFunction": "adc.functions.decorator",
     "Pullback": "adc.functions.pullbacks",
     "check_grads": "adc.checks.checking",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from adc.backend.triples import for_triple
 from adc.border.options import Selection
 from adc.border.selecting import everything, select
 from adc.commands import ahead_kept
+from adc.commands.units import Output, Unit
 from adc.driver.compiler import Staged, part_of
 from adc.driver.seeding import both_halves, seeded
 from adc.driver.subject import Subject
@@ -31,40 +32,6 @@ from adc.passes.checkpointing.budget import allocates
 
 Emit = Literal["obj", "shared", "wheel", "asm", "llvm", "mlir"]
 SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "wheel": "", "asm": ".s", "llvm": ".ll", "mlir": ".mlir"}
-
-
-@dataclass
-class Output:
-    """What was written, and remarks on what was left out and why."""
-
-    files: list[Path] = field(default_factory=list)
-    functions: list[str] = field(default_factory=list)
-    libraries: tuple[str, ...] = ()
-    remarks: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A function for one signature. ``name``: the base name of its C functions; if empty, that of the Python
-    function."""
-
-    subject: Subject
-    abstracts: tuple[Abstract, ...]
-    chosen: Selection
-    name: str = ""
-
-    @property
-    def c_name(self) -> str:
-        return identifier(self.name or self.subject.name)
-
-    def staged(self, *, serial: bool = False) -> Staged:
-        """The stages of compilation, with all callees included, and without LAPACK, whose address other processes do
-        not know."""
-        options = replace(self.subject.options, lapack=False)
-        if serial:
-            options = replace(options, parallel=False, tile=False)
-        subject = Subject(self.subject.fn, options, owner=self.subject.owner, read=self.subject.read)
-        return Staged(subject, self.abstracts, whole=True)
 
 
 def compile_ahead(

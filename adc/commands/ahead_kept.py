@@ -11,9 +11,9 @@ import os
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from adc.backend import object_cache
+from adc.commands.units import Output, Unit
 from adc.driver import changes
 from adc.driver.compiler import Staged
 from adc.driver.fingerprints import UnknownThing, digest, of_rules
@@ -23,9 +23,6 @@ from adc.frontend.traced import Traced
 from adc.ir.core import UNKNOWN, Module
 from adc.ir.text.printer import print_module
 from adc.persistent import records
-
-if TYPE_CHECKING:
-    from adc.commands.ahead import Output, Unit
 
 
 def name_of(units: Sequence[Unit], staged: Sequence[Staged], options: Sequence[object]) -> str | None:

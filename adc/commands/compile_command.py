@@ -15,7 +15,7 @@ from adc.errors import AdcError
 from adc.ir import kinds
 
 if TYPE_CHECKING:
-    from adc.commands.ahead import Unit
+    from adc.commands.units import Unit
     from adc.driver.subject import Subject
 
 _LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
@@ -197,8 +197,8 @@ def _dumped(options: argparse.Namespace, units: list[Unit]) -> bool:
 def _units(options: argparse.Namespace) -> list[Unit]:
     """Each function for each of its signatures."""
     from adc.border.options import selection
-    from adc.commands.ahead import Unit
     from adc.commands.loading import load_all
+    from adc.commands.units import Unit
     from adc.reports.dump import resolve
 
     if options.language == "mlir":
@@ -218,8 +218,8 @@ def _units(options: argparse.Namespace) -> list[Unit]:
 
 def _mlir_units(options: argparse.Namespace) -> list[Unit]:
     from adc.border.options import Selection, selection
-    from adc.commands.ahead import Unit
     from adc.commands.mlir_source import load_mlir
+    from adc.commands.units import Unit
 
     if options.signature:
         raise kinds.INVALID_OPTION("functions of MLIR have their types in the file", help="leave out --signature")

@@ -28,10 +28,10 @@ from adc.border import binding
 from adc.border.complexes import as_pairs, imaginary
 from adc.border.selecting import everything
 from adc.driver.compiler import Staged, compile_functions
-from adc.driver.specialise import Specialisation, arrange, misfit
+from adc.driver.specialise import arrange, misfit
 from adc.frontend.abstract import Array, numpy_dtype
 from adc.functions.pullback_calls import array_paths, direct
-from adc.functions.pullbacks import Owner, Pullback, fingerprint, shape, with_pullback
+from adc.functions.pullbacks import Owner, Pullback, Sweeps, fingerprint, shape, with_pullback
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Module, Op, Value
@@ -40,7 +40,7 @@ from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
 
 
-class PullbackCode(Specialisation):
+class PullbackCode(Sweeps):
     """The forward and the reverse sweep of a function, as two callables."""
 
     def __init__(self, staged: Staged, miss: Callable[..., Any]) -> None:

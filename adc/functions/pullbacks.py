@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from adc.border.complexes import as_pairs, imaginary, is_pairs
 from adc.border.cotangents import Seeds
 from adc.border.selecting import built
 from adc.border.signature import at
-from adc.driver.specialise import Misfit
+from adc.driver.specialise import Misfit, Specialisation
 from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.functions.record_locks import RecordLock
@@ -25,16 +25,39 @@ from adc.ir import kinds
 from adc.ir.types import MemRefType
 
 if TYPE_CHECKING:
-    from adc.functions.pullback_code import PullbackCode
+    from adc.border.selecting import Wanted
+    from adc.ir.types import Type
+    from adc.passes.differentiation.need.demand import CallPlan
 
 NDArray = np.ndarray[Any, Any]
+
+
+class Sweeps(Specialisation):
+    """The two compiled sweeps of a function, as its pullbacks use them. Arguments and results are given by number."""
+
+    reverse: Callable[..., Any]
+    at_once: Callable[..., Any] | None  # the reverse sweep called directly, if only cotangents need to be checked
+    plan: CallPlan
+    wanted: Wanted
+    result_types: Sequence[Type]
+    taken: Sequence[int]  # results whose cotangents the reverse sweep takes
+    arrays: Mapping[int, tuple[Any, ...]]  # the array results, with their paths in the result
+    array_leaves: Collection[int]  # the array arguments
+    shadows: Sequence[int]  # arguments that have a shadow
+    fresh: Collection[int]  # those whose shadow is new in each reverse sweep
+    cleared: frozenset[int]  # those whose shadow the reverse sweep clears
+    keeps: Sequence[bool]  # by argument: whether the reverse sweep takes it
+    keeps_all: bool
+    looked_at: Sequence[tuple[int, Callable[[Any], Any]]]  # arrays that must not change, and what is compared of them
+    has_record: bool
+    takes_turns: bool  # whether two threads must not run the reverse sweep at once
 
 
 class Owner:
     """A placeholder for the ``code`` of a pullback, in the functions that compiled code calls."""
 
     __slots__ = ("code",)
-    code: PullbackCode
+    code: Sweeps
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Owner, ()  # the code sets itself when it is loaded
@@ -57,7 +80,7 @@ class Pullback:
 
     __slots__ = ("__weakref__", "_code", "_given", "_leaves", "_looks", "_record", "_shadows", "_shapes", "_turn")
 
-    def __init__(self, code: PullbackCode, leaves: tuple[Any, ...], result: Any, record: object) -> None:
+    def __init__(self, code: Sweeps, leaves: tuple[Any, ...], result: Any, record: object) -> None:
         self._code = code
         self._leaves = leaves if code.keeps_all else tuple(map(_without_contents, leaves, code.keeps))
         self._record = record

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from adc.errors import AdcError
 from adc.functions.decorator import JitFunction
 from adc.ir.partitions import Counts
+from adc.mpi.fields import Grid
 from adc.reports.distributed_report import DistributedReport, replicated_of, sent_of
-
-if TYPE_CHECKING:
-    from adc.mpi.distributed import Grid
 
 
 def report(

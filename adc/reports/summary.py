@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from adc.passes.differentiation.storage.kept import ITS_ELEMENTS, Kept
-from adc.passes.plans import LoopPlan
+from adc.passes.plans import LoopPlan, ShadowPlan
 from adc.reports.report_details import in_words, name_in_words, type_in_words
-
-if TYPE_CHECKING:
-    from adc.reports.report import Report
 
 _SHOWN = 4  # lines of the source that are listed
 
@@ -60,6 +57,28 @@ class Stored:
         return f"{of}in each iteration of {_lines(map(int, loops))}" if loops else self.times
 
 
+class Planned(Protocol):
+    """What a summary says in words: the fields and plans of ``Report``."""
+
+    @property
+    def function(self) -> str: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def with_respect_to(self) -> tuple[str, ...]: ...
+    @property
+    def steps(self) -> Sequence[object]: ...
+    @property
+    def seconds(self) -> Mapping[str, float]: ...
+    @property
+    def measured(self) -> Measured | None: ...
+    @property
+    def simd(self) -> tuple[int, ...] | None: ...
+    def loops(self) -> list[LoopPlan]: ...
+    def sums(self) -> list[ShadowPlan]: ...
+    def stored(self) -> list[Stored]: ...
+
+
 def stored(values: Iterable[Kept], names: Mapping[str, str] = MappingProxyType({})) -> list[Stored]:
     """The stored values, each once; those that probably take most memory come first. ``names`` maps names in the plan
     to those in the program."""
@@ -96,7 +115,7 @@ def measure(value: Callable[..., Any], gradient: Callable[..., Any], peak: int |
     return Measured(seconds(value), seconds(gradient), peak)
 
 
-def summary(report: Report) -> list[str]:
+def summary(report: Planned) -> list[str]:
     """The summary of a report, in at most ten lines."""
     loops = report.loops()
     lines = [f"{report.what} of {report.function} by {', '.join(report.with_respect_to)}", _time(report)]
@@ -105,7 +124,7 @@ def summary(report: Report) -> list[str]:
     return [*lines, *(f"  advice: {text}" for text in advice(report)[:3])]
 
 
-def _time(report: Report) -> str:
+def _time(report: Planned) -> str:
     compiling = f"compiling took {_seconds(sum(report.seconds.values()))} before LLVM"
     m = report.measured
     if m is None:
@@ -117,7 +136,7 @@ def _time(report: Report) -> str:
     )
 
 
-def _tape(report: Report) -> str:
+def _tape(report: Planned) -> str:
     found = report.stored()
     if not found:
         return "tape: nothing is stored; the reverse sweep computes again what it needs"
@@ -126,7 +145,7 @@ def _tape(report: Report) -> str:
     return f"tape: {len(found)} value{'s' * (len(found) > 1)} stored: {each}{more}"
 
 
-def _memory(report: Report) -> str:
+def _memory(report: Planned) -> str:
     if report.measured is None or report.measured.peak_bytes is None:
         return ""
     return f"memory: the {report.what} allocates at most {shown_bytes(report.measured.peak_bytes)}"
@@ -154,13 +173,13 @@ def _in_order(loops: Sequence[LoopPlan]) -> set[int]:
     return found
 
 
-def _simd(report: Report) -> str:
+def _simd(report: Planned) -> str:
     if report.simd is None:
         return ""
     return f"SIMD: loops of {_lines(report.simd)}" if report.simd else "SIMD: LLVM made no loop SIMD"
 
 
-def advice(report: Report) -> list[str]:
+def advice(report: Planned) -> list[str]:
     """What may be slow, and what to do about it."""
     found = []
     m = report.measured
