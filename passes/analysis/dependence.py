@@ -10,32 +10,34 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import INT64, Form, Forms, Symbol, never_zero
 from adc.passes.analysis.conditions import MEANING, comparisons
 from adc.passes.analysis.effects import Summaries
+from adc.passes.analysis.extents import shadowed
 from adc.passes.analysis.kinds import COUNTED, TERMINATORS
 from adc.passes.analysis.questions import Questions
-from adc.passes.analysis.spans import Span, through_reshape, through_subview
+from adc.passes.analysis.spans import Span, in_other_shape, through_views
 
 MAX_PAIRS = 4000
 
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """What ``op`` does ("read", "write" or "accumulate") to ``base``. ``where`` is None if that is not known."""
+    """What ``op`` does ("read", "write" or "accumulate") to ``base``. ``where`` is None if that is not known; it may
+    be known of a ``view`` in another shape, whose elements are different elements of ``base``."""
 
     op: Op
     base: Value
     where: tuple[Span, ...] | None
     kind: str
+    view: tuple[Value, tuple[Span, ...]] | None = None
 
     @property
     def changes(self) -> bool:
@@ -68,6 +70,7 @@ class Analysis:
         self.forms = Forms()
         self.summaries = summaries or Summaries.asked(module)
         self.aliasing = aliasing or Aliasing.asked(func, module)
+        self.shadowed = shadowed(func)
         self.facts: list[Form] = []  # not negative at this point
         self.conditions: dict[Value, bool] = {}  # what the branches around this point have decided on
         self.rows: dict[Op, dict[Op, object]] = {}  # by loop: accesses to rows of an iteration's own, and the arrays
@@ -197,7 +200,8 @@ class Analysis:
     def _add(self, op: Op, memref: Value, where: list[Span], kind: str, loop: Op, found: list[Access]) -> None:
         if not self.is_private(memref, loop):
             base, spans = self.through_views(memref, where)
-            found.append(Access(op, base, spans, kind))
+            view = None if spans is not None else in_other_shape(self.forms, memref, where)
+            found.append(Access(op, base, spans, kind, view))
 
     def is_private(self, memref: Value, loop: Op) -> bool:
         """Whether each iteration of ``loop`` has memory of its own for ``memref``."""
@@ -206,21 +210,7 @@ class Analysis:
 
     def through_views(self, memref: Value, where: list[Span]) -> tuple[Value, tuple[Span, ...] | None]:
         """Subscripts of a view as subscripts of the memref that it is a view of."""
-        spans: list[Span] | None = where
-        while (op := memref.op) is not None and Trait.VIEW in op.opdef.traits:
-            memref = op.operands[0]
-            if spans is None or op.opdef is ops.cast:
-                continue
-            if op.opdef is ops.transpose:
-                permutation = op.attrs["permutation"]
-                spans = [spans[permutation.index(d)] for d in range(len(permutation))]
-            elif op.opdef is ops.reshape:
-                spans = through_reshape(op, spans)
-            elif op.opdef is ops.reinterpret_cast:
-                spans = None
-            else:
-                spans = through_subview(self.forms, op, spans)
-        return memref, None if spans is None else tuple(spans)
+        return through_views(self.forms, memref, where)
 
     # Dependences ------------------------------------------------------------------------------------------------------
 
@@ -262,8 +252,14 @@ class Analysis:
 
     def independent(self, a: Access, b: Access, loop: Op, questions: Questions | None = None) -> bool:
         """Whether ``a`` and ``b``, in different iterations of ``loop``, always touch different elements."""
-        if a.base is not b.base or inside(a.base, loop) or a.where is None or b.where is None:
+        if a.base is not b.base or inside(a.base, loop):
             return False
+        if a.where is None or b.where is None:
+            if a.view is None or b.view is None or a.view[0] is not b.view[0] or inside(a.view[0], loop):
+                return False
+            one = replace(a, where=a.view[1])
+            a, b = one, one if a is b else replace(b, where=b.view[1])
+        assert a.where is not None and b.where is not None
         rows = self.rows.get(loop, {})
         if a.op in rows and rows[a.op] == rows.get(b.op):
             return True
@@ -368,7 +364,7 @@ def distinct(accesses: Sequence[Access]) -> list[Access]:
     """One of each group of accesses that do the same to the same place, in the same loops."""
     found: dict[object, Access] = {}
     for a in accesses:
-        found.setdefault((a.base, a.where, a.kind, a.op.parent if a.where is None else None), a)
+        found.setdefault((a.base, a.where, a.view, a.kind, a.op.parent if a.where is None else None), a)
     return list(found.values())
 
 

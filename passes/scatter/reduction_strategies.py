@@ -28,7 +28,7 @@ from adc.passes.stencil_adjoints.interchange import build_interchanged, recognis
 from adc.passes.stencil_adjoints.stencils import Stencil, recognise
 from adc.passes.stencil_adjoints.strategy_costs import Costs
 from adc.passes.stencil_adjoints.tiles import build_tiles
-from adc.passes.stencil_adjoints.windows import WindowGather, convolutions
+from adc.passes.stencil_adjoints.windows import build_gather, convolutions
 from adc.passes.threads.parallelise import mark_threads
 
 WORTH_SPLITTING = 40.0  # the cost of an iteration
@@ -160,7 +160,7 @@ class Strategies:
         with insert_at(block, group[0].loc):
             for convolution in found:
                 threads = bool(fission.loop.attrs.get("threads"))
-                WindowGather(fission, convolution, block, threads=threads).build()
+                build_gather(fission, convolution, block, threads=threads)
         self.note(group, "gather", "offsets of an inner loop")
         return True
 

@@ -1,8 +1,12 @@
-"""Gathering where the offset is the counter of an inner loop: ``for k in range(lo, hi): abar[i + k] += ...``.
+"""Gathering where the offset is the counter of another loop: ``for k in range(lo, hi): abar[i + k] += ...``.
 
 Each element collects the terms of the window of iterations that reach it: for element ``x``, the ``k`` for which
-``x - k`` is an iteration. If that is the whole window, its bounds are those of the inner loop, as in the primal loop;
-near the ends of the domain they are clipped.
+``x - k`` is an iteration. If that is the whole window, its bounds are those of the loop over ``k``, as in the primal
+loop; near the ends of the domain they are clipped.
+
+Either of the two loops may be the window, whichever is around the other: a convolution is written as windows times
+weights or as a sum of shifted images. Elements away from the ends are SIMD, so the window should be the shorter loop:
+the one with few iterations, or that which does not grow with the array; where this is not known, the program asks.
 """
 
 from __future__ import annotations
@@ -18,15 +22,18 @@ from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.affine import Form, Symbol
+from adc.passes.analysis.costs import cost_of
 from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.spans import Span
 from adc.passes.building import choose, parallel_loop
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.gather import Axis, Subscripts, between, both
+from adc.passes.stencil_adjoints.interchange import REPEATED
 
 
 @dataclass(frozen=True)
 class Window:
-    """The inner loop whose counter is a dimension's offset: element = iteration + sign * counter + offset."""
+    """The loop whose counter is a dimension's offset: element = iteration + sign * counter + offset."""
 
     loop: Op
     sign: int
@@ -34,58 +41,130 @@ class Window:
 
 @dataclass
 class Convolution:
-    """One accumulation. ``outer`` are the outer loops. ``dims`` says for each dimension of ``base`` which of them it
-    follows, through which window, and the rest of the subscript. ``inner`` are the inner loops, windows or not."""
+    """One accumulation. ``axes`` are the loops that elements follow, the last dimension's last. ``dims`` says for each
+    dimension of ``base`` which of them it follows, through which window, and the rest of the subscript. ``inner`` are
+    the other loops, windows or not."""
 
     op: Op
     base: Value
-    outer: tuple[Op, ...]
+    axes: tuple[Op, ...]
     inner: tuple[Op, ...]
     dims: tuple[tuple[int | None, Window | None, Form], ...]
+    other: Convolution | None = None
+    """The same with axes and windows exchanged, which is better if these windows are longer than their axes."""
+
+
+@dataclass(frozen=True)
+class _Dim:
+    """One dimension: the loops whose counters its subscript adds, the outer one first, their signs, and the rest."""
+
+    loops: tuple[Op, ...]
+    signs: tuple[int, ...]
+    rest: Form
 
 
 def recognise_windows(fission: Fission, op: Op) -> Convolution | None:
     """``op`` as a convolution, if it is one and can be computed before the rest of the loop."""
-    forms = fission.analysis.forms
     access = next(a for a in fission.accesses.found if a.op is op)
     chain = list(enclosing(op.parent))
     chain = chain[: chain.index(fission.loop) + 1][::-1]
-    if access.where is None or any(o.opdef not in COUNTED for o in chain):
+    dims = None if access.where is None else _dims(fission, access.where, chain)
+    if dims is None or not _may_be_reordered(fission, op, chain):
         return None
+    longer = [_is_longer(fission, access.base, k, dim) for k, dim in enumerate(dims)]
+    found = _convolution(fission, op, access.base, chain, dims, [bool(v) for v in longer])
+    if found is not None and None not in longer:
+        return found
+    exchanged = _convolution(fission, op, access.base, chain, dims, [v is not False for v in longer])
+    if found is not None:
+        found.other = exchanged
+    return found or exchanged
+
+
+def _dims(fission: Fission, where: tuple[Span, ...], chain: list[Op]) -> list[_Dim] | None:
+    """The dimensions of an access, if each follows at most two loops of the chain, and no two the same."""
+    forms = fission.analysis.forms
     for loop in chain:
-        bounds = [s for v in loop.operands[:2] for s in forms.of(v).symbols()]
-        if constant_of(loop.operands[2]) != 1 or any(inside(s.value, fission.loop) for s in bounds):
+        if loop.opdef not in COUNTED or constant_of(loop.operands[2]) != 1:
+            return None
+        if any(inside(s.value, fission.loop) for v in loop.operands[:2] for s in forms.of(v).symbols()):
             return None
     counters: dict[Symbol, int] = {forms.symbol(o.regions[0].args[0]): k for k, o in enumerate(chain)}
-    dims: list[tuple[int | None, Window | None, Form]] = []
+    dims: list[_Dim] = []
     used: list[int] = []
-    for form, _ in access.where:
+    for form, _ in where:
         found = sorted((counters[s], s) for s in form.symbols() if s in counters)
-        rest = form
-        window: Window | None = None
-        for place, (level, symbol) in enumerate(found):
+        rest, signs = form, []
+        for _, symbol in found:
             factor, rest = rest.split(symbol)
-            if not factor.is_constant or (factor.constant != 1 if place == 0 else abs(factor.constant) != 1):
+            if not factor.is_constant or abs(factor.constant) != 1:
                 return None
-            if place == 1:
-                window = Window(chain[level], factor.constant)
+            signs.append(factor.constant)
         if len(found) > 2 or any(inside(s.value, fission.loop) for s in rest.symbols()):
             return None
         used += [level for level, _ in found]
-        dims.append((found[0][0] if found else None, window, rest))
-    axes = sorted(level for level, _, _ in dims if level is not None)
-    if axes != list(range(len(axes))) or not axes or len(set(used)) != len(used):
-        return None
-    outer, inner = tuple(chain[: len(axes)]), tuple(chain[len(axes) :])
-    if not inner or any(o.opdef is not ops.parallel for o in outer):
-        return None
+        dims.append(_Dim(tuple(chain[level] for level, _ in found), tuple(signs), rest))
+    return dims if used and len(set(used)) == len(used) else None
+
+
+def _may_be_reordered(fission: Fission, op: Op, chain: list[Op]) -> bool:
+    """Whether the terms can be computed before the rest of the loop, one by one, in any order."""
     needed = fission.slice([op.operands[0]])
-    carried = {a for o in inner for a in o.regions[0].args[1:]}
-    if any(v in carried for o in (*needed, op) for v in o.operands) or needed & set(inner):
+    carried = {a for o in chain for a in o.regions[0].args[1:]}
+    if any(v in carried for o in (*needed, op) for v in o.operands) or needed & set(chain):
+        return False
+    return fission.obstacle(needed | {op}, [op]) is None
+
+
+def _convolution(
+    fission: Fission, op: Op, base: Value, chain: list[Op], dims: list[_Dim], exchanged: list[bool]
+) -> Convolution | None:
+    """The convolution whose axes are the outer loops of the dimensions or, where ``exchanged``, the inner ones."""
+    axes: list[Op] = []
+    windows: list[Window | None] = []
+    for dim, inside_out in zip(dims, exchanged, strict=True):
+        if not dim.loops:
+            windows.append(None)
+            continue
+        axis = len(dim.loops) - 1 if inside_out else 0
+        if dim.signs[axis] != 1:
+            return None
+        axes.append(dim.loops[axis])
+        windows.append(Window(dim.loops[1 - axis], dim.signs[1 - axis]) if len(dim.loops) == 2 else None)
+    last = axes[-1]
+    order = [o for o in chain if o in axes and o is not last] + [last]
+    inner = tuple(o for o in chain if o not in axes)
+    as_written = order == chain[: len(order)]
+    if not inner or (as_written and any(o.opdef is not ops.parallel for o in order)):
         return None
-    if fission.obstacle(needed | {op}, [op]) is not None:
-        return None
-    return Convolution(op, access.base, outer, inner, tuple(dims))
+    if not as_written and not any(windows):
+        return None  # an interchange
+    if not as_written:
+        # What loops around the terms compute once is computed for each term then.
+        needed = fission.slice([op.operands[0]]) - set(chain[-1].regions[0].walk())
+        if sum(cost_of(o.opdef) for o in needed) > REPEATED:
+            return None
+    at = iter(axes)
+    described = [(order.index(next(at)) if d.loops else None, w, d.rest) for d, w in zip(dims, windows, strict=True)]
+    return Convolution(op, base, tuple(order), inner, tuple(described))
+
+
+def _is_longer(fission: Fission, base: Value, number: int, dim: _Dim) -> bool | None:
+    """Whether the inner loop of a dimension has more iterations than the outer one, which is then better as its window;
+    None if nothing tells. A loop whose length grows with the array's extent is taken to be long."""
+    if len(dim.loops) < 2 or -1 in dim.signs:
+        return dim.signs[:1] == (-1,)  # an axis is counted upwards
+    forms = fission.analysis.forms
+    outer, inner = (forms.of(o.operands[1]) - forms.of(o.operands[0]) for o in dim.loops)
+    difference = inner - outer
+    if difference.is_constant:
+        return difference.constant > 0
+    if outer.is_constant or inner.is_constant:
+        return outer.is_constant
+    primal = fission.analysis.shadowed.get(base, base)
+    extents = forms.extent(base, number).symbols() | forms.extent(primal, number).symbols()
+    grows = [any(form.coefficient(s) == 1 for s in extents) for form in (outer, inner)]
+    return None if grows[0] == grows[1] else grows[1]
 
 
 class WindowGather:
@@ -96,9 +175,11 @@ class WindowGather:
         self.c = convolution
         self.threads = threads
         forms = fission.analysis.forms
-        self.axes = [Axis(forms, loop, before) for loop in convolution.outer]
+        self.axes = [Axis(forms, loop, before) for loop in convolution.axes]
         self.inner = {loop: Axis(forms, loop, before) for loop in convolution.inner}
         self.needed = fission.slice([convolution.op.operands[0]])
+        chain = list(enclosing(convolution.op.parent))
+        self.chain = chain[: chain.index(fission.loop) + 1][::-1]
         # For each axis: its dimension's window and the rest of the subscript, a shift of all elements.
         self.windows: list[Window | None] = [None] * len(self.axes)
         self.rest: list[Form] = [Form.ZERO] * len(self.axes)
@@ -113,6 +194,17 @@ class WindowGather:
             runs = both(runs, here)
         assert runs is not None
         choose(runs, lambda: self._level([], None), lambda: None)
+
+    def windows_are_short(self) -> Value:
+        """Append whether each axis has at least as many iterations as its window."""
+        short: Value | None = None
+        for axis, window in zip(self.axes, self.windows, strict=True):
+            if window is not None:
+                k = self.inner[window.loop]
+                length, size = axis.value(axis.high - axis.low), axis.value(k.high - k.low)
+                short = both(short, ops.cmpi(size, length, predicate="sle"))
+        assert short is not None
+        return short
 
     def _reach(self, level: int) -> tuple[Form, Form]:
         """The least and greatest offset of the elements that an iteration adds to."""
@@ -183,13 +275,13 @@ class WindowGather:
     def _term(self, at: Subscripts, mapping: Mapping) -> Value:
         """The term of the iteration that the inner counters in ``mapping`` belong to."""
         mapping = dict(mapping)
-        for loop, x, window in zip(self.c.outer, at, self.windows, strict=True):
+        for loop, x, window in zip(self.c.axes, at, self.windows, strict=True):
             counter = x
             if window is not None:
                 k = mapping[window.loop.regions[0].args[0]]
                 counter = ops.subi(x, k) if window.sign > 0 else ops.addi(x, k)
             mapping[loop.regions[0].args[0]] = counter
-        for loop in (*self.c.outer, *self.c.inner):
+        for loop in self.chain:
             self.fission.copy_ops(loop.regions[0], self.needed, mapping)
         return mapping.get(self.c.op.operands[0], self.c.op.operands[0])
 
@@ -198,3 +290,13 @@ def convolutions(fission: Fission, group: Sequence[Op]) -> list[Convolution] | N
     """All of ``group`` as convolutions, if they are convolutions."""
     found = [recognise_windows(fission, op) for op in group]
     return [c for c in found if c is not None] if None not in found else None
+
+
+def build_gather(fission: Fission, convolution: Convolution, before: Block, *, threads: bool) -> None:
+    """Append the nest of a convolution, or that with axes and windows exchanged, whichever has the shorter windows."""
+    one = WindowGather(fission, convolution, before, threads=threads)
+    if convolution.other is None:
+        one.build()
+        return
+    other = WindowGather(fission, convolution.other, before, threads=threads)
+    choose(one.windows_are_short(), one.build, other.build)

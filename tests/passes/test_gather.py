@@ -386,6 +386,76 @@ def test_windows(data: st.DataObject) -> None:
     assert check(module, inputs) == ["gather"]
 
 
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_shifted_images(data: st.DataObject) -> None:
+    """The loops over iterations, over a window and over layers are nested in any order, in sequence or in parallel."""
+    rank = data.draw(st.integers(1, 2))
+    kinds = [data.draw(st.sampled_from(["addi", "subi"])) for _ in range(rank)]
+    names = [f"{name}{d}" for d in range(rank) for name in ("i", "k")] + ["f"] * data.draw(st.integers(0, 1))
+    order = data.draw(st.permutations(names))
+    known = data.draw(st.booleans())  # how many iterations the windows have
+    extents = data.draw(st.booleans())  # whether those of the other loops follow from the array's extents
+    t = SHAPES[rank]
+    limits = {f"k{d}": "%c3" if known else f"%width{d}" for d in range(rank)}
+    limits |= {f"i{d}": f"%e{d}" if extents else f"%n{d}" for d in range(rank)} | {"f": "%n0"}
+    heads = [
+        f"scf.for %{name} = %c0 to {limits[name]} step %c1 {{"
+        if place and data.draw(st.booleans())
+        else f"scf.parallel (%{name}) = (%c0) to ({limits[name]}) step (%c1) {{"
+        for place, name in enumerate(order)
+    ]
+    at = [f"%at{d} = arith.{kinds[d]} %i{d}, %k{d} : index" for d in range(rank)]
+    at += [f"%s{d} = arith.addi %at{d}, %c6 : index" for d in range(rank)]
+    own, taps, to = (", ".join(f"%{name}{d}" for d in range(rank)) for name in ("i", "k", "s"))
+    layer = "%q = memref.load %p[%f]" if "f" in order else "%q = memref.load %p[%c0]"
+    body = "\n".join(
+        [
+            *(f"%d{d} = memref.dim %ubar, {d} : {t}\n%e{d} = arith.subi %d{d}, %c12 : index" for d in range(rank)),
+            *heads,
+            *at,
+            f"%g = memref.load %vbar[{own}] : {t}\n%c = memref.load %w[{taps}] : {t}",
+            f"{layer} : {V}\n%y = arith.mulf %g, %c : f64\n%z = arith.mulf %y, %q : f64",
+            f"adc.accumulate %z, %ubar[{to}] : {t}",
+            "}\n" * (len(order) - 1) + "} {threads = true}",
+        ]
+    )
+    numbers = ", ".join(f"%{name}{d}: index" for d in range(rank) for name in ("n", "width"))
+    module = program(f"%ubar: {t}, %vbar: {t}, %w: {t}, %p: {V}, {numbers}", body)
+    inputs = []
+    for seed in range(5):
+        lengths = data.draw(st.tuples(*[st.integers(0, 6)] * rank))
+        windows = data.draw(st.tuples(*[st.integers(0, 6)] * rank))
+        shapes = tuple(n + 12 for n in lengths), lengths, (6,) * rank, (7,)
+        inputs.append([*arrays(seed, *shapes), *(b for pair in zip(lengths, windows) for b in pair)])
+    kinds = check(module, inputs)
+    assert order[-1] == "f" or kinds == ["gather"]  # else a loop within each iteration sums first
+
+
+@pytest.mark.parametrize("other", ["%i0, %p", "%next, %p", None])
+def test_views_in_another_shape(other: str | None) -> None:
+    """Rows of a reshaped array are apart, wherever in them iterations add; but not from the rows of neighbours."""
+    view = "memref<?x?xf64>"
+    second = "" if other is None else f"adc.accumulate %b, %rows[{other}] : {view}"
+    body = nest(
+        f"""%p = memref.load %places[%i0] : memref<?xindex>
+    %next = arith.addi %i0, %c1 : index
+    %a = memref.load %v[%i0] : {V}
+    adc.accumulate %a, %rows[%i0, %p] : {view}
+    %b = arith.addf %a, %a : f64
+    {second}""",
+        ["%c0"],
+        ["%n"],
+    )
+    reshape = f"%rows = adc.reshape %xbar[%m, %c2] {{groups = [[1, 2]]}} : {V} to {view}"
+    body = f"%m = arith.addi %n, %c1 : index\n{reshape}\n{body}"
+    module = program(f"%xbar: {V}, %v: {V}, %places: memref<?xindex>, %n: index", body)
+    places = np.array([1, 0, 1, 1, 0, 0])
+    inputs = [[*arrays(n, (2 * n + 2,), (n,)), places[:n], n] for n in (6, 1, 0)]
+    kinds = check(module, inputs)
+    assert (kinds == ["plain"]) == (other != "%next, %p")
+
+
 @pytest.mark.parametrize("subscripts", ["%i2, %i1", "%i0, %i2", "%i1, %i2", "%i2, %i0"])
 def test_interchange(subscripts: str) -> None:
     """The adjoint of a product of matrices, and of its transposes."""
