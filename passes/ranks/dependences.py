@@ -49,7 +49,7 @@ class Dependences:
             then = {loop: form for loop, form in then.items() if inside(value, loop)}
             seen = self._seen.setdefault(value, set())
             if len(seen) >= MOST_VISITS:
-                then = dict.fromkeys(self._loops_around(value.block), self._any)
+                then = dict.fromkeys(then, self._any)
             key = frozenset(then.items())
             if key not in seen:
                 seen.add(key)

@@ -38,6 +38,7 @@ from adc.passes.ranks.sites import fetched_at
 from adc.passes.ranks.split_nests import split_nest
 from adc.passes.ranks.steps import Step
 from adc.passes.ranks.terms import split_sums, write_loops
+from adc.passes.rewrite import to_sequential
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class _Function:
             self.layouts = self._layouts(self.cut)
             write_loops(self.func.body, self.layouts)
             self.layouts = self._layouts(self.cut)
-            if self._split(self.func.body):
+            while self._split(self.func.body):
                 self.layouts = self._layouts(self.cut)
             self._plan(self.func.body, certain=True)
             results = Results(self.func, self.layouts)
@@ -117,26 +118,45 @@ class _Function:
                 raise kinds.NOT_DISTRIBUTED("this sends messages itself", op.loc, help="write it for one process")
 
     def _split(self, block: Block) -> bool:
-        """Split nests that read what they compute themselves. Returns whether there were any."""
+        """Split nests that read what they compute themselves, and let those that cannot be cut as a whole, but run over
+        something else than elements that are distributed, run in order, so that elements are fetched between their
+        iterations. Returns whether there were any."""
         changed = False
         for op in list(block.ops):
             if op.opdef is ops.parallel:
-                changed |= self._meets(op) and split_nest(op)
+                meets, refused = self._meets(op)
+                if meets and split_nest(op):
+                    changed = True
+                elif refused and not op.results and self._runs_over_others(op):
+                    at = block.ops.index(op)
+                    before, after = block.ops[:at], block.ops[at + 1 :]
+                    block.set_ops([*before, to_sequential(op), *after])
+                    changed = True
             else:
                 for region in op.regions:
                     changed |= self._split(region)
         return changed
 
-    def _meets(self, op: Op) -> bool:
+    def _meets(self, op: Op) -> tuple[bool, bool]:
+        """Whether it is to be split, if it can be; and whether it is refused as it is."""
         try:
             if not self.layouts.touches(op):
-                return False
+                return False, False
             self._plan_op(op)
         except CompileTypeError:
-            return True
+            return True, True
         finally:
             step = self._steps.pop(op, None)
-        return step is not None and bool(step.apart or step.distinct)
+        return step is not None and bool(step.apart or step.distinct), False
+
+    def _runs_over_others(self, op: Op) -> bool:
+        """Whether a loop contains loops, and its own counter moves no element that is distributed."""
+        try:
+            nest = Nest(op, self.layouts)
+            moved = any(moves(nest, op, each) for each in (*nest.loads, *nest.writes))
+        except CompileTypeError:
+            return False
+        return not moved and any(inner.opdef in COUNTED for inner in op.regions[0].ops)
 
     # What is read -----------------------------------------------------------------------------------------------------
 
@@ -240,7 +260,7 @@ class _Function:
             box = nest.box(store, load)
             if box is None:
                 continue
-            if store is not None and store.array not in self._terms and nest.takes_all(load, box):
+            if store is not None and store.array not in self._terms and nest.takes_all(store, load, box):
                 raise kinds.NOT_DISTRIBUTED(
                     "each rank would need all of this array",
                     load.op.loc,

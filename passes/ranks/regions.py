@@ -20,6 +20,7 @@ from adc.ir.partitions import FAR, NONE
 from adc.passes.analysis.affine import Form, Symbol
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.ranks.accesses import MOST_CHOICES, ONE, Access, Accesses, Apart, Moved
+from adc.passes.ranks.congruences import are_apart
 from adc.passes.ranks.dependences import Dependences
 from adc.passes.ranks.layouts import Layouts
 
@@ -131,13 +132,24 @@ class Nest(Accesses):
             local = local and (axis == NONE or own)
         return None if local else Box(self._guards(store), tuple(along))
 
-    def takes_all(self, load: Access, box: Box) -> bool:
-        """Whether a rank reads more along an axis than its own block and a few elements."""
-        pairs = zip(self.layouts.of(load.array), box.axes, strict=True)
+    def takes_all(self, store: Access, load: Access, box: Box) -> bool:
+        """Whether a rank reads more along an axis than its own block and a few elements, for something else than a
+        number that a loop inside makes of them all, such as their sum."""
         return any(
-            axis != NONE and along.axis == NONE and along.by and not self._is_short(along.low, along.high)
-            for axis, along in pairs
+            axis != NONE
+            and along.axis == NONE
+            and along.by
+            and not self._is_short(along.low, along.high)
+            and not (load.at is not None and self._is_reduced(load.at[d], store))
+            for d, (axis, along) in enumerate(zip(self.layouts.of(load.array), box.axes, strict=True))
         )
+
+    def _is_reduced(self, form: Form, store: Access) -> bool:
+        """Whether a subscript runs along a loop that has a result, and that the store comes after."""
+        moved = self.moved(form)
+        if not isinstance(moved, Moved):
+            return False
+        return bool(moved.loop.results) and moved.loop not in enclosing(store.op.parent)
 
     def _guards(self, store: Access | None) -> tuple[Guard, ...]:
         if store is None or store.at is None:
@@ -241,6 +253,8 @@ class Nest(Accesses):
         nest, has to hold. None if nothing shows it."""
         if self.order[load.op] < self.order[store.op] and self._meet_in_one_iteration(load, store):
             return []  # the loaded value was there before
+        if are_apart(self, load, store):
+            return []
         found = []
         for a, b in zip(load.at or (), store.at or (), strict=False):
             one, other = self._span(a), self._span(b)

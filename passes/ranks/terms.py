@@ -16,13 +16,14 @@ from adc.passes.ranks.regions import Nest
 from adc.passes.rewrite import replace_op
 
 
-def write_loops(block: Block, layouts: Layouts) -> None:
-    """Write loops in place of fills and copies of arrays that are distributed."""
+def write_loops(block: Block, layouts: Layouts, *, within: bool = False) -> None:
+    """Write loops in place of fills and copies of arrays that are distributed, and, in parallel loops (``within``), of
+    others, on which elements of these may depend."""
     new = block.in_place_of()
     for op in block.ops:
-        if op.opdef not in (ops.copy, ops.fill) or not _is_known_shared(op, layouts):
+        if op.opdef not in (ops.copy, ops.fill) or not (within or _is_known_shared(op, layouts)):
             for region in op.regions:
-                write_loops(region, layouts)
+                write_loops(region, layouts, within=within or op.opdef is ops.parallel)
             new.append(op)
             continue
         with insert_at(new, op.loc):

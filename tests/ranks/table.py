@@ -13,6 +13,7 @@ import numpy as np
 
 import adc
 from adc import errors, jit_grad, mpi
+from tests.ranks.domains import domains
 from tests.ranks.fields import fields
 from tests.ranks.physics import Program, programs
 from tests.ranks.stencils import bits
@@ -71,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="of programs, or how they begin")
     names = parser.parse_args().names
-    for program in (*programs(), *fields()):
+    for program in (*programs(), *fields(), *domains()):
         name = program.f.__name__
         if names and not any(name.startswith(given) for given in names):
             continue
