@@ -12,6 +12,7 @@ from adc.passes.bounds.version_bounds import VersionBounds
 from adc.passes.cache.block_time import BlockTime
 from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.differentiation.take_gradients import TakeGradients, asked_next
+from adc.passes.distribution.compact_iterations import CompactIterations
 from adc.passes.distribution.distribute_counters import DistributeCounters
 from adc.passes.distribution.distribute_functions import DistributeFunctions
 from adc.passes.distribution.distribute_shifts import DistributeShifts
@@ -204,7 +205,9 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 
 WIDEN: Pipeline = (
     *(MatchTransposes(), OrderLoops(), CoalesceLoops()),
-    *(HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
+    HoistCommon(),
+    IfChanged(CompactIterations(), TIDY),
+    *(IfConvert(), SkipZeroTerms(), CollectChecks()),
     *(NarrowColumns(), NarrowRows(), VectoriseOuter(), DistributeSums(within=True), Interleave()),
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops()),
     *(RepeatRows(), AlignLoops(), SignsApart()),
@@ -227,6 +230,7 @@ LOWER: Pipeline = (
     IfChanged(MatchProducts(), (Canonicalize(), CSE())),
     IfChanged(InterchangeLoops(extremes=True), CONTRACT),
     IfChanged(PromoteElements(), TIDY),
+    IfChanged(CompactIterations(sums=True), TIDY),
     *(*SHARE, *TIDY, DeadStores()),
     IfChanged(OwnerComputes(), (FoldViews(), *TIDY)),
     *(*WIDEN, *FREE, *OUTLINE),
