@@ -3,9 +3,9 @@
 ``for j: r = distance(i, j); if r < cutoff: much(j, r)`` takes the time of ``much`` for each ``j`` as a SIMD loop with
 masks, and that of branches mispredicted as a scalar one. Instead, for a strip of iterations at a time, their numbers
 are written one after the other to a small buffer, and one is added to their count only where the condition holds, so
-there is no branch. The second loop goes through the numbers in the buffer, computes again what the condition was made from,
-and has no condition: its iterations are SIMD, or their terms are. Each takes place in the order in which it took place
-before, so that sums have the same bits.
+there is no branch. The second loop goes through the numbers in the buffer, computes again what the condition was made
+from, and has no condition: its iterations are SIMD, or their terms are. They take place in the order in which they took
+place before, so that sums have the same bits.
 
 It pays if what is done under the condition takes longer than the condition, and the condition is about data: of one
 that is about counters the iterations are known (``split-index-sets``), and a likely one is left as it is.
@@ -155,9 +155,9 @@ def _is_likely(condition: Value, taken: int) -> bool:
         return False
     predicate = op.attrs["predicate"]
     if predicate[1:] in ("ne", "eq"):
-        return (predicate[1:] == "ne") == (taken == 0)
+        return bool((predicate[1:] == "ne") == (taken == 0))
     left, right = (constant_of(v) for v in op.operands)
     above = predicate[1:] in ("gt", "ge")
     if right is None:
         right, above = left, not above
-    return right is not None and abs(right) <= _TINY and above == (taken == 0)
+    return right is not None and abs(right) <= _TINY and bool(above == (taken == 0))
