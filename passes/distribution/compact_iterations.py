@@ -31,11 +31,12 @@ from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.costs import cost_of, cost_of_block, trips
 from adc.passes.analysis.effects import Memory, Summaries
-from adc.passes.building import strip
+from adc.passes.building import chosen, strip
 from adc.passes.distribution.guarded_loops import Guarded, find_guarded
 from adc.passes.rewrite import put_instead, replace_op
 
 STRIP = 512  # numbers of iterations in the buffer: four kilobytes, in the first-level cache
+SAMPLE = 16  # iterations that tell whether it pays
 LEAST_COST = 16.0  # of what is done under the condition, in the units of ``costs``
 FEWEST = 32  # iterations that are worth a buffer
 _TINY = 1e-3  # what is above it is above it nearly always: ``if r > 1e-12``
@@ -70,41 +71,62 @@ class _Compaction:
     found: Guarded
 
     def split(self) -> None:
-        """Replace the loop by strips."""
+        """Replace the loop by a choice between strips and itself."""
         loop = self.found.loop
-        lower, upper, step = loop.operands[:3]
+        with insert_at(Block(), loop.loc) as made:
+            count = trip_count(*loop.operands[:3])
+            many = ops.cmpi(count, const_index(4 * SAMPLE), predicate="sge")
+            few = chosen(many, lambda: [self._is_sparse(count)], lambda: [const(False, i1)])[0]
+            done = chosen(few, lambda: self._strips(count), lambda: clone_op(loop, {}).results)
+        put_instead(loop, made.ops)
+        replace_op(loop, done)
+
+    def _is_sparse(self, count: Value) -> Value:
+        """Append whether the condition holds in at most half of some iterations, at equal distances."""
+        distance = ops.floordivsi(count, const_index(SAMPLE))
+        body = Block([index], ["sample"])
+        with insert_at(body):
+            build(ops.reduce, [self._holds(self._number(ops.muli(body.args[0], distance)))], {"kinds": ("add",)})
+        limits = [const_index(0), const_index(SAMPLE), const_index(1), const_index(0)]
+        hits = build(ops.parallel, limits, {}, [index], [body]).result
+        return ops.cmpi(hits, const_index(SAMPLE // 2), predicate="sle")
+
+    def _strips(self, count: Value) -> Sequence[Value]:
+        loop = self.found.loop
         types = [r.type for r in loop.results]
         parallel = loop.opdef is ops.parallel
-        with insert_at(Block(), loop.loc) as made:
-            count = trip_count(lower, upper, step)
-            strips = ops.ceildivsi(count, const_index(STRIP))
-            block = Block([index, *([] if parallel else types)], ["strip"])
-            with insert_at(block):
-                numbers = ops.alloc(type=MemRefType((STRIP,), index))
-                first, length = strip(block.args[0], const_index(STRIP), count)
-                taken = self._inspector(numbers, first, length)
-                kinds = loop.regions[0].terminator.attrs.get("kinds", ())
-                neutral = [const(ops.NEUTRAL[kind], t) for kind, t in zip(kinds, types, strict=parallel)]
-                done = self._executor(numbers, taken, neutral if parallel else block.args[1:])
-                ends = build(ops.reduce if parallel else ops.yield_, done.results, {"kinds": kinds} if parallel else {})
-                assert ends is block.ops[-1]
-            limits = [const_index(0), strips, const_index(1)]
-            whole = build(loop.opdef, [*limits, *loop.operands[3:]], dict(loop.attrs), types, [block])
-        put_instead(loop, made.ops)
-        replace_op(loop, whole.results)
+        strips = ops.ceildivsi(count, const_index(STRIP))
+        block = Block([index, *([] if parallel else types)], ["strip"])
+        with insert_at(block):
+            numbers = ops.alloc(type=MemRefType((STRIP,), index))
+            first, length = strip(block.args[0], const_index(STRIP), count)
+            taken = self._inspector(numbers, first, length)
+            kinds = loop.regions[0].terminator.attrs.get("kinds", ())
+            neutral = [const(ops.NEUTRAL[kind], t) for kind, t in zip(kinds, types, strict=parallel)]
+            starts = neutral if parallel else block.args[1:]
+            done = self._executor(numbers, taken, starts)
+            build(ops.reduce if parallel else ops.yield_, done.results, {"kinds": kinds} if parallel else {})
+        limits = [const_index(0), strips, const_index(1)]
+        return build(loop.opdef, [*limits, *loop.operands[3:]], dict(loop.attrs), types, [block]).results
+
+    def _holds(self, number: Value) -> Value:
+        """Append 1 if the condition holds in an iteration, else 0."""
+        mapping = {self.found.loop.regions[0].args[0]: number}
+        for op in self.found.needed:
+            clone_op(op, mapping)
+        one, zero = const_index(1), const_index(0)
+        condition = mapping[self.found.condition]
+        held: Value = ops.select(condition, one, zero) if self.found.taken == 0 else ops.select(condition, zero, one)
+        return held
 
     def _inspector(self, numbers: Value, first: Value, length: Value) -> Value:
         """Append the loop that stores the numbers of the iterations to be done; returns how many there are."""
         body = Block([index, index], ["k", "count"])
         with insert_at(body):
             number = self._number(ops.addi(first, body.args[0]))
-            condition = self.found.condition
-            mapping = {self.found.loop.regions[0].args[0]: number}
-            for op in self.found.needed:
-                clone_op(op, mapping)
+            held = self._holds(number)
             build(ops.store, [number, numbers, body.args[1]])
-            more = (const_index(1), const_index(0)) if self.found.taken == 0 else (const_index(0), const_index(1))
-            build(ops.yield_, [ops.addi(body.args[1], ops.select(mapping[condition], *more))])
+            build(ops.yield_, [ops.addi(body.args[1], held)])
         return build(ops.for_, [const_index(0), length, const_index(1), const_index(0)], {}, [index], [body]).result
 
     def _number(self, k: Value) -> Value:
