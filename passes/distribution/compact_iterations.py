@@ -8,7 +8,8 @@ from, and has no condition: its iterations are SIMD, or their terms are. They ta
 place before, so that sums have the same bits.
 
 It pays if what is done under the condition takes longer than the condition, and the condition is about data: of one
-that is about counters the iterations are known (``split-index-sets``), and a likely one is left as it is.
+that is about counters the iterations are known (``split-index-sets``), and a likely one is left as it is. Whether it
+holds in few iterations is found out by a sample of them when the loop is reached; else the loop runs as it was.
 
 Reference: the inspector and the executor of Saltz, Mirchandaney and Crowley, Run-Time Parallelization and Scheduling of
 Loops, IEEE Transactions on Computers 40 (1991) 603-612; stream compaction in Blelloch, Prefix Sums and Their

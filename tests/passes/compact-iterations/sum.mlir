@@ -27,33 +27,71 @@ func.func @f(%x: memref<?xf64>, %bound: f64, %n: index) -> f64 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f64
+  %c64 = arith.constant 64 : index
+  %c16 = arith.constant 16 : index
+  %c8 = arith.constant 8 : index
+  %false = arith.constant false : i1
   %c512 = arith.constant 512 : index
   %0 = arith.maxsi %n, %c0 : index
-  %1 = arith.ceildivsi %0, %c512 : index
-  %s = scf.for %strip = %c0 to %1 step %c1 iter_args(%arg0 = %zero) -> (f64) {
-    %2 = memref.alloc() : memref<512xindex>
-    %3 = arith.muli %strip, %c512 : index
-    %4 = arith.subi %0, %3 : index
-    %5 = arith.minsi %4, %c512 : index
-    %6 = scf.for %k = %c0 to %5 step %c1 iter_args(%count = %c0) -> (index) {
-      %7 = arith.addi %3, %k : index
-      %a = memref.load %x[%7] : memref<?xf64>
+  %1 = arith.cmpi sge, %0, %c64 : index
+  %2 = scf.if %1 -> (i1) {
+    %3 = arith.floordivsi %0, %c16 : index
+    %4 = scf.parallel (%sample) = (%c0) to (%c16) step (%c1) init (%c0) -> index {
+      %5 = arith.muli %sample, %3 : index
+      %a = memref.load %x[%5] : memref<?xf64>
       %below = arith.cmpf olt, %a, %bound : f64
-      memref.store %7, %2[%count] : memref<512xindex>
-      %8 = arith.select %below, %c1, %c0 : index
-      %9 = arith.addi %count, %8 : index
-      scf.yield %9 : index
+      %6 = arith.select %below, %c1, %c0 : index
+      scf.reduce(%6 : index) {kinds = ["add"]}
     }
-    %10 = scf.for %k_0 = %c0 to %6 step %c1 iter_args(%r = %arg0) -> (f64) {
-      %11 = memref.load %2[%k_0] : memref<512xindex>
-      %a_0 = memref.load %x[%11] : memref<?xf64>
-      %b = math.exp %a_0 : f64
-      %c = math.sin %b : f64
-      %d = arith.divf %c, %bound : f64
-      %e = arith.addf %r, %d : f64
-      scf.yield %e : f64
+    %7 = arith.cmpi sle, %4, %c8 : index
+    scf.yield %7 : i1
+  } else {
+    scf.yield %false : i1
+  }
+  %s = scf.if %2 -> (f64) {
+    %8 = arith.ceildivsi %0, %c512 : index
+    %9 = scf.for %strip = %c0 to %8 step %c1 iter_args(%arg0 = %zero) -> (f64) {
+      %10 = memref.alloc() : memref<512xindex>
+      %11 = arith.muli %strip, %c512 : index
+      %12 = arith.subi %0, %11 : index
+      %13 = arith.minsi %12, %c512 : index
+      %14 = scf.for %k = %c0 to %13 step %c1 iter_args(%count = %c0) -> (index) {
+        %15 = arith.addi %11, %k : index
+        %a_0 = memref.load %x[%15] : memref<?xf64>
+        %below_0 = arith.cmpf olt, %a_0, %bound : f64
+        %16 = arith.select %below_0, %c1, %c0 : index
+        memref.store %15, %10[%count] : memref<512xindex>
+        %17 = arith.addi %count, %16 : index
+        scf.yield %17 : index
+      }
+      %18 = scf.for %k_0 = %c0 to %14 step %c1 iter_args(%r = %arg0) -> (f64) {
+        %19 = memref.load %10[%k_0] : memref<512xindex>
+        %a_1 = memref.load %x[%19] : memref<?xf64>
+        %b = math.exp %a_1 : f64
+        %c = math.sin %b : f64
+        %d = arith.divf %c, %bound : f64
+        %e = arith.addf %r, %d : f64
+        scf.yield %e : f64
+      }
+      scf.yield %18 : f64
     }
-    scf.yield %10 : f64
+    scf.yield %9 : f64
+  } else {
+    %s_0 = scf.for %i = %c0 to %n step %c1 iter_args(%r_0 = %zero) -> (f64) {
+      %a_2 = memref.load %x[%i] : memref<?xf64>
+      %below_1 = arith.cmpf olt, %a_2, %bound : f64
+      %q = scf.if %below_1 -> (f64) {
+        %b_0 = math.exp %a_2 : f64
+        %c_0 = math.sin %b_0 : f64
+        %d_0 = arith.divf %c_0, %bound : f64
+        %e_0 = arith.addf %r_0, %d_0 : f64
+        scf.yield %e_0 : f64
+      } else {
+        scf.yield %r_0 : f64
+      }
+      scf.yield %q : f64
+    }
+    scf.yield %s_0 : f64
   }
   func.return %s : f64
 }
