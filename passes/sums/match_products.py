@@ -11,6 +11,10 @@ for the targets, which must not overlap anything that is read.
 The kernel (``adc.backend.support.products``) reads its operands once for many sums; loops take ten times as long for
 matrices of 100 x 100, seventy times for 512 x 512, and are more code. Nests of few, known extents stay loops.
 
+A product of a matrix with its own transpose (covariances, Gram matrices) is symmetric: only what is up to the diagonal
+is computed, strip by strip, and mirrored. Both halves have the same bits anyway: they add the same products in the
+same order.
+
 Derivatives leave out of a product what is multiplied by a zero that is nothing at all, even if it is infinite. The
 kernel does so as well: it checks whether all numbers are finite, and if not goes through them one by one.
 """
@@ -33,6 +37,7 @@ from adc.passes.building import parallel_loop, strip, window
 from adc.passes.rewrite import put_instead
 
 FEW = 512  # multiply-adds; nests that are known to have no more stay loops
+STRIP = 48  # rows of a symmetric product that are computed up to their diagonal
 
 
 @dataclass(frozen=True)
@@ -278,6 +283,11 @@ def _build(one: _Sum, products: _Products) -> None:
         assert isinstance(target.type, MemRefType)
         build(ops.fill, [const(0.0, target.type.element), target])
     attrs = {"strong": one.strong}
+    extent = products.extents[one.target.columns]
+    known = constant_of(extent)
+    if _is_symmetric(one) and (known is None or known >= 2 * STRIP):
+        _build_symmetric(left, right, target, extent)
+        return
     if any(op.opdef is ops.parallel for op in enclosing(products.nest.parent)):
         build(ops.matmul, [left, right, target], attrs)
         return
@@ -294,6 +304,42 @@ def _build(one: _Sum, products: _Products) -> None:
             build(ops.matmul, [_rows(left, *here), right, _rows(target, *here)], attrs)
 
     parallel_loop(const_index(0), threads, part, threads=True)
+
+
+def _is_symmetric(one: _Sum) -> bool:
+    """Whether a matrix is multiplied by its transpose, and nothing was there before."""
+    left, right, target = one.left, one.right, one.target
+    if not one.fresh or one.strong or left.memref is not right.memref or target.rows is None:
+        return False
+    return tuple(target.columns if v is target.rows else v for v in left.subscripts) == right.subscripts
+
+
+def _build_symmetric(left: Value, right: Value, target: Value, extent: Value) -> None:
+    """Append a loop over strips of rows, the first and the last, the second and the last but one, and so on: threads
+    get strips of all lengths."""
+    short = ops.cmpi(extent, const_index(2 * STRIP), predicate="slt")
+    size = ops.select(short, ops.maxsi(extent, const_index(1)), const_index(STRIP))
+    strips = ops.ceildivsi(extent, size)
+
+    def part(place: Value) -> None:
+        half = ops.floordivsi(place, const_index(2))
+        is_even = ops.cmpi(ops.muli(half, const_index(2)), place, predicate="eq")
+        number = ops.select(is_even, half, ops.subi(ops.subi(strips, const_index(1)), half))
+        start, count = strip(number, size, extent)
+        end = ops.addi(start, count)
+        rows = _columns(_rows(target, start, count), const_index(0), end)
+        build(ops.matmul, [_rows(left, start, count), _columns(right, const_index(0), end), rows], {"strong": ""})
+
+        def mirrored(column: Value) -> None:
+            def one(row: Value) -> None:
+                at = ops.addi(start, row)
+                build(ops.store, [ops.load(target, at, column), target, column, at])
+
+            parallel_loop(const_index(0), count, one)
+
+        parallel_loop(const_index(0), start, mirrored)
+
+    parallel_loop(const_index(0), strips, part, threads=True)
 
 
 def _view(place: _Place, extents: dict[Value, Value]) -> Value:

@@ -200,3 +200,55 @@ def test_products_stay_whole_beside_loops_over_their_rows() -> None:
     primal = text[: text.index("func.func", 10)] if "func.func" in text[10:] else text
     (product,) = [line for line in primal.splitlines() if "linalg.matmul" in line]
     assert product.startswith("    linalg"), "it is in another loop than that over threads"
+
+
+def columns(x: Any) -> Any:
+    return x.T @ x
+
+
+def columns_of_two(x: Any, y: Any) -> Any:
+    return x.T @ y
+
+
+def rows(x: Any) -> Any:
+    return x @ x.T
+
+
+def rows_of_two(x: Any, y: Any) -> Any:
+    return x @ y.T
+
+
+def part_of_an_array(x: Any) -> Any:
+    y = np.ones((x.shape[1] + 1, x.shape[1] + 2))
+    y[1:, 2:] = x.T @ x
+    return y
+
+
+@pytest.mark.parametrize(("one", "two"), [(columns, columns_of_two), (rows, rows_of_two)])
+def test_symmetric_products(one: Any, two: Any) -> None:
+    """Half of the sums are mirrored, and all have the bits of the product of two arrays; on any number of threads."""
+    compiled = [adc.jit_grad(threads=threads)(one) for threads in (1, 2, 3)]
+    general = adc.jit_grad(two)
+    for n in (0, 1, 47, 95, 96, 97, 150, 241):
+        for dtype in ("float64", "float32") if n == 97 else ("float64",):
+            x = RNG.normal(size=(30, n)).astype(dtype)
+            if n > 100:
+                x[3, 7], x[4, 100] = np.inf, np.nan
+            x = x if one is columns else x.T.copy()
+            expected = general(x, x.copy())
+            for f in compiled:
+                np.testing.assert_array_equal(f(x), expected)
+            if np.isfinite(x).all():
+                np.testing.assert_allclose(expected, one(x), rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-5)
+    f = adc.jit_grad(part_of_an_array)
+    x = RNG.normal(size=(20, 100))
+    np.testing.assert_allclose(f(x), part_of_an_array(x), rtol=1e-10, atol=1e-12)
+
+
+def test_gradient_of_a_symmetric_product() -> None:
+    def energy(x: Any, w: Any) -> Any:
+        return np.sum(x.T @ x * w)
+
+    x, w = RNG.normal(size=(20, 100)), RNG.normal(size=(100, 100))
+    gradient = adc.jit_grad(energy).grad(x, w)
+    np.testing.assert_allclose(gradient, x @ (w + w.T), rtol=1e-10, atol=1e-12)
