@@ -42,10 +42,12 @@ GATHER = 4.0
 DEPTH = 8.0
 """The greatest trip count that an inner loop is taken to have."""
 
-MOST = 2.1
-"""With greater average costs, the iterations run one by one, and the processor overlaps their sums by itself. A third
-of the accesses may be to memory that lanes do not have side by side, like a tape with a short row for each iteration:
-functions, and sums over rows too short for a register, gain more than these cost."""
+MOST = 1.5
+"""With greater average costs, the iterations run one by one, and the processor overlaps their sums by itself."""
+
+MOST_OF_ROWS = 2.1
+"""The same if each iteration goes through small arrays of its own, one row at a time, like a softmax of a few classes:
+rows are too short for SIMD along them. Loops inside loops have more sums for the processor to overlap."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,17 +159,21 @@ class _Analysis:
         self._around: list[Op] = []  # the current loops that are taken together
 
     def run(self) -> Lanes | None:
-        end = self.loop.regions[0].terminator
+        (body,) = self.loop.regions
+        end = body.terminator
         if constant_of(self.loop.operands[2]) is None or not all(v.type.is_float for v in end.operands):
             return None
         try:
-            self._block(self.loop.regions[0])
+            self._block(body)
         except _Unfit:
             return None
         if not any(map(_is_chain, self.lanes.together)):
             return None
         self.lanes.cost = self._total / self._weights if self._weights else 0.0
-        return self.lanes if self.lanes.cost <= MOST else None
+        inner = [o for op in body.walk() if op.opdef in LOOPS for region in op.regions for o in region.walk()]
+        flat = all(o.opdef not in LOOPS for o in inner)
+        most = MOST_OF_ROWS if self.lanes.arrays and flat else MOST
+        return self.lanes if self.lanes.cost <= most else None
 
     def _block(self, block: Block) -> None:
         for op in block.ops:
