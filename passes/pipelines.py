@@ -64,6 +64,7 @@ from adc.passes.simplify.inline import Inline
 from adc.passes.simplify.inline_base_cases import InlineBaseCases
 from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
+from adc.passes.simplify.merge_branches import MergeBranches
 from adc.passes.simplify.promote_elements import PromoteElements
 from adc.passes.simplify.renew_overwritten import RenewOverwritten
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
@@ -206,6 +207,7 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 WIDEN: Pipeline = (
     *(MatchTransposes(), OrderLoops(), CoalesceLoops()),
     HoistCommon(),
+    IfChanged(MergeBranches(), (CSE(), DCE())),
     IfChanged(CompactIterations(), TIDY),
     *(IfConvert(), SkipZeroTerms(), CollectChecks()),
     *(NarrowColumns(), NarrowRows(), VectoriseOuter(), DistributeSums(within=True), Interleave()),

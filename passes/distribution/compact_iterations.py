@@ -87,7 +87,9 @@ class _Compaction:
         distance = ops.floordivsi(count, const_index(SAMPLE))
         body = Block([index], ["sample"])
         with insert_at(body):
-            build(ops.reduce, [self._holds(self._number(ops.muli(body.args[0], distance)))], {"kinds": ("add",)})
+            number = self._number(ops.muli(body.args[0], distance))
+            held = self._holds(self.found.needed, {self.found.loop.regions[0].args[0]: number})
+            build(ops.reduce, [held], {"kinds": ("add",)})
         limits = [const_index(0), const_index(SAMPLE), const_index(1), const_index(0)]
         hits = build(ops.parallel, limits, {}, [index], [body]).result
         return ops.cmpi(hits, const_index(SAMPLE // 2), predicate="sle")
@@ -110,10 +112,9 @@ class _Compaction:
         limits = [const_index(0), strips, const_index(1)]
         return build(loop.opdef, [*limits, *loop.operands[3:]], dict(loop.attrs), types, [block]).results
 
-    def _holds(self, number: Value) -> Value:
-        """Append 1 if the condition holds in an iteration, else 0."""
-        mapping = {self.found.loop.regions[0].args[0]: number}
-        for op in self.found.needed:
+    def _holds(self, before: Sequence[Op], mapping: dict[Value, Value]) -> Value:
+        """Append what is done ``before`` the branch of an iteration, and 1 if the condition holds, else 0."""
+        for op in before:
             clone_op(op, mapping)
         one, zero = const_index(1), const_index(0)
         condition = mapping[self.found.condition]
@@ -125,7 +126,10 @@ class _Compaction:
         body = Block([index, index], ["k", "count"])
         with insert_at(body):
             number = self._number(ops.addi(first, body.args[0]))
-            held = self._holds(number)
+            mapping = {self.found.loop.regions[0].args[0]: number}
+            held = self._holds(self.found.always, mapping)
+            for op, value in self.found.instead:
+                build(ops.store, [value, *(mapping.get(v, v) for v in op.operands[1:])])
             build(ops.store, [number, numbers, body.args[1]])
             build(ops.yield_, [ops.addi(body.args[1], held)])
         return build(ops.for_, [const_index(0), length, const_index(1), const_index(0)], {}, [index], [body]).result
@@ -148,7 +152,8 @@ class _Compaction:
             mapping = {body.args[0]: ops.load(numbers, made.args[0])}
             mapping.update(zip(body.args[1:], made.args[1:], strict=True))
             for op in found.before:
-                clone_op(op, mapping)
+                if op.opdef is not ops.store:
+                    clone_op(op, mapping)
             mapping[found.condition] = const(found.taken == 0, i1)
             for op in region.ops[:-1]:
                 clone_op(op, mapping)

@@ -10,7 +10,7 @@ from math import isfinite
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
-from adc.ir.nesting import with_enclosing, with_inner
+from adc.ir.nesting import inside, with_enclosing, with_inner
 from adc.passes.analysis.effects import Memory
 from adc.passes.analysis.kinds import COUNTED, SILENT
 
@@ -19,8 +19,9 @@ from adc.passes.analysis.kinds import COUNTED, SILENT
 class Guarded:
     """A loop with a branch, ``guard``; without its side ``taken``, an iteration changes nothing.
 
-    ``before`` is what the loop does before the branch, and ``after`` what it does then: in an iteration on the other
-    side this adds zeros, to what the loop carries or reduces and to elements.
+    ``before`` is what the loop does before the branch in each iteration, and ``after`` what it does then: in an
+    iteration on the other side this adds zeros, to what the loop carries or reduces and to elements, and does the
+    stores of ``instead`` with these values, which are made before the loop.
     """
 
     loop: Op
@@ -28,6 +29,7 @@ class Guarded:
     taken: int
     before: Sequence[Op]
     after: Sequence[Op]
+    instead: Sequence[tuple[Op, Value]] = ()
 
     @property
     def condition(self) -> Value:
@@ -36,9 +38,23 @@ class Guarded:
     @cached_property
     def needed(self) -> list[Op]:
         """The operations that the condition is made from, in order."""
-        wanted, found = {self.condition}, []
+        return self._made_of([self.condition])
+
+    @cached_property
+    def always(self) -> list[Op]:
+        """The stores before the branch, and what they, the condition and the subscripts of other stores are made from,
+        in order."""
+        subscripts = [v for op, _ in self.instead for v in op.operands[2:]]
+        return self._made_of([self.condition, *subscripts], self._stores)
+
+    @cached_property
+    def _stores(self) -> list[Op]:
+        return [op for op in self.before if op.opdef is ops.store]
+
+    def _made_of(self, values: Sequence[Value], stores: Sequence[Op] = ()) -> list[Op]:
+        wanted, found = set(values), []
         for op in reversed(self.before):
-            if not wanted.isdisjoint(op.results):
+            if op in stores or not wanted.isdisjoint(op.results):
                 found.append(op)
                 wanted.update(op.operands)
         return found[::-1]
@@ -52,12 +68,20 @@ class Guarded:
         )
 
     def is_legal(self, memory: Memory) -> bool:
-        """Whether the condition of an iteration reads nothing that others write. Those of a parallel loop share
-        nothing."""
+        """Whether the condition of an iteration reads nothing that others write, which those of a parallel loop do not
+        anyway; and whether, in these, what is read can be read after the stores that are done first."""
         if self.loop.opdef is ops.parallel:
-            return True
+            return not self._stores_before_reading(memory)
         arrays = [op.operands[0] for op in self.needed if op.opdef is ops.load]
         return not any(memory.may_write(op, array) for op in (self.guard, *self.after) for array in arrays)
+
+    def _stores_before_reading(self, memory: Memory) -> bool:
+        for k, op in enumerate(self.before):
+            later = (other for other in self.before[k:] if other in self._stores)
+            if op.opdef is ops.load and any(memory.may_write(other, op.operands[0]) for other in later):
+                return True
+        others = (*self.before, self.guard, *self.after)
+        return any(memory.may_read(op, store.operands[1]) for store, _ in self.instead for op in others)
 
 
 def find_guarded(loop: Op) -> Guarded | None:
@@ -71,18 +95,20 @@ def find_guarded(loop: Op) -> Guarded | None:
     (guard,) = branches
     at = body.ops.index(guard)
     before, after = body.ops[:at], body.ops[at + 1 : -1]
-    if any(op.opdef not in SILENT and op.opdef is not ops.load for op in before):
+    allowed = (ops.load, ops.store) if loop.opdef is ops.parallel else (ops.load,)
+    if any(op.opdef not in SILENT and op.opdef not in allowed for op in before):
         return None
     if any((op.regions and op.opdef is not ops.if_) or op.opdef is ops.call for op in with_inner(guard)):
         return None
     for taken in (0, 1):
-        if len(guard.regions[1 - taken].ops) == 1 and _Idle(loop, guard, taken, after).is_idle():
-            return Guarded(loop, guard, taken, before, after)
+        idle = _Idle(loop, guard, taken, after)
+        if len(guard.regions[1 - taken].ops) == 1 and idle.is_idle():
+            return Guarded(loop, guard, taken, before, after, idle.stored)
     return None
 
 
 class _Idle:
-    """Whether iterations whose branch does not go to ``taken`` change nothing."""
+    """Whether iterations whose branch does not go to ``taken`` change nothing, but for what they have ``stored``."""
 
     def __init__(self, loop: Op, guard: Op, taken: int, after: Sequence[Op]) -> None:
         self._loop = loop
@@ -91,12 +117,13 @@ class _Idle:
         self._after = after
         ends = guard.regions[1 - taken].terminator.operands
         self._instead = dict(zip(guard.results, ends, strict=True))  # what the branch gives then
+        self.stored: list[tuple[Op, Value]] = []
         self._zeros = {value for value, end in self._instead.items() if _is_zero(end)}
 
     def is_idle(self) -> bool:
         for op in self._after:
             if op.opdef is ops.store:
-                if not self._stores_what_is_there(op):
+                if not self._stores_what_is_there(op) and not self._stores_something_else(op):
                     return False
             elif op.opdef is ops.accumulate:
                 if op.operands[0] not in self._zeros:
@@ -140,6 +167,16 @@ class _Idle:
             return False
         load = rest[0].op
         return load is not None and load.opdef is ops.load and load in self._after and load.operands == tuple(element)
+
+    def _stores_something_else(self, store: Op) -> bool:
+        """Whether a value is stored that is known before a parallel loop, at subscripts known before the branch."""
+        value = self._instead.get(store.operands[0])
+        if self._loop.opdef is not ops.parallel or value is None or inside(value, self._loop):
+            return False
+        if any(self._is_later(v.op) for v in store.operands[1:] if v.op is not None):
+            return False
+        self.stored.append((store, value))
+        return True
 
     def _is_kept(self, value: Value, arg: Value) -> bool:
         """Whether ``value`` is ``arg`` in iterations that change nothing."""

@@ -59,6 +59,24 @@ def scattered(x: Any, w: Any, cut: float) -> float:
     return y[0] + 2.0 * y[1] * y[2] + y[3]
 
 
+def chosen(x: Any, w: Any, cut: float) -> float:
+    """An iteration stores zero if it does nothing else."""
+    y, z = np.empty(len(x)), np.ones(len(x))
+    for i in range(len(x)):
+        z[i] = x[i] * 2.0
+        if x[i] < cut:
+            y[i] = math.exp(x[i]) * math.tanh(w[i])
+            z[i] += math.sin(w[i])
+        else:
+            y[i] = 0.25
+    return np.sum(y * w) + np.sum(z * y)
+
+
+def by_mask(x: Any, w: Any, cut: float) -> float:
+    m = x < cut
+    return np.sum(np.exp(-w[m] * x[m]) * np.log(w[m])) + np.sum(np.where(m, x, w))
+
+
 def changed(x: Any, w: Any, cut: float) -> float:
     """Left as it is: an iteration changes what the next one's condition reads."""
     z = x.copy()
@@ -70,7 +88,7 @@ def changed(x: Any, w: Any, cut: float) -> float:
 
 @pytest.mark.parametrize("n", [0, 1, 33, 700])
 @pytest.mark.parametrize("cut", [-9.0, 0.1, 9.0, math.nan])
-@pytest.mark.parametrize("function", [skipped, stored, scattered, changed])
+@pytest.mark.parametrize("function", [skipped, stored, scattered, chosen, by_mask, changed])
 def test_value_and_gradient(function: Callable[..., Any], n: int, cut: float) -> None:
     compare(function, n, cut)
 
@@ -123,7 +141,7 @@ func.func @f(%x: memref<?xf64>, %y: memref<?xf64>, %bound: f64, %n: index) {
     scf.yield
   }
   scf.parallel (%i_1) = (%c0) to (%n) step (%c1) {
-    %a_1 = memref.load %x[%i_1] : memref<?xf64>
+    %a_1 = memref.load %y[%i_1] : memref<?xf64>
     %below_1 = arith.cmpf olt, %a_1, %bound : f64
     %v = scf.if %below_1 -> (f64) {
       %b_1 = math.exp %a_1 : f64
@@ -141,7 +159,7 @@ func.func @f(%x: memref<?xf64>, %y: memref<?xf64>, %bound: f64, %n: index) {
 
 
 def test_left() -> None:
-    """A condition that reads what iterations write, one that is likely, and stores of something else."""
+    """A condition that reads what iterations write, one that is likely, and stores to what is read."""
     check([CompactIterations(sums=True), CompactIterations()], LEFT, LEFT)
 
 
