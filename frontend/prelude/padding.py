@@ -86,17 +86,21 @@ def _fill(a: Any, k: Any, before: Any, n: Any, after: Any, mode: Any, values: An
     elif mode in ("wrap", "reflect", "symmetric"):
         if n == 0 and before + after > 0:
             raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
-        for m in range(before + after):  # one loop for both margins, which is less code
-            i = m - before if m < before else m - before + n
-            _copy_one(a, k, before + i, before + _source(i, n, mode))
+        if mode == "wrap":  # from the inside out, so that margins may be wider than what they repeat
+            for m in range(before):
+                _copy_one(a, k, before - 1 - m, before - 1 - m + n)
+            for m in range(after):
+                _copy_one(a, k, before + n + m, before + m)
+        else:
+            for m in range(before + after):  # one loop for both margins, which is less code
+                i = m - before if m < before else m - before + n
+                _copy_one(a, k, before + i, before + _source(i, n, mode))
     else:
         unsupported("np.pad() in this mode is not supported", "fill the margins by slices")
 
 
 def _source(i: Any, n: Any, mode: Any) -> Any:
-    """The position among ``n`` elements that the element at ``i``, outside of them, is a copy of."""
-    if mode == "wrap":
-        return i % n
+    """The position among ``n`` elements that the element at ``i``, outside of them, is a mirror image of."""
     period = 2 * n if mode == "symmetric" else max(2 * n - 2, 1)
     j = i % period
     return min(j, (period - 1 if mode == "symmetric" else period) - j)

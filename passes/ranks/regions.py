@@ -134,7 +134,7 @@ class Nest(Accesses):
 
     def takes_all(self, store: Access, load: Access, box: Box) -> bool:
         """Whether a rank reads more along an axis than its own block and a few elements, for something else than a
-        number that a loop inside makes of them all, such as their sum."""
+        number that is made of them all, such as their sum."""
         return any(
             axis != NONE
             and along.axis == NONE
@@ -145,11 +145,12 @@ class Nest(Accesses):
         )
 
     def _is_reduced(self, form: Form, store: Access) -> bool:
-        """Whether a subscript runs along a loop that has a result, and that the store comes after."""
+        """Whether a subscript runs along a loop that moves no subscript of the store, so that what is stored is made of
+        all its iterations."""
         moved = self.moved(form)
-        if not isinstance(moved, Moved):
+        if not isinstance(moved, Moved) or store.at is None:
             return False
-        return bool(moved.loop.results) and moved.loop not in enclosing(store.op.parent)
+        return all(symbol.loop is not moved.loop for place in store.at for symbol in place.symbols())
 
     def _guards(self, store: Access | None) -> tuple[Guard, ...]:
         if store is None or store.at is None:
@@ -264,7 +265,7 @@ class Nest(Accesses):
                 rest = low - high
                 if rest.is_constant and rest.constant >= 0:
                     return []
-                if not rest.is_constant:
+                if not rest.is_constant and not _is_of_short_arrays(rest):
                     found.append((low, high))
         return found or None
 
@@ -320,3 +321,10 @@ class Nest(Accesses):
             if by is not None and by[0].loop is loop:
                 return axis, self.layouts.extent(store.array, d), by[0].factor, by[0].rest, by[1]
         return None
+
+
+def _is_of_short_arrays(rest: Form) -> bool:
+    """Whether a number is negative unless arrays have very few elements: it is less the longer they are."""
+    factors = [rest.coefficient(symbol) for symbol in rest.symbols()]
+    extents = all(symbol.dim is not None for symbol in rest.symbols())
+    return extents and rest.constant <= ONE.constant and all(f.is_constant and f.constant < 0 for f in factors)

@@ -22,7 +22,7 @@ from tests.stencils.generator import generate
 
 COUNTS = (2, 3, 4, 6)
 TOLERANCE = 1e-9
-REFUSED = ("each rank would need", "the same loop computes", "cannot be told", "too small to be shared", "whole arrays")
+REFUSED = ("each rank would need", "the same loop computes", "cannot be told", "is too small to be", "whole arrays")
 
 
 def layouts(count: int, shape: tuple[int, ...]) -> list[tuple[int, ...]]:

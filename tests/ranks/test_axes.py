@@ -16,6 +16,18 @@ def rows_and_columns(u: Any, w: Any) -> Any:
     return np.sum(np.sum(u * w, axis=1) ** 2) + np.sum(np.max(u, axis=0) ** 3)
 
 
+def in_order(u: Any, w: Any) -> Any:
+    """A loop over rows adds each to one row."""
+    total = np.zeros(u.shape[1])
+    for i in range(u.shape[0]):
+        total += u[i] * np.sin(w[i])
+    pairs = np.zeros(u.shape[0])
+    for i in range(u.shape[0]):
+        for k in range(u.shape[0]):
+            pairs[i] += u[i, 0] * np.cos(w[k, 1])
+    return np.sum(total**2) + np.sum(pairs**2)
+
+
 def profile(u: Any, w: Any) -> Any:
     """A number for each row or column damps all elements of it; its gradient is made of all of these."""
     down, across = w[:, 0] ** 2, w[0, :] ** 2
@@ -75,7 +87,7 @@ def striped(u: Any, w: Any) -> Any:
     return np.sum(v**2)
 
 
-@pytest.mark.parametrize("f", [rows_and_columns, profile, product, table, red_black, striped])
+@pytest.mark.parametrize("f", [rows_and_columns, in_order, profile, product, table, red_black, striped])
 def test_bits_do_not_depend_on_the_ranks(f: Any) -> None:
     rng = np.random.default_rng(3)
     u, w = rng.random((2, 7, 5))
