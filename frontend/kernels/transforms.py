@@ -54,12 +54,12 @@ def complex_transforms(x: Any, n: Any, sign: Any, scale: Any) -> Any:
             count = min(rows, before - i)
             for start in range(0, after, max(width, 1)):
                 w = min(width, after - start)
-                _taken(x, i, count, held, start, ar, ai, w)
+                _taken(x, i, count, held, start, ar, ai, br, bi, w)
                 _cleared(ar, ai, held * count * w, n * count * w)
                 if _run(plan, count * w, to):
-                    _kept(br, bi, out, i, count, start, w, scale)
+                    _kept(br, bi, ar, ai, out, i, count, start, w, scale)
                 else:
-                    _kept(ar, ai, out, i, count, start, w, scale)
+                    _kept(ar, ai, br, bi, out, i, count, start, w, scale)
     else:
         c, s = _chirp(n)
         fr, fi = _chirp_transformed(plan, c, s, width)
@@ -96,6 +96,31 @@ def _transformed_reverse(x: Any, count: Any, sign: Any, scale: Any) -> Any:
 @forward_rule(transformed)
 def _transformed_forward(tangents: Any, x: Any, count: Any, sign: Any, scale: Any) -> Any:
     return transformed(x, count, sign, scale), transformed(np.ascontiguousarray(tangents[0]), count, sign, scale)
+
+
+def transformed_twice(x: Any, rows: Any, columns: Any, sign: Any, scale: Any) -> Any:
+    """The transforms along the second and the third of four axes: as ``transformed`` along one after the other."""
+    before, held, across, after = x.shape
+    along = transformed(x.reshape(before * held, across, after), columns, sign, 1.0)
+    both = transformed(along.reshape(before, held, columns * after), rows, sign, scale)
+    return both.reshape(before, rows, columns, after)
+
+
+@reverse_rule(transformed_twice)
+def _transformed_twice_reverse(x: Any, rows: Any, columns: Any, sign: Any, scale: Any) -> Any:
+    def pullback(of_result: Any) -> Any:
+        before, held, across, after = x.shape
+        back = transformed_twice(np.ascontiguousarray(of_result), rows, columns, -sign, scale)
+        cut = fitted(back.reshape(before * rows, columns, after), across).reshape(before, rows, across * after)
+        return fitted(cut, held).reshape(before, held, across, after), None, None, None, None
+
+    return transformed_twice(x, rows, columns, sign, scale), pullback
+
+
+@forward_rule(transformed_twice)
+def _transformed_twice_forward(tangents: Any, x: Any, rows: Any, columns: Any, sign: Any, scale: Any) -> Any:
+    tangent = transformed_twice(np.ascontiguousarray(tangents[0]), rows, columns, sign, scale)
+    return transformed_twice(x, rows, columns, sign, scale), tangent
 
 
 def fitted(x: Any, count: Any) -> Any:
@@ -240,15 +265,20 @@ def _unchirped(
             out[i, k, 2 * (start + j) + 1] = scale * (r * s + m * c)
 
 
-def _taken(x: Any, i: Any, rows: Any, held: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
+def _taken(
+    x: Any, i: Any, rows: Any, held: Any, start: Any, yr: Any, yi: Any, other_r: Any, other_i: Any, w: Any
+) -> None:
     before, n, twice = x.shape
     if rows > 1 and w == 1:
         both = x.reshape(before, n, 2)
-        turned_r, turned_i = yr[: held * rows].reshape(held, rows), yi[: held * rows].reshape(held, rows)
-        for k in range(held):
-            for r in range(rows):
-                turned_r[k, r] = both[i + r, k, 0]
-                turned_i[k, r] = both[i + r, k, 1]
+        size = held * rows
+        rows_r, rows_i = other_r[:size].reshape(rows, held), other_i[:size].reshape(rows, held)
+        for r in range(rows):
+            for k in range(held):
+                rows_r[r, k] = both[i + r, k, 0]
+                rows_i[r, k] = both[i + r, k, 1]
+        _turned_over(rows_r, yr[:size].reshape(held, rows))
+        _turned_over(rows_i, yi[:size].reshape(held, rows))
     elif rows > 1:
         to_r, to_i = yr[: held * rows * w].reshape(held, rows, w), yi[: held * rows * w].reshape(held, rows, w)
         for k in range(held):
@@ -272,15 +302,20 @@ def _turned_over(x: Any, y: Any) -> None:
     y[...] = x.T
 
 
-def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any, scale: Any) -> None:
+def _kept(
+    xr: Any, xi: Any, other_r: Any, other_i: Any, out: Any, i: Any, rows: Any, start: Any, w: Any, scale: Any
+) -> None:
     before, n, twice = out.shape
     if rows > 1 and w == 1:
         both = out.reshape(before, n, 2)
-        turned_r, turned_i = xr[: n * rows].reshape(n, rows), xi[: n * rows].reshape(n, rows)
+        size = n * rows
+        rows_r, rows_i = other_r[:size].reshape(rows, n), other_i[:size].reshape(rows, n)
+        _turned_over(xr[:size].reshape(n, rows), rows_r)
+        _turned_over(xi[:size].reshape(n, rows), rows_i)
         for r in range(rows):
             for k in range(n):
-                both[i + r, k, 0] = scale * turned_r[k, r]
-                both[i + r, k, 1] = scale * turned_i[k, r]
+                both[i + r, k, 0] = scale * rows_r[r, k]
+                both[i + r, k, 1] = scale * rows_i[r, k]
     elif rows > 1:
         of_r, of_i = xr[: n * rows * w].reshape(n, rows, w), xi[: n * rows * w].reshape(n, rows, w)
         for r in range(rows):

@@ -76,6 +76,37 @@ def test_real_columns() -> None:
                 close(found, expected)
 
 
+def test_two_axes() -> None:
+    """One behind the other, cut and filled up: values, both modes, and complex numbers of 32 bits."""
+    forms = {
+        (): lambda z: np.fft.fft2(z),
+        (7, 3): lambda z: np.fft.ifft2(z, (7, 3), norm="ortho"),
+        (4, 8): lambda z: np.fft.fftn(z, (4, 8), axes=(0, 1), norm="forward"),
+    }
+    for (lengths, function), shape in zip(forms.items(), ((3, 5, 6), (2, 5, 4), (6, 5, 3)), strict=True):
+        transform = adc.jit_grad(function)
+        z, change = draw(*shape), draw(*shape)
+        value, tangent = transform.jvp((z,), (change,))
+        close(value, function(z))
+        close(tangent, function(change))
+        cotangent = draw(*value.shape)
+        of_z = transform.pullback(z)[1](cotangent)[0]
+        np.testing.assert_allclose(np.sum(of_z * change).real, np.sum(cotangent * tangent).real, rtol=1e-12)
+        if not lengths:
+            assert transform(draw(0, 4, 6)).shape == (0, 4, 6)
+            found, wanted = transform(z.astype(np.complex64)), function(z.astype(np.complex64))
+            assert found.dtype == np.complex64
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_of_several_blocks() -> None:
+    """Rows are turned over in blocks; the last one is smaller, and some of it is filled up with zeros."""
+    transform = adc.jit_grad(lambda z, n: np.fft.fft(z, n))
+    for rows, held, n in ((37, 128, 128), (21, 9, 16), (33, 40, 24), (19, 128, 129)):
+        z = draw(rows, held)
+        close(transform(z, n), np.fft.fft(z, n))
+
+
 LINEAR = {
     "rfft": (lambda x: np.fft.rfft(x, axis=1), False),
     "irfft": (lambda z: np.fft.irfft(z, axis=1), True),
