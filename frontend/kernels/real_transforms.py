@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels import forward_rule, reverse_rule
-from adc.frontend.kernels.transforms import fitted, root, transformed
+from adc.frontend.kernels.fitting import fitted
+from adc.frontend.kernels.transforms import root, transformed
 
 AT_ONCE = 128  # roots that are computed directly; the others are products
 
@@ -197,10 +198,25 @@ def _halves(y: Any, n: Any) -> Any:
     return out
 
 
+def from_first(y: Any, n: Any, sign: Any, scale: Any, count: Any) -> Any:
+    """The adjoint of ``of_real`` of ``count`` numbers."""
+    return fitted(to_real(_inner(y, n, sign, 0.5), n, scale), count)
+
+
+def from_whole(y: Any, n: Any, sign: Any, scale: Any, count: Any) -> Any:
+    """The adjoint of ``whole_of_real`` of ``count`` numbers."""
+    return fitted(to_real(_inner(_halves(y, n), n, sign, 1.0), n, scale), count)
+
+
+def from_numbers(x: Any, n: Any, scale: Any, count: Any) -> Any:
+    """The adjoint of ``to_real`` of ``count`` numbers."""
+    return fitted(_inner(of_real(x, n, -1, scale), n, -1, 2.0), count)
+
+
 @reverse_rule(of_real)
 def _of_real_reverse(x: Any, n: Any, sign: Any, scale: Any) -> Any:
     def pullback(of_result: Any) -> Any:
-        return fitted(to_real(_inner(of_result, n, sign, 0.5), n, scale), x.shape[1]), None, None, None
+        return from_first(np.ascontiguousarray(of_result), n, sign, scale, x.shape[1]), None, None, None
 
     return of_real(x, n, sign, scale), pullback
 
@@ -210,10 +226,24 @@ def _of_real_forward(tangents: Any, x: Any, n: Any, sign: Any, scale: Any) -> An
     return of_real(x, n, sign, scale), of_real(np.ascontiguousarray(tangents[0]), n, sign, scale)
 
 
+@reverse_rule(from_first)
+def _from_first_reverse(y: Any, n: Any, sign: Any, scale: Any, count: Any) -> Any:
+    def pullback(of_result: Any) -> Any:
+        return of_real(np.ascontiguousarray(of_result), n, sign, scale), None, None, None, None
+
+    return from_first(y, n, sign, scale, count), pullback
+
+
+@forward_rule(from_first)
+def _from_first_forward(tangents: Any, y: Any, n: Any, sign: Any, scale: Any, count: Any) -> Any:
+    tangent = from_first(np.ascontiguousarray(tangents[0]), n, sign, scale, count)
+    return from_first(y, n, sign, scale, count), tangent
+
+
 @reverse_rule(whole_of_real)
 def _whole_of_real_reverse(x: Any, n: Any, sign: Any, scale: Any) -> Any:
     def pullback(of_result: Any) -> Any:
-        return fitted(to_real(_inner(_halves(of_result, n), n, sign, 1.0), n, scale), x.shape[1]), None, None, None
+        return from_whole(np.ascontiguousarray(of_result), n, sign, scale, x.shape[1]), None, None, None
 
     return whole_of_real(x, n, sign, scale), pullback
 
@@ -223,11 +253,24 @@ def _whole_of_real_forward(tangents: Any, x: Any, n: Any, sign: Any, scale: Any)
     return whole_of_real(x, n, sign, scale), whole_of_real(np.ascontiguousarray(tangents[0]), n, sign, scale)
 
 
+@reverse_rule(from_whole)
+def _from_whole_reverse(y: Any, n: Any, sign: Any, scale: Any, count: Any) -> Any:
+    def pullback(of_result: Any) -> Any:
+        return whole_of_real(np.ascontiguousarray(of_result), n, sign, scale), None, None, None, None
+
+    return from_whole(y, n, sign, scale, count), pullback
+
+
+@forward_rule(from_whole)
+def _from_whole_forward(tangents: Any, y: Any, n: Any, sign: Any, scale: Any, count: Any) -> Any:
+    tangent = from_whole(np.ascontiguousarray(tangents[0]), n, sign, scale, count)
+    return from_whole(y, n, sign, scale, count), tangent
+
+
 @reverse_rule(to_real)
 def _to_real_reverse(y: Any, n: Any, scale: Any) -> Any:
     def pullback(of_result: Any) -> Any:
-        back = of_real(np.ascontiguousarray(of_result), n, -1, scale)
-        return fitted(_inner(back, n, -1, 2.0), y.shape[1]), None, None
+        return from_numbers(np.ascontiguousarray(of_result), n, scale, y.shape[1]), None, None
 
     return to_real(y, n, scale), pullback
 
@@ -235,3 +278,16 @@ def _to_real_reverse(y: Any, n: Any, scale: Any) -> Any:
 @forward_rule(to_real)
 def _to_real_forward(tangents: Any, y: Any, n: Any, scale: Any) -> Any:
     return to_real(y, n, scale), to_real(np.ascontiguousarray(tangents[0]), n, scale)
+
+
+@reverse_rule(from_numbers)
+def _from_numbers_reverse(x: Any, n: Any, scale: Any, count: Any) -> Any:
+    def pullback(of_result: Any) -> Any:
+        return to_real(np.ascontiguousarray(of_result), n, scale), None, None, None
+
+    return from_numbers(x, n, scale, count), pullback
+
+
+@forward_rule(from_numbers)
+def _from_numbers_forward(tangents: Any, x: Any, n: Any, scale: Any, count: Any) -> Any:
+    return from_numbers(x, n, scale, count), from_numbers(np.ascontiguousarray(tangents[0]), n, scale, count)

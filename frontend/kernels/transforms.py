@@ -16,6 +16,7 @@ import numpy as np
 
 from adc.frontend.kernels import forward_rule, reverse_rule
 from adc.frontend.kernels.butterflies import by_five, by_four, by_prime, by_three, by_two
+from adc.frontend.kernels.fitting import fitted
 
 LARGEST_FACTOR = 50  # a pass by a prime p costs p operations for each number
 IN_CACHE = 4096  # numbers that are transformed at a time
@@ -96,42 +97,6 @@ def _transformed_reverse(x: Any, count: Any, sign: Any, scale: Any) -> Any:
 @forward_rule(transformed)
 def _transformed_forward(tangents: Any, x: Any, count: Any, sign: Any, scale: Any) -> Any:
     return transformed(x, count, sign, scale), transformed(np.ascontiguousarray(tangents[0]), count, sign, scale)
-
-
-def transformed_twice(x: Any, rows: Any, columns: Any, sign: Any, scale: Any) -> Any:
-    """The transforms along the second and the third of four axes: as ``transformed`` along one after the other."""
-    before, held, across, after = x.shape
-    along = transformed(x.reshape(before * held, across, after), columns, sign, 1.0)
-    both = transformed(along.reshape(before, held, columns * after), rows, sign, scale)
-    return both.reshape(before, rows, columns, after)
-
-
-@reverse_rule(transformed_twice)
-def _transformed_twice_reverse(x: Any, rows: Any, columns: Any, sign: Any, scale: Any) -> Any:
-    def pullback(of_result: Any) -> Any:
-        before, held, across, after = x.shape
-        back = transformed_twice(np.ascontiguousarray(of_result), rows, columns, -sign, scale)
-        cut = fitted(back.reshape(before * rows, columns, after), across).reshape(before, rows, across * after)
-        return fitted(cut, held).reshape(before, held, across, after), None, None, None, None
-
-    return transformed_twice(x, rows, columns, sign, scale), pullback
-
-
-@forward_rule(transformed_twice)
-def _transformed_twice_forward(tangents: Any, x: Any, rows: Any, columns: Any, sign: Any, scale: Any) -> Any:
-    tangent = transformed_twice(np.ascontiguousarray(tangents[0]), rows, columns, sign, scale)
-    return transformed_twice(x, rows, columns, sign, scale), tangent
-
-
-def fitted(x: Any, count: Any) -> Any:
-    """``x`` with ``count`` numbers along the second axis, zeros where it has none."""
-    before, held, after = x.shape
-    out = x
-    if held != count:
-        out = np.zeros((before, count, after))
-        least = min(held, count)
-        out[:, :least] = x[:, :least]
-    return out
 
 
 def _cleared(xr: Any, xi: Any, start: Any, end: Any) -> None:

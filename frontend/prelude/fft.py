@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.kernels.planes import transformed_twice
 from adc.frontend.kernels.real_transforms import of_real, to_real, whole_of_real
-from adc.frontend.kernels.transforms import transformed, transformed_twice
+from adc.frontend.kernels.transforms import transformed
 from adc.frontend.prelude import constant, of_parts, parts, stands_for, unsupported
 from adc.frontend.prelude.axes import axis_of
 
