@@ -55,12 +55,12 @@ def complex_transforms(x: Any, n: Any, sign: Any, scale: Any) -> Any:
             count = min(rows, before - i)
             for start in range(0, after, max(width, 1)):
                 w = min(width, after - start)
-                _taken(x, i, count, held, start, ar, ai, br, bi, w)
+                _taken(x, i, count, held, start, ar, ai, w)
                 _cleared(ar, ai, held * count * w, n * count * w)
                 if _run(plan, count * w, to):
-                    _kept(br, bi, ar, ai, out, i, count, start, w, scale)
+                    _kept(br, bi, out, i, count, start, w, scale)
                 else:
-                    _kept(ar, ai, br, bi, out, i, count, start, w, scale)
+                    _kept(ar, ai, out, i, count, start, w, scale)
     else:
         c, s = _chirp(n)
         fr, fi = _chirp_transformed(plan, c, s, width)
@@ -230,20 +230,15 @@ def _unchirped(
             out[i, k, 2 * (start + j) + 1] = scale * (r * s + m * c)
 
 
-def _taken(
-    x: Any, i: Any, rows: Any, held: Any, start: Any, yr: Any, yi: Any, other_r: Any, other_i: Any, w: Any
-) -> None:
+def _taken(x: Any, i: Any, rows: Any, held: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
     before, n, twice = x.shape
     if rows > 1 and w == 1:
         both = x.reshape(before, n, 2)
-        size = held * rows
-        rows_r, rows_i = other_r[:size].reshape(rows, held), other_i[:size].reshape(rows, held)
-        for r in range(rows):
-            for k in range(held):
-                rows_r[r, k] = both[i + r, k, 0]
-                rows_i[r, k] = both[i + r, k, 1]
-        _turned_over(rows_r, yr[:size].reshape(held, rows))
-        _turned_over(rows_i, yi[:size].reshape(held, rows))
+        turned_r, turned_i = yr[: held * rows].reshape(held, rows), yi[: held * rows].reshape(held, rows)
+        for k in range(held):
+            for r in range(rows):
+                turned_r[k, r] = both[i + r, k, 0]
+                turned_i[k, r] = both[i + r, k, 1]
     elif rows > 1:
         to_r, to_i = yr[: held * rows * w].reshape(held, rows, w), yi[: held * rows * w].reshape(held, rows, w)
         for k in range(held):
@@ -267,20 +262,15 @@ def _turned_over(x: Any, y: Any) -> None:
     y[...] = x.T
 
 
-def _kept(
-    xr: Any, xi: Any, other_r: Any, other_i: Any, out: Any, i: Any, rows: Any, start: Any, w: Any, scale: Any
-) -> None:
+def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any, scale: Any) -> None:
     before, n, twice = out.shape
     if rows > 1 and w == 1:
         both = out.reshape(before, n, 2)
-        size = n * rows
-        rows_r, rows_i = other_r[:size].reshape(rows, n), other_i[:size].reshape(rows, n)
-        _turned_over(xr[:size].reshape(n, rows), rows_r)
-        _turned_over(xi[:size].reshape(n, rows), rows_i)
+        turned_r, turned_i = xr[: n * rows].reshape(n, rows), xi[: n * rows].reshape(n, rows)
         for r in range(rows):
             for k in range(n):
-                both[i + r, k, 0] = scale * rows_r[r, k]
-                both[i + r, k, 1] = scale * rows_i[r, k]
+                both[i + r, k, 0] = scale * turned_r[k, r]
+                both[i + r, k, 1] = scale * turned_i[k, r]
     elif rows > 1:
         of_r, of_i = xr[: n * rows * w].reshape(n, rows, w), xi[: n * rows * w].reshape(n, rows, w)
         for r in range(rows):

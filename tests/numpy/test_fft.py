@@ -100,7 +100,7 @@ def test_two_axes() -> None:
 
 
 def test_rows_of_several_blocks() -> None:
-    """Rows are turned over in blocks; the last one is smaller, and some of it is filled up with zeros."""
+    """The last block of rows is smaller; rows are cut, or filled up with zeros."""
     transform = adc.jit_grad(lambda z, n: np.fft.fft(z, n))
     for rows, held, n in ((37, 128, 128), (21, 9, 16), (33, 40, 24), (19, 128, 129)):
         z = draw(rows, held)
