@@ -64,6 +64,7 @@ from adc.passes.simplify.inline import Inline
 from adc.passes.simplify.inline_base_cases import InlineBaseCases
 from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
+from adc.passes.simplify.meld_branches import MeldBranches
 from adc.passes.simplify.merge_branches import MergeBranches
 from adc.passes.simplify.promote_elements import PromoteElements
 from adc.passes.simplify.renew_overwritten import RenewOverwritten
@@ -121,6 +122,7 @@ PREPARE: Pipeline = (
     IfChanged(SwapCopied(), (Canonicalize(), CSE())),
     IfChanged(EarlyChecks(), (CSE(),)),
     IfChanged(ForwardElements(is_product), SIMPLIFY),
+    IfChanged(MeldBranches(differentiable=True), TIDY),
     IfChanged(SplitIndexSets(), TIDY),
     VersionBounds(),
     *TIDY,
@@ -208,6 +210,7 @@ WIDEN: Pipeline = (
     *(MatchTransposes(), OrderLoops(), CoalesceLoops()),
     HoistCommon(),
     IfChanged(MergeBranches(), (CSE(), DCE())),
+    MeldBranches(),
     IfChanged(CompactIterations(), TIDY),
     *(IfConvert(), SkipZeroTerms(), CollectChecks()),
     *(NarrowColumns(), NarrowRows(), VectoriseOuter(), DistributeSums(within=True), Interleave()),

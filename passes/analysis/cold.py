@@ -10,6 +10,8 @@ from itertools import chain
 
 from adc.ir import ops
 from adc.ir.core import Block, Op
+from adc.ir.nesting import enclosing
+from adc.passes.analysis.kinds import LOOPS
 
 COLD = "adc.cold"
 
@@ -57,4 +59,13 @@ def is_cold(block: Block) -> bool:
         if op.parent is None:
             return False
         block, op = op.parent, op.parent.parent_op
+    return False
+
+
+def is_seldom_run(block: Block) -> bool:
+    """Whether ``block`` lies in a region that only some rare iterations of a loop run."""
+    while (op := block.parent_op) is not None and op.parent is not None:
+        if op.opdef is ops.if_ and block not in warm_regions(op) and any(o.opdef in LOOPS for o in enclosing(op.parent)):
+            return True
+        block = op.parent
     return False

@@ -46,8 +46,8 @@ FEWEST = 2  # loops over elements in a step, including fills of arrays
 @dataclass(frozen=True)
 class InterchangeLoops:
     """Move loops over elements outside loops over steps, if no element depends on another one. ``extremes``: also if
-    minima or maxima of arrays are taken. That is for code that is not differentiated any more: equal elements share the
-    derivative, so that both are kept, for each element and step."""
+    minima or maxima of arrays are taken, other than running ones. That is for code that is not differentiated any more:
+    equal elements share the derivative, so that both are kept, for each element and step."""
 
     extremes: bool = False
     name: ClassVar[str] = "interchange-loops"
@@ -228,7 +228,16 @@ class _Steps:
 
 
 def _takes_extremes(loop: Op) -> bool:
-    return any(op.opdef in _EXTREMES for op in loop.regions[0].walk())
+    return any(op.opdef in _EXTREMES and not _is_running(op) for op in loop.regions[0].walk())
+
+
+def _is_running(op: Op) -> bool:
+    """Whether an extreme replaces the element that is one of its operands: no other value is kept for it."""
+    users = [user for user, _ in op.result.uses]
+    if len(users) != 1 or users[0].opdef is not ops.store or op.opdef not in (ops.minimumf, ops.maximumf):
+        return False
+    before = [v.op for v in op.operands if v.op is not None and v.op.opdef is ops.load]
+    return any(load.operands == users[0].operands[1:] and len(load.result.uses) == 1 for load in before)
 
 
 def _gives_memory(op: Op) -> bool:

@@ -4,7 +4,8 @@ What such a loop returns is what its last choice computed, and that is all that 
 function is differentiated, the loop also carries the counter of the last choice, and after it the chosen candidate is
 computed once more, as the second half of an ``adc.twin``: the loop gives the value, the candidate its derivative. The
 reverse sweep then goes back through one iteration, and only a counter is kept; otherwise it would go through all
-iterations and need the condition of each. This is known as the envelope theorem.
+iterations and need the condition of each. This is known as the envelope theorem. Minima that share derivatives are
+treated likewise: see ``running_extremes``.
 
 A loop qualifies if all floats that it carries are chosen by one condition, candidates do not depend on what was chosen
 before, and it writes to nothing.
@@ -17,9 +18,11 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
-from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
+from adc.passes.differentiation.prepare.candidates import again, needed_ops
+from adc.passes.differentiation.prepare.extremes import has_same_bits
+from adc.passes.differentiation.prepare.running_extremes import link_extreme, running_extreme
 
 _ALLOWED = PURE | TERMINATORS | COUNTED | {ops.load, ops.bound, ops.if_}
 
@@ -44,10 +47,18 @@ def _block(block: Block) -> None:
         for region in op.regions:
             _block(region)
         new.append(op)
-        found = _choices(op) if op.opdef is ops.for_ else {}
-        needed = _needed(op.regions[0], [choice.new for choice in found.values()]) if found else set()
-        if needed:
+        if op.opdef is not ops.for_:
+            continue
+        found = _choices(op)
+        extreme = None if found else running_extreme(op)
+        candidates = [choice.new for choice in found.values()] if extreme is None else [extreme.term]
+        if not candidates or any(inner.opdef not in _ALLOWED for inner in op.regions[0].walk()):
+            continue
+        needed = needed_ops(op.regions[0], candidates)
+        if needed and extreme is None:
             _link(op, found, needed, new)
+        elif needed and extreme is not None and has_same_bits(op.regions[0]):
+            link_extreme(op, extreme, needed, new)
     block.set_ops(new.ops)
 
 
@@ -64,9 +75,7 @@ def _choices(loop: Op) -> dict[int, _Choice]:
             if choice is None:
                 return {}
             found[k] = choice
-    if len({(choice.condition, choice.when) for choice in found.values()}) > 1:
-        return {}
-    return {} if any(op.opdef not in _ALLOWED for op in body.walk()) else found
+    return found if len({(choice.condition, choice.when) for choice in found.values()}) == 1 else {}
 
 
 def _choice(body: Block, arg: Value, value: Value) -> _Choice | None:
@@ -84,27 +93,6 @@ def _choice(body: Block, arg: Value, value: Value) -> _Choice | None:
     return _Choice(op.operands[0], no is arg, yes if no is arg else no)
 
 
-def _needed(body: Block, values: list[Value]) -> set[Op]:
-    """The operations of the body that compute ``values``; none if they depend on what the loop carries."""
-    inside = set(body.walk())
-    needed: set[Op] = set()
-    work = list(values)
-    while work:
-        value = work.pop()
-        if value in body.args[1:]:
-            return set()
-        op = value.op
-        if op is None and isinstance(value.owner, Block) and value.owner is not body:
-            op = value.owner.parent_op
-        if op is None or op not in inside or op in needed:
-            continue
-        needed.add(op)
-        work += op.operands
-        for inner in (o for region in op.regions for o in region.walk()):
-            work += inner.operands
-    return needed
-
-
 def _link(loop: Op, choices: dict[int, _Choice], needed: set[Op], after: Block) -> None:
     """Give the results the derivatives of the candidates, which ``needed`` compute. ``after`` ends with ``loop``."""
     (body,) = loop.regions
@@ -119,11 +107,7 @@ def _link(loop: Op, choices: dict[int, _Choice], needed: set[Op], after: Block) 
     with insert_at(after, loop.loc):
         then, otherwise = Block(), Block()
         with insert_at(then):
-            mapping: Mapping = {body.args[0]: last}
-            for op in _in_order(body, needed):
-                copy = clone_op(op, mapping)
-                if copy.opdef is ops.bound:
-                    copy.set_attr("check", False)  # the loop has made the check
+            mapping = again(body, needed, last)
             build(ops.yield_, [mapping.get(choice.new, choice.new) for choice in choices.values()])
         with insert_at(otherwise):
             build(ops.yield_, [starts[k] for k in choices])
@@ -151,15 +135,3 @@ def _carry_last(loop: Op, choice: _Choice, none: Value) -> Value:
     end.add_operand(last)
     loop.add_operand(none)
     return loop.add_result(index, "last")
-
-
-def _in_order(block: Block, needed: set[Op]) -> list[Op]:
-    """The outermost of the operations ``needed``, in order, taken out of the branches around them."""
-    found = []
-    for op in block.ops:
-        if op in needed:
-            found.append(op)
-        else:
-            for region in op.regions:
-                found += _in_order(region, needed)
-    return found

@@ -93,7 +93,7 @@ def _locate(loop: Op, k: int, active: set[Value]) -> None:
         extreme, place = _extreme_and_place(loop, k)
     else:
         place = _place(loop, k)
-        if not _has_same_bits(body):
+        if not has_same_bits(body):
             place = _place_if_lost(loop, k, place)
     there, otherwise = Block(), Block()
     with insert_at(there):
@@ -211,7 +211,7 @@ def _place(loop: Op, k: int) -> Value:
     return build(ops.parallel, [*loop.operands[:3], start], dict(loop.attrs), [index], [block]).result
 
 
-def _has_same_bits(body: Block) -> bool:
+def has_same_bits(body: Block) -> bool:
     """Whether what ``body`` computes has the same bits wherever it is computed."""
     return not any(
         op.opdef.called

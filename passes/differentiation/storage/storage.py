@@ -19,10 +19,11 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Op, Value
-from adc.ir.opdef import Trait
+from adc.ir.opdef import OpDef, Trait
 from adc.ir.permutations import Orbit, Permutations
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType, RecordType
+from adc.passes.analysis.cold import is_seldom_run
 from adc.passes.analysis.costs import cost_of, cost_of_block, cost_of_func, executions, memory_cost, storage_cost
 from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.need.demand import Augmented, Recipe
@@ -32,6 +33,7 @@ from adc.passes.differentiation.storage.snapshots import Snapshot, make_snapshot
 from adc.passes.differentiation.storage.storage_plan import StoragePlan, in_loop
 
 RECORD_ENTRY = 40.0  # keeping a value in a call's record: an allocation shared by few values
+SELDOM = 1e-3  # of the iterations run cold code in loops, but a tape has room for all
 
 
 class Recipes:
@@ -226,7 +228,9 @@ class Recipes:
             return None
         if kind is ops.call:
             return self._pure_call(op)
-        if kind is ops.if_ and all(self._repeatable(inner) for region in op.regions for inner in region.walk()):
+        if kind is ops.for_ and (op.parent is None or not is_seldom_run(op.parent)):
+            return None
+        if kind in (ops.if_, ops.for_) and all(self._repeatable(o, kind) for r in op.regions for o in r.walk()):
             return used_from_outside([op]), sum(cost_of_block(r) for r in op.regions)
         return None
 
@@ -260,11 +264,11 @@ class Recipes:
             return None
         return list(op.operands), cost_of_func(callee)
 
-    def _repeatable(self, op: Op) -> bool:
+    def _repeatable(self, op: Op, around: OpDef) -> bool:
         kind = op.opdef
         if kind is ops.load:
             return self._may_reload(op)
-        if kind in (ops.if_, ops.yield_, ops.bound):
+        if kind in (ops.if_, ops.yield_, ops.bound) or kind is around:
             return True
         return kind.pure and Trait.ALLOCATES not in kind.traits
 
@@ -320,6 +324,7 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
     halves: dict[Value, tuple[int, int]] = {}
     queue: list[Value] = []
     runs: dict[Block, float] = {}
+    again: dict[Block, float] = {}
     arrays: dict[Value, int] = {}
 
     def array(root: Value) -> int:
@@ -344,6 +349,7 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
         assert block is not None
         if block not in runs:
             runs[block] = executions(block)
+            again[block] = SELDOM if is_seldom_run(block) else 1.0
         first, second = halves[value]
         cost = storage_cost(value) if block is not recipes.body else RECORD_ENTRY
         if not recipes.augmented.direct and not in_loop(value):  # in a branch: this goes to the record too
@@ -356,7 +362,7 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
         if recipe is None:
             network.edge(source, first, INFINITE)
             continue
-        network.edge(source, first, recipe[1] * runs[block])
+        network.edge(source, first, recipe[1] * runs[block] * again[block])
         for operand in dict.fromkeys(recipe[0]):
             if operand in recipes.copies or not recipes.free(operand):
                 network.edge(node(operand)[1], first, INFINITE)
