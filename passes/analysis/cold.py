@@ -65,7 +65,7 @@ def is_cold(block: Block) -> bool:
 def is_seldom_run(block: Block) -> bool:
     """Whether ``block`` lies in a region that only some rare iterations of a loop run."""
     while (op := block.parent_op) is not None and op.parent is not None:
-        if op.opdef is ops.if_ and block not in warm_regions(op) and any(o.opdef in LOOPS for o in enclosing(op.parent)):
-            return True
+        if op.opdef is ops.if_ and block not in warm_regions(op):
+            return any(around.opdef in LOOPS for around in enclosing(op.parent))
         block = op.parent
     return False

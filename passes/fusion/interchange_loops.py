@@ -63,7 +63,7 @@ def _block(block: Block, func: Func, module: Module, extremes: bool) -> None:
     for op in list(block.ops):
         if op.opdef is ops.for_ and not op.results and SCHEDULE not in op.attrs:
             steps = _Steps(op)
-            if (extremes or not _takes_extremes(op)) and steps.can_be_interchanged(Aliasing.asked(func, module)):
+            if steps.can_be_interchanged(Aliasing.asked(func, module)) and (extremes or steps.has_no_other_extremes()):
                 steps.interchange()
                 continue
         if op.opdef is not ops.parallel:
@@ -167,6 +167,16 @@ class _Steps:
         others = [*self.read, *self.written]
         return not any(a is not b and alias.may_overlap(a, b) for a in self.written for b in others)
 
+    def has_no_other_extremes(self) -> bool:
+        """Whether extremes are at most running ones, of what has the same bits when it is computed again: for each
+        element, differentiation keeps their place alone if the loop carries nothing else."""
+        body = list(self.loop.regions[0].walk())
+        found = [op for op in body if op.opdef in _EXTREMES]
+        if not found:
+            return True
+        carried = [memref for memref in self.written if memref not in self.made]
+        return len(carried) == 1 and all(map(_is_running, found)) and not any(op.opdef.called for op in body)
+
     # How it is done --------------------------------------------------------------------------------------------------
 
     def interchange(self) -> None:
@@ -225,10 +235,6 @@ class _Steps:
                 new.hint = old.hint
         else:
             clone_op(op, mapping)
-
-
-def _takes_extremes(loop: Op) -> bool:
-    return any(op.opdef in _EXTREMES and not _is_running(op) for op in loop.regions[0].walk())
 
 
 def _is_running(op: Op) -> bool:

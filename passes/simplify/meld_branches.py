@@ -80,11 +80,11 @@ class _Melding:
             for twin in _costly(other):
                 if _kind(op) != _kind(twin):
                     continue
-                cones = self._cone(op, then), self._cone(twin, other)
-                if cones[0] is None or cones[1] is None:
+                cone, other_cone = self._cone(op, then), self._cone(twin, other)
+                if cone is None or other_cone is None:
                     continue
-                for region, cone in zip((then, other), cones, strict=True):
-                    _move(cone, region, before, moved)
+                _move(cone, then, before, moved)
+                _move(other_cone, other, before, moved)
                 _move([op], then, before, {}, self._chosen(branch, op, twin, before))
                 twin.result.replace_uses(op.result)
                 other.set_ops([o for o in other.ops if o is not twin])

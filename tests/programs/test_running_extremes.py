@@ -1,4 +1,4 @@
-"""Minima and maxima that loops carry, with equal candidates: np.minimum shares the derivative between equal operands."""
+"""Minima and maxima that loops carry, with equal candidates: np.minimum shares derivatives between equal operands."""
 
 import math
 
