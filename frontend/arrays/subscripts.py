@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend import looks
-from adc.frontend.containers import indexing, keys, records
+from adc.frontend.containers import indexing, keys, letters, records
 from adc.frontend.data.compounds import SliceObject
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
@@ -65,6 +65,8 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
     if isinstance(owner, Static) and isinstance(owner.value, str | tuple) and (part := known_slice(items)) is not None:
         return Static(owner.value[part])
+    if isinstance(owner, Static) and isinstance(owner.value, str) and len(items) == 1 and is_numeric(items[0].value):
+        return letters.letter(owner.value, indexing.subscript(items[0].value))
     message = f"{describe_type(owner)} cannot be subscripted"
     if isinstance(owner, Stream):
         message += " here"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
-from adc.frontend.containers import records
+from adc.frontend.containers import letters, records
 from adc.frontend.containers.sequences import (
     as_value,
     computed_key,
@@ -173,7 +173,8 @@ def held_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValu
 def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
     """``x == y`` of two items."""
     if isinstance(x, OneOf) or isinstance(y, OneOf):
-        return split_all(frame, (x, y), lambda one: item_equal(frame, *one))
+        same = letters.equal(x, y)
+        return same if same is not None else split_all(frame, (x, y), lambda one: item_equal(frame, *one))
     if is_numeric(x) and is_numeric(y):
         return scalars.binary("==", x, y)
     if isinstance(x, Text) or isinstance(y, Text):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from adc.frontend.abstract import Scalar as Number
 from adc.frontend.abstract import Tuple as Several
@@ -20,7 +21,7 @@ from adc.frontend.containers.sequences import (
 )
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
-from adc.frontend.data.compounds import Contents, Handle
+from adc.frontend.data.compounds import Contents, Handle, OneOf
 from adc.frontend.data.described import describe
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -78,18 +79,54 @@ def _place(frame: Frame, items: dict[object, AbstractValue], key: AbstractValue)
     if not _alike(list(items.values())) and not _constants(list(items.values())):
         constant_key(key)  # which says so
     there, position = keys.place(frame, items, key)
-    text, shown = _shown(key)
-    trap_unless(there, "KeyError", text, *shown)
+    messages = list(_shown(key))
+    if len(messages) == 1:
+        trap_unless(there, "KeyError", messages[0].text, *messages[0].numbers)
+    else:
+        branch(frame, there, lambda: None, lambda: _no_such_key(messages))
     return position
 
 
-def _shown(key: AbstractValue) -> tuple[str, list[Value]]:
-    """A key as the message of a KeyError has it, and the numbers in it."""
+def is_table(frame: Frame, owner: AbstractValue) -> bool:
+    """Whether it is a dict with known keys, an item of which is taken by the number of its key: so the run may find
+    that there is no such key."""
+    if not isinstance(owner, Ref) or owner.kind != "dict":
+        return False
+    items = list(dict_items(frame, owner).values())
+    return bool(items) and (_alike(items) or _constants(items))
+
+
+class _Shown(NamedTuple):
+    """A key as the message of a KeyError has it, the numbers in it, and the choices that it is for."""
+
+    text: str
+    numbers: list[Value]
+    choices: tuple[tuple[OneOf, int], ...] = ()
+
+
+def _shown(key: AbstractValue) -> Iterator[_Shown]:
     if isinstance(key, Tuple):
-        parts = [_shown(item) for item in key.items]
-        inside = ", ".join(text for text, _ in parts) + ("," if len(parts) == 1 else "")
-        return f"({inside})", [v for _, values in parts for v in values]
-    return ("{}", [key.value]) if isinstance(key, Scalar) else (escape(repr(getattr(key, "value", key))), [])
+        for parts in itertools.product(*map(_shown, key.items)):
+            inside = ", ".join(p.text for p in parts) + ("," if len(parts) == 1 else "")
+            numbers = [v for p in parts for v in p.numbers]
+            yield _Shown(f"({inside})", numbers, tuple(c for p in parts for c in p.choices))
+    elif isinstance(key, OneOf):
+        for k, one in enumerate(key.options):
+            for p in _shown(one):
+                yield p._replace(choices=((key, k), *p.choices))
+    elif isinstance(key, Scalar):
+        yield _Shown("{}", [key.value])
+    else:
+        yield _Shown(escape(repr(getattr(key, "value", key))), [])
+
+
+def _no_such_key(messages: Sequence[_Shown]) -> None:
+    """The KeyError of a key some part of which is one of several constants."""
+    for m in messages:
+        differs: Value = const(False, i1)
+        for choice_, k in m.choices:
+            differs = ops.ori(differs, ops.cmpi(choice_.position, const_index(k), predicate="ne"))
+        trap_unless(differs, "KeyError", m.text, *m.numbers)
 
 
 def no_key(frame: Frame, key: object, items: dict[object, AbstractValue]) -> NoReturn:
@@ -223,6 +260,13 @@ def _selected(items: Sequence[AbstractValue], at: Value) -> Scalar | None:
         return ops.select(first, between(low, middle), between(middle, high))
 
     return Scalar(between(0, len(values)), spec.type, spec.weak)
+
+
+def item_at(frame: Frame, items: Sequence[AbstractValue], at: Value) -> AbstractValue | None:
+    """Item number ``at``, which is in range; None if the items are so different that it must be known which one."""
+    for item in items[1:]:
+        joining.want_pools(frame, items[0], item)
+    return _item(frame, items, at) if _alike(items) or _constants(items) else None
 
 
 def _chosen(frame: Frame, items: Sequence[AbstractValue], at: Value, low: int, high: int) -> AbstractValue:

@@ -28,6 +28,11 @@ _PARTS: tuple[type[Held], ...] = (Dict, Keys, Pairs, Values)  # which programs d
 STAND_INS: dict[type, type] = {key: cls for cls in _HELD for key in (cls, cls.stands_for)}
 
 
+def takes_items(value: object) -> bool:
+    """Whether ``value`` is a class of containers that are made of any number of items."""
+    return isinstance(value, type) and value in STAND_INS and not issubclass(STAND_INS[value], DefaultDict)
+
+
 def is_class(value: object) -> bool:
     """Whether calling ``value`` makes an instance that the tracer can follow."""
     if isinstance(value, type) and (value in STAND_INS or value in _PARTS):

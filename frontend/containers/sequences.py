@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
+from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Range, Ref, Scalar, Static, Stream, Tuple, View, known_int
 from adc.frontend.errors import refuse
@@ -138,6 +139,8 @@ def is_computed(v: AbstractValue) -> bool:
     """Whether a key depends on the run, and on no parameter that the code can be compiled for."""
     if isinstance(v, Tuple):
         return any(map(is_computed, v.items))
+    if isinstance(v, OneOf):
+        return all(isinstance(one, Static) for one in v.options)
     return isinstance(v, Scalar) and (v.dtype.is_float or v.pin is None)
 
 

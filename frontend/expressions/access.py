@@ -60,6 +60,8 @@ def _subscript_of(frame: Frame, owner: AbstractValue, node: ast.Subscript) -> Ab
     if isinstance(owner, Lazy):
         owner = before_calls(frame, owner, node.slice)
     items = items_of(frame, owner, node.slice)
+    if indexing.is_table(frame, owner):
+        return _read(frame, owner, items)
     return with_items(frame, items, lambda each: options.split(frame, owner, lambda one: _read(frame, one, each)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adc.frontend import prelude
 from adc.frontend.arrays import arrays
-from adc.frontend.containers import records, sequences
+from adc.frontend.containers import making, records, sequences
 from adc.frontend.control import options
 from adc.frontend.control.branches import trace
 from adc.frontend.data.callables import Closure, unbound
@@ -101,7 +101,7 @@ def _as_loop(frame: Frame, v: AbstractValue) -> bool:
 def _makes_list(callee: AbstractValue) -> bool:
     """Whether a function puts any number of items into a list."""
     if isinstance(callee, Static):
-        return any(callee.value is f for f in _OF_LISTS)
+        return any(callee.value is f for f in _OF_LISTS) or making.takes_items(callee.value)
     return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from adc.frontend.arrays import arrays
-from adc.frontend.containers import equality, records
+from adc.frontend.containers import equality, letters, records
 from adc.frontend.control import options
 from adc.frontend.data.callables import Bound
 from adc.frontend.data.compounds import Handle
+from adc.frontend.data.roots import overlap
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_array, is_numeric
 from adc.frontend.errors import refuse
@@ -64,6 +65,8 @@ def _one_comparison(
     frame: Frame, op: ast.cmpop, left: AbstractValue, node: ast.expr
 ) -> tuple[AbstractValue, AbstractValue]:
     right = evaluate(frame, node)
+    if isinstance(op, ast.Eq | ast.NotEq) and (same := letters.equal(left, right)) is not None:
+        return same if isinstance(op, ast.Eq) else _opposite(same), right
     compared = options.split_all(frame, (left, right), lambda pair: _compared(frame, op, pair[0], pair[1], node))
     return compared, right
 
@@ -87,6 +90,11 @@ def _compared(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractV
     return arrays.operate(frame, symbol, left, right)
 
 
+def _opposite(v: AbstractValue) -> AbstractValue:
+    known = scalars.truth(v)
+    return Static(not known) if isinstance(known, bool) else Scalar(bits.logical_not(known), i1)
+
+
 def _is_flag(v: AbstractValue, other: AbstractValue) -> bool:
     """Whether ``v is other`` compares a Python bool, of which there are two, with True or False."""
     if not (isinstance(v, Scalar) and v.dtype == i1 and v.weak):
@@ -100,9 +108,12 @@ def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast
     if isinstance(left, Static) and isinstance(right, Static):
         return left.value is right.value
     if isinstance(left, Array) and isinstance(right, Array):
+        if not overlap(left.roots, right.roots):
+            return False
         raise refuse(
             current_loc(),
             "whether two arrays are one object is not known when the function is compiled",
+            "pass it in, as a bool",
             kind=kinds.UNSUPPORTED_OPERAND,
         )
     if left is not right and all(isinstance(v, Compound) and not isinstance(v, Bound) for v in (left, right)):
@@ -132,8 +143,7 @@ def _compare_static(
         found = equality.item_equal(frame, left, right)
         if symbol == "==":
             return found
-        known = scalars.truth(found)
-        return Static(not known) if isinstance(known, bool) else Scalar(bits.logical_not(known), i1)
+        return _opposite(found)
     own = records.operate(frame, symbol, left, right)
     if own is not None:
         return own

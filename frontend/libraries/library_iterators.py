@@ -147,6 +147,11 @@ def _extremum(name: str, symbol: str) -> Rule:
         if kwargs or (len(args) == 1 and isinstance(args[0], Range)) or _are_objects(frame, args):
             found = args[0] if len(args) == 1 else Tuple(tuple(args))
             return frame.tracer.call(frame, Static(program), [stored(frame, found)], kwargs)
+        several = args if len(args) > 1 else sequences.known_items(frame, args[0]) or ()
+        if several and all(isinstance(item, Tuple) for item in several):
+            first, *others = several
+            one = Static(python_operators.greater if name == "max" else python_operators.lesser)
+            return functools.reduce(lambda best, item: frame.tracer.call(frame, one, [item, best], {}), others, first)
         items = [sequences.snapshot(frame, a) for a in args]
         if len(items) > 1:
             items = [unboxed(v) for v in items]

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import iteration
-from adc.frontend.containers import sequences
+from adc.frontend.containers import indexing, sequences
 from adc.frontend.data.callables import partial
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
+    NONE,
     AbstractValue,
     Array,
     Scalar,
@@ -166,14 +167,27 @@ def _cycle(frame: Frame, x: AbstractValue) -> AbstractValue:
         assert whole is not None
         found = whole
     if isinstance(found, Known):
-        message = f"itertools.cycle() of {describe_type(x)} is not supported"
-        raise refuse(current_loc(), message, "make an array of it: np.array([...])", kind=kinds.NOT_ITERABLE)
+        found = _by_number(frame, x, known)
     length = dim_value(found.length)
     some = ops.cmpi(length, const_index(0), predicate="sgt")
     count = ops.select(some, const_index(ENDLESS), const_index(0))
     each = found
     turns = Indexed(count, lambda k: each.item(ops.remsi(k, length)))
     return Stream("itertools.cycle", turns, iteration.is_ahead([x]) or _may_change(frame, x))
+
+
+def _by_number(frame: Frame, x: AbstractValue, known: list[AbstractValue] | None) -> Indexed:
+    """Items that are known, one of which is taken by a number that the run computes."""
+    if known is None or (known and indexing.item_at(frame, known, const_index(0)) is None):
+        message = f"itertools.cycle() of {describe_type(x)} is not supported"
+        raise refuse(current_loc(), message, "make an array of it: np.array([...])", kind=kinds.NOT_ITERABLE)
+
+    def item(k: Value) -> AbstractValue:
+        found = indexing.item_at(frame, known, k) if known else NONE
+        assert found is not None
+        return found
+
+    return Indexed(len(known), item)
 
 
 def _may_change(frame: Frame, x: AbstractValue) -> bool:

@@ -12,6 +12,7 @@ from adc.frontend.abstract import numpy_dtype
 from adc.frontend.arrays import arrays, structured, subscripts
 from adc.frontend.arrays.reductions import axes_of
 from adc.frontend.data.compounds import Structured
+from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -21,9 +22,12 @@ from adc.frontend.libraries.creation import astype, casting_rule, dtype_argument
 from adc.frontend.libraries.rules import Rule, static_of, take
 from adc.frontend.numeric import complexes, nests, slices
 from adc.frontend.numeric.convert import as_complex, as_python, cast
+from adc.frontend.prelude import positions
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
+from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc
-from adc.ir.types import c128, f64
+from adc.ir.types import c128, f64, i64
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -86,13 +90,40 @@ def _astype(frame: Frame, owner: Array | Lazy | Scalar | Complex, args: Args, kw
     return found if static_of(keep, "'copy'") is False else copy(frame, found)
 
 
+def _number(d: Dim) -> AbstractValue:
+    known = static_dim(d)
+    return Scalar(dim_value(d), i64) if known is None else Static(known)
+
+
+def _need_one(owner: Array | Lazy | Scalar | Complex) -> None:
+    """Refuse, or a run-time error, unless it has one element."""
+    message = "can only convert an array of size 1 to a Python scalar"
+    for d in owner.dims if isinstance(owner, Array | Lazy) else ():
+        known = static_dim(d)
+        if known is None:
+            trap_unless(ops.cmpi(dim_value(d), const_index(1), predicate="eq"), "ValueError", message)
+        elif known != 1:
+            raise refuse(current_loc(), message, kind=kinds.SHAPE_MISMATCH)
+
+
 def _item(frame: Frame, owner: Array | Lazy | Scalar | Complex, args: Args, kwargs: Keywords) -> AbstractValue:
-    rank = owner.rank if isinstance(owner, Array) else 0
-    if kwargs or isinstance(owner, Lazy) or len(args) != rank:
+    rank = len(owner.dims) if isinstance(owner, Array | Lazy) else 0
+    if len(args) == 1 and isinstance(args[0], Tuple):
+        args = args[0].items
+    if not args:
+        _need_one(owner)
+        args = (Static(0),) * rank
+    elif len(args) == 1 and rank > 1:
+        assert isinstance(owner, Array | Lazy)
+        shape = Tuple(tuple(map(_number, owner.dims)))
+        at = frame.tracer.call(frame, Static(positions.element), [args[0], shape], {})
+        assert isinstance(at, Tuple)
+        args = at.items
+    if kwargs or len(args) != rank:
         raise refuse(current_loc(), "item() takes one subscript per dimension", kind=kinds.UNSUPPORTED_OPTION)
-    found: AbstractValue = owner
-    if isinstance(owner, Array):
-        found = subscripts.read(frame, owner, [slices.Item(current_loc(), a) for a in args])
+    found: AbstractValue = nests.materialise(frame, owner) if isinstance(owner, Lazy) else owner
+    if isinstance(found, Array):
+        found = subscripts.read(frame, found, [slices.Item(current_loc(), a) for a in args])
     if isinstance(found, Complex):
         return as_complex(found, c128, weak=True)
     assert isinstance(found, Scalar)
@@ -119,6 +150,8 @@ def _conjugate(frame: Frame, owner: AbstractValue, args: Args, kwargs: Keywords)
     _nothing("conjugate", args, kwargs)
     if isinstance(owner, Scalar | Complex):
         return owner if isinstance(owner, Scalar) else complexes.conjugate(owner)
+    if isinstance(owner, Array) and not owner.is_complex:
+        return owner  # the array itself, where np.conjugate makes another
     return library_complex.conjugate(frame, owner)
 
 

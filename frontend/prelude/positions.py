@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,14 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
         found = (rest % n, *found)
         rest = rest // n
     return found if order == "C" else found[::-1]
+
+
+def element(k: Any, shape: Any) -> Any:
+    """The subscripts of element ``k`` of an array, as ``item(k)`` counts them."""
+    size = math.prod(shape)
+    if k < -size or k >= size:
+        raise IndexError(f"index {k} is out of bounds for size {size}")
+    return np.unravel_index(k % size, shape)
 
 
 @stands_for("numpy.ravel_multi_index")

@@ -91,3 +91,11 @@ def _inverse(a: Any, mod: Any) -> Any:
     if old != 1:
         raise ValueError("base is not invertible for the given modulus")
     return before % mod
+
+
+def greater(a: Any, b: Any) -> Any:
+    return a if a > b else b
+
+
+def lesser(a: Any, b: Any) -> Any:
+    return a if a < b else b

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.numpy.checking import check
+from adc import jit_grad
+from tests.numpy.checking import check, function_of
 
 A = np.array([1.2, 0.7, 1.9, 1.6])
 K = np.array([3, 1, 3, 2, 1])
@@ -52,3 +53,14 @@ def test_transforms_of_real_arrays_along_several_axes() -> None:
     check("np.abs(np.fft.rfftn(a, axes=(0,)))", a=a, exact=False)
     check("np.fft.irfftn(a + 0j, s=(3, 5))", a=a, exact=False)
     check("np.fft.hfft(a + 1j * a, 7), np.fft.ihfft(a, norm='forward').imag", a=a[0], exact=False)
+
+
+def test_the_element_of_an_array() -> None:
+    square = np.outer(A[:3], A[1:])
+    check("A.sum(axis=0, keepdims=True)[:1, :1].item() * A.item(3) + A.item((1, 0)) * A.item(-1)", A=square)
+    check("(A[:1, :1] * A[1, 2]).item() + A.item(1, 2)", A=square)
+    for k in (square.size, -square.size - 1):
+        with pytest.raises(IndexError, match=f"index {k} is out of bounds for size {square.size}"):
+            jit_grad(function_of("A.item(k)", "A", "k"))(square, k)
+    with pytest.raises(ValueError, match="can only convert an array of size 1"):
+        jit_grad(function_of("A.item()", "A"))(square)

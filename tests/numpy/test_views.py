@@ -44,6 +44,9 @@ X = np.linspace(1.0, 2.0, 16)
         "np.ravel(A + 1.0)",
         "np.reshape(A, (2, 8), order='F')",
         "np.reshape(A, shape=A.shape) * A",
+        "B = A.conj()\nB[1] *= A[0]\nreturn A * A",
+        "B = np.conj(A)\nB[1] *= A[0]\nreturn A * A, B",
+        "B = A[1:].T.conjugate()\nB[1] = A[0, 0]\nreturn A * A",
     ],
 )
 def test_views_are_windows_and_copies_are_not(body: str) -> None:
