@@ -65,8 +65,10 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
     if isinstance(owner, Static) and isinstance(owner.value, str | tuple) and (part := known_slice(items)) is not None:
         return Static(owner.value[part])
-    if isinstance(owner, Static) and isinstance(owner.value, str) and len(items) == 1 and is_numeric(items[0].value):
-        return letters.letter(owner.value, indexing.subscript(items[0].value))
+    if isinstance(owner, Static) and isinstance(owner.value, str) and len(items) == 1:
+        at = items[0].value
+        if isinstance(at, AbstractValue) and is_numeric(at):
+            return letters.letter(owner.value, indexing.subscript(at))
     message = f"{describe_type(owner)} cannot be subscripted"
     if isinstance(owner, Stream):
         message += " here"
