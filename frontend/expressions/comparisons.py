@@ -9,7 +9,6 @@ from adc.frontend.containers import equality, letters, records
 from adc.frontend.control import options
 from adc.frontend.data.callables import Bound
 from adc.frontend.data.compounds import Handle
-from adc.frontend.data.roots import overlap
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_array, is_numeric
 from adc.frontend.errors import refuse
@@ -108,8 +107,6 @@ def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast
     if isinstance(left, Static) and isinstance(right, Static):
         return left.value is right.value
     if isinstance(left, Array) and isinstance(right, Array):
-        if not overlap(left.roots, right.roots):
-            return False
         raise refuse(
             current_loc(),
             "whether two arrays are one object is not known when the function is compiled",
