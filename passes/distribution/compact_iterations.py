@@ -40,6 +40,7 @@ STRIP = 512  # numbers of iterations in the buffer: four kilobytes, in the first
 SAMPLE = 16  # iterations that tell whether it pays
 LEAST_COST = 16.0  # of what is done under the condition, in the units of ``costs``
 FEWEST = 32  # iterations that are worth a buffer
+OFTEN = "adc.often"  # of a branch: a sample has shown that its condition holds in most iterations
 _TINY = 1e-3  # what is above it is above it nearly always: ``if r > 1e-12``
 
 
@@ -78,9 +79,13 @@ class _Compaction:
             count = trip_count(*loop.operands[:3])
             many = ops.cmpi(count, const_index(4 * SAMPLE), predicate="sge")
             few = chosen(many, lambda: [self._is_sparse(count)], lambda: [const(False, i1)])[0]
-            done = chosen(few, lambda: self._strips(count), lambda: clone_op(loop, {}).results)
+            done = chosen(few, lambda: self._strips(count), self._as_it_was)
         put_instead(loop, made.ops)
         replace_op(loop, done)
+
+    def _as_it_was(self) -> Sequence[Value]:
+        self.found.guard.set_attr(OFTEN, True)
+        return clone_op(self.found.loop, {}).results
 
     def _is_sparse(self, count: Value) -> Value:
         """Append whether the condition holds in at most half of some iterations, at equal distances."""
@@ -168,7 +173,8 @@ class _Compaction:
 
 def _pays(found: Guarded) -> bool:
     """Whether it pays to find the iterations first."""
-    if trips(found.loop) < FEWEST or ops.LIKELY in found.guard.attrs or _is_likely(found.condition, found.taken):
+    attrs = found.guard.attrs
+    if trips(found.loop) < FEWEST or OFTEN in attrs or ops.LIKELY in attrs or _is_likely(found.condition, found.taken):
         return False
     if not any(op.opdef is ops.load and any(inside(v, found.loop) for v in op.operands) for op in found.needed):
         return False  # not about data

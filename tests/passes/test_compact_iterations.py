@@ -12,7 +12,7 @@ import pytest
 import adc
 from adc import jit_grad
 from adc.passes.distribution.compact_iterations import CompactIterations
-from tests.passes.rewriting import check
+from tests.passes.rewriting import check, run_text
 
 RNG = np.random.default_rng(21)
 
@@ -161,6 +161,14 @@ func.func @f(%x: memref<?xf64>, %y: memref<?xf64>, %bound: f64, %n: index) {
 def test_left() -> None:
     """A condition that reads what iterations write, one that is likely, and stores to what is read."""
     check([CompactIterations(sums=True), CompactIterations()], LEFT, LEFT)
+
+
+def test_once() -> None:
+    """The loop that runs where the condition holds often is not split again."""
+    text = LEFT[: LEFT.index("  scf.for")] + LEFT[LEFT.index("  scf.parallel") :].replace("load %y", "load %x")
+    once = run_text([CompactIterations()], text)
+    assert once != text
+    assert run_text([CompactIterations()], once) == once
 
 
 def compare(function: Callable[..., Any], n: int, cut: float) -> None:

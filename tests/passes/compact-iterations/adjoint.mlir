@@ -102,7 +102,7 @@ func.func @f(%x: memref<?xf64>, %x_bar: memref<?xf64>, %bound: f64, %n: index) -
         scf.yield %e_0 : f64
       } else {
         scf.yield %zero : f64
-      }
+      } {adc.often = true}
       %g = arith.select %below_1, %d_2, %zero : f64
       %t_0 = arith.mulf %q, %g : f64
       %u_0 = arith.negf %t_0 : f64

@@ -88,7 +88,7 @@ func.func @f(%x: memref<?xf64>, %bound: f64, %n: index) -> f64 {
         scf.yield %e_0 : f64
       } else {
         scf.yield %r_0 : f64
-      }
+      } {adc.often = true}
       scf.yield %q : f64
     }
     scf.yield %s_0 : f64
