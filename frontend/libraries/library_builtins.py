@@ -58,8 +58,9 @@ from adc.frontend.numeric.convert import (
 from adc.frontend.objects import heap, list_pools, rows
 from adc.frontend.prelude import python_operators, python_ranges
 from adc.frontend.prelude.python_collections import Held
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
-from adc.ir.arith import const_index
+from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.schedules import Schedule
@@ -128,6 +129,15 @@ def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) 
     return Scalar(convert(Scalar(ops.roundeven(s.value), s.dtype), i64), i64)
 
 
+def _of_text(function: Any, text: str) -> AbstractValue:
+    """The number that a text stands for; a ValueError of the run for any other text."""
+    try:
+        return Static(function(text))
+    except ValueError as error:
+        trap_unless(const(False, i1), "ValueError", str(error))
+        return Static(function())
+
+
 def cast_rule(name: str, to: Type, weak: bool, function: Any) -> Rule:
     """``float(x)``, ``np.float32(x)`` and similar conversions."""
 
@@ -148,7 +158,7 @@ def cast_rule(name: str, to: Type, weak: bool, function: Any) -> Rule:
         if weak and is_array(x):
             x = _single(frame, name, x)
         if isinstance(x, Static) and isinstance(x.value, str):
-            return Static(function(x.value))
+            return _of_text(function, x.value)
         return apply(name, scalar, x)
 
     return positional(name, range(2), rule)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import copysign, isfinite
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
+from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import inside, with_enclosing, with_inner
+from adc.ir.types import MemRefType
 from adc.passes.analysis.effects import Memory
 from adc.passes.analysis.kinds import COUNTED, SILENT
 
@@ -69,16 +71,17 @@ class Guarded:
 
     def is_legal(self, memory: Memory) -> bool:
         """Whether the condition of an iteration reads nothing that others write, which those of a parallel loop do not
-        anyway; and whether, in these, what is read can be read after the stores that are done first."""
+        anyway; and whether, in these, what is read before the branch is not what is stored there."""
+        if memory.effects(self.guard).traps:
+            return False  # what the condition of a later iteration reads may rely on that
         if self.loop.opdef is ops.parallel:
             return not self._stores_before_reading(memory)
         arrays = [op.operands[0] for op in self.needed if op.opdef is ops.load]
         return not any(memory.may_write(op, array) for op in (self.guard, *self.after) for array in arrays)
 
     def _stores_before_reading(self, memory: Memory) -> bool:
-        for k, op in enumerate(self.before):
-            later = (other for other in self.before[k:] if other in self._stores)
-            if op.opdef is ops.load and any(memory.may_write(other, op.operands[0]) for other in later):
+        for op in self.before:
+            if op.opdef is ops.load and any(memory.may_write(store, op.operands[0]) for store in self._stores):
                 return True
         others = (*self.before, self.guard, *self.after)
         return any(memory.may_read(op, store.operands[1]) for store, _ in self.instead for op in others)
@@ -98,6 +101,8 @@ def find_guarded(loop: Op) -> Guarded | None:
     allowed = (ops.load, ops.store) if loop.opdef is ops.parallel else (ops.load,)
     if any(op.opdef not in SILENT and op.opdef not in allowed for op in before):
         return None
+    if any(isinstance(v.type, MemRefType) for op in (*before, *after) for v in op.results):
+        return None  # an array of each iteration's own, or a part of one
     if any((op.regions and op.opdef is not ops.if_) or op.opdef is ops.call for op in with_inner(guard)):
         return None
     for taken in (0, 1):
@@ -126,7 +131,7 @@ class _Idle:
                 if not self._stores_what_is_there(op) and not self._stores_something_else(op):
                     return False
             elif op.opdef is ops.accumulate:
-                if op.operands[0] not in self._zeros:
+                if op.operands[0] not in self._zeros or REVERSE not in self._loop.attrs:
                     return False
             elif op.opdef not in SILENT and op.opdef is not ops.load:
                 return False
@@ -134,7 +139,8 @@ class _Idle:
                 self._zeros.add(op.result)
         end = self._loop.regions[0].terminator
         if self._loop.opdef is ops.parallel:
-            return set(end.attrs["kinds"]) <= {"add"} and self._zeros.issuperset(end.operands)
+            starts = self._loop.operands[3:]
+            return set(end.attrs["kinds"]) <= {"add"} and all(map(self._is_nothing, end.operands, starts))
         carried = self._loop.regions[0].args[1:]
         used = (user for arg in carried for user, _ in arg.uses)
         if not all(user is end or self._is_later(user) for user in used):
@@ -161,11 +167,10 @@ class _Idle:
         op = value.op
         if op is None or op.opdef not in (ops.addf, ops.subf) or op not in self._after:
             return False
-        terms = op.operands if op.opdef is ops.addf else op.operands[:1]
-        rest = [v for v in op.operands if v not in self._zeros]
-        if len(rest) != 1 or rest[0] not in terms:
+        rest = [k for k, v in enumerate(op.operands) if v not in self._zeros]
+        if len(rest) != 1 or not self._adds_nothing(op, 1 - rest[0]):
             return False
-        load = rest[0].op
+        load = op.operands[rest[0]].op
         return load is not None and load.opdef is ops.load and load in self._after and load.operands == tuple(element)
 
     def _stores_something_else(self, store: Op) -> bool:
@@ -185,10 +190,26 @@ class _Idle:
         op = value.op
         if op is None or op.opdef not in (ops.addf, ops.subf) or op not in self._after:
             return False
-        first, second = op.operands
-        if second in self._zeros:
-            return self._is_kept(first, arg)
-        return op.opdef is ops.addf and first in self._zeros and self._is_kept(second, arg)
+        return any(self._adds_nothing(op, k) and self._is_kept(op.operands[1 - k], arg) for k in (1, 0))
+
+    def _adds_nothing(self, op: Op, position: int) -> bool:
+        """Whether the operand is a zero that changes no bit: -0.0, for sums, as ``-0.0 + 0.0`` is 0.0. Derivatives need
+        not keep the sign of a zero."""
+        zero = op.operands[position]
+        if zero not in self._zeros or (op.opdef is ops.subf and position == 0):
+            return False
+        return op.attrs.get("fastmath", "none") != "none" or self._is_negative(zero) == (op.opdef is ops.addf)
+
+    def _is_negative(self, zero: Value) -> bool | None:
+        """The sign of a zero; None if it is not known."""
+        known = constant_of(self._instead.get(zero, zero))
+        return None if known is None else copysign(1.0, known) < 0.0
+
+    def _is_nothing(self, term: Value, start: Value) -> bool:
+        """Whether zeros may be left out of a sum that begins with ``start``."""
+        first = constant_of(start)
+        begins = first is not None and copysign(1.0, first) > 0.0
+        return term in self._zeros and (begins or self._is_negative(term) is True or REVERSE in self._loop.attrs)
 
 
 def _is_zero(value: Value) -> bool:

@@ -140,7 +140,7 @@ def _move(
     for op in cone:
         for k, operand in enumerate(operands or ()):
             op.set_operand(k, operand)
-        same = moved.setdefault((op.opdef, attr_key(op.attrs), op.operands), op)
+        same = moved.setdefault((op.opdef, attr_key(op.attrs), op.operands, op.result.type), op)
         if same is op:
             before.append(op)
         else:

@@ -4,6 +4,7 @@ against differences."""
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -110,3 +111,16 @@ def test_the_key_that_is_missing_is_named():
     for n, key in ((3, "'G'"), (4, r"\('G', 'T'\)")):
         with pytest.raises(KeyError, match=key):
             scores(n)
+
+
+def test_numbers_of_characters() -> None:
+    """A character that stands for no number is a ValueError, if it is reached."""
+
+    @jit_grad
+    def f(x: float, i: int) -> float:
+        return x * int("1{x"[i]) + float("1.5"[0])
+
+    assert f(2.0, 0) == 3.0
+    for i, text in ((1, "{"), (2, "x")):
+        with pytest.raises(ValueError, match=rf"invalid literal for int\(\) with base 10: '{re.escape(text)}'"):
+            f(2.0, i)

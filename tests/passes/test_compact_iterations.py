@@ -72,6 +72,16 @@ def chosen(x: Any, w: Any, cut: float) -> float:
     return np.sum(y * w) + np.sum(z * y)
 
 
+def own_array(x: Any, w: Any, cut: float) -> float:
+    """Each iteration has an array of its own, an element of which is chosen at run time."""
+    y, k = np.zeros(len(x)), np.arange(len(x)) % 3
+    for i in range(len(x)):
+        d = np.array([x[i], w[i], x[i] * w[i]])
+        if x[i] < cut:
+            y[i] = d[k[i]] / math.sqrt(1.0 + d[0] * d[0] + d[1] * d[1]) * math.sqrt(2.0 + d[k[i]] ** 2)
+    return np.sum(y * y)
+
+
 def by_mask(x: Any, w: Any, cut: float) -> float:
     m = x < cut
     return np.sum(np.exp(-w[m] * x[m]) * np.log(w[m])) + np.sum(np.where(m, x, w))
@@ -88,7 +98,7 @@ def changed(x: Any, w: Any, cut: float) -> float:
 
 @pytest.mark.parametrize("n", [0, 1, 33, 700])
 @pytest.mark.parametrize("cut", [-9.0, 0.1, 9.0, math.nan])
-@pytest.mark.parametrize("function", [skipped, stored, scattered, chosen, by_mask, changed])
+@pytest.mark.parametrize("function", [skipped, stored, scattered, chosen, own_array, by_mask, changed])
 def test_value_and_gradient(function: Callable[..., Any], n: int, cut: float) -> None:
     compare(function, n, cut)
 
@@ -110,6 +120,28 @@ def test_strips_of_pairs() -> None:
     for got, wanted in zip(f.grad(x, w, 0.4), f.grad(x[few], w[few], 0.4), strict=True):
         np.testing.assert_allclose(got[few], wanted, rtol=1e-11, atol=1e-13)
         assert not np.any(got[3:1050])
+
+
+def test_signs_of_zeros() -> None:
+    """-0.0 + 0.0 is 0.0, also in an iteration that adds nothing else."""
+
+    def total(x: Any, w: Any) -> float:
+        s = -0.0
+        for i in range(len(x)):
+            s += math.exp(x[i]) * math.sin(w[i]) / (1.0 + w[i]) if w[i] < -5.0 else 0.0
+        return s
+
+    def element(x: Any, w: Any) -> float:
+        for i in range(len(x)):
+            v = 0.0
+            if w[i] < -5.0:
+                v = math.exp(x[i]) * math.sin(w[i]) / (1.0 + w[i])
+            x[i] = x[i] + v
+        return x[3]
+
+    for function in (total, element):
+        x, w = np.full(100, -0.0), np.ones(100)
+        assert math.copysign(1.0, jit_grad(function)(x.copy(), w)) == math.copysign(1.0, function(x, w)) == 1.0
 
 
 LEFT = """

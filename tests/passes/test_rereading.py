@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
 
 from adc import jit_grad
@@ -123,3 +124,17 @@ def test_ranges_that_are_loaded_hold_those_that_are_stored() -> None:
         if up == up2:
             assert bool(loads) == holds, given
     assert found > 100
+
+
+def test_views_of_another_shape() -> None:
+    """The extents of an allocation are not those of a view of it."""
+
+    def f(x: np.ndarray) -> float:
+        c = np.arange(16.0).reshape(4, 4)
+        for _ in range(2):
+            c[:3, :3] += x[:, 1:].T @ x[:, 1:]
+        return np.sum(np.sin(np.arange(c.size).reshape(c.shape) + 1.0) * c)
+
+    x, d = np.random.default_rng(0).normal(size=(2, 6, 4))
+    along = (f(x + 1e-6 * d) - f(x - 1e-6 * d)) / 2e-6
+    assert np.sum(jit_grad(f).grad(x) * d) == pytest.approx(along, rel=1e-7)

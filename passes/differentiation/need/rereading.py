@@ -23,7 +23,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import COLD
-from adc.passes.analysis.kinds import COUNTED, TARGET
+from adc.passes.analysis.kinds import COUNTED, TARGET, VIEWS
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,10 @@ class Rereading:
         memref = load.operands[0]
         asked = value.op if value.op is not None and value.op.opdef is ops.dim else None
         of = asked.operands[0] if asked is not None and asked.attrs["dim"] == axis else None
-        return of is memref or all(of is root or _extent(root, axis) is value for root in self._aliasing.roots(memref))
+        if of is memref or (memref.op is not None and memref.op.opdef in VIEWS):
+            return of is memref  # the axes of a view are not those of the allocation
+        roots = self._aliasing.roots(memref)
+        return all(root.type == memref.type and (of is root or _extent(root, axis) is value) for root in roots)
 
     def _writes(self, op: Op, memref: Value) -> bool:
         """Whether an operation may change what is in ``memref``."""

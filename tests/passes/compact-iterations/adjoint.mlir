@@ -21,7 +21,7 @@ func.func @f(%x: memref<?xf64>, %x_bar: memref<?xf64>, %bound: f64, %n: index) -
     %t = arith.mulf %q, %g : f64
     %u = arith.negf %t : f64
     %old = memref.load %x_bar[%i] : memref<?xf64>
-    %new = arith.addf %old, %t : f64
+    %new = arith.addf %old, %t fastmath<contract> : f64
     memref.store %new, %x_bar[%i] : memref<?xf64>
     scf.reduce(%u : f64) {kinds = ["add"]}
   }
@@ -83,7 +83,7 @@ func.func @f(%x: memref<?xf64>, %x_bar: memref<?xf64>, %bound: f64, %n: index) -
         %t = arith.mulf %e, %d_1 : f64
         %u = arith.negf %t : f64
         %old = memref.load %x_bar[%19] : memref<?xf64>
-        %new = arith.addf %old, %t : f64
+        %new = arith.addf %old, %t fastmath<contract> : f64
         memref.store %new, %x_bar[%19] : memref<?xf64>
         scf.reduce(%u : f64) {kinds = ["add"]}
       }
@@ -107,7 +107,7 @@ func.func @f(%x: memref<?xf64>, %x_bar: memref<?xf64>, %bound: f64, %n: index) -
       %t_0 = arith.mulf %q, %g : f64
       %u_0 = arith.negf %t_0 : f64
       %old_0 = memref.load %x_bar[%i] : memref<?xf64>
-      %new_0 = arith.addf %old_0, %t_0 : f64
+      %new_0 = arith.addf %old_0, %t_0 fastmath<contract> : f64
       memref.store %new_0, %x_bar[%i] : memref<?xf64>
       scf.reduce(%u_0 : f64) {kinds = ["add"]}
     }
