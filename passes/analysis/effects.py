@@ -44,6 +44,11 @@ class Effects:
         self.ordered |= other.ordered
         self.once |= other.once
 
+    def is_apart(self, other: Effects) -> bool:
+        """Whether neither writes a root that the other reads or writes."""
+        reads_apart = self.reads.isdisjoint(other.writes) and self.writes.isdisjoint(other.reads)
+        return reads_apart and self.writes.isdisjoint(other.writes)
+
 
 NOTHING = Effects()
 

@@ -39,7 +39,7 @@ from adc.passes.rewrite import put_instead, replace_op
 STRIP = 512  # numbers of iterations in the buffer: four kilobytes, in the first-level cache
 SAMPLE = 16  # iterations that tell whether it pays
 LEAST_COST = 16.0  # of what is done under the condition, in the units of ``costs``
-FEWEST = 32  # iterations that are worth a buffer
+FEWEST = 4 * SAMPLE  # iterations that are worth a sample and a buffer
 OFTEN = "adc.often"  # of a branch: a sample has shown that its condition holds in most iterations
 _TINY = 1e-3  # what is above it is above it nearly always: ``if r > 1e-12``
 
@@ -58,7 +58,7 @@ class CompactIterations:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
             guarded = [found for op in walk_warm(func.body) if (found := find_guarded(op)) is not None]
-            guarded = [found for found in guarded if self.sums <= found.only_carries and _pays(found)]
+            guarded = [found for found in guarded if (found.only_carries or not self.sums) and _pays(found)]
             if guarded:
                 memory = Memory.asked(func, summaries)
                 for found in [found for found in guarded if found.is_legal(memory)]:
@@ -77,7 +77,7 @@ class _Compaction:
         loop = self.found.loop
         with insert_at(Block(), loop.loc) as made:
             count = trip_count(*loop.operands[:3])
-            many = ops.cmpi(count, const_index(4 * SAMPLE), predicate="sge")
+            many = ops.cmpi(count, const_index(FEWEST), predicate="sge")
             few = chosen(many, lambda: [self._is_sparse(count)], lambda: [const(False, i1)])[0]
             done = chosen(few, lambda: self._strips(count), self._as_it_was)
         put_instead(loop, made.ops)

@@ -186,7 +186,7 @@ class _Fusion:
         x, y = self.memory.effects(a), self.memory.effects(b)
         if x.everything or y.everything or (x.traps and (y.traps or self._seen(y))) or (y.traps and self._seen(x)):
             return True
-        if x.writes.isdisjoint(y.writes) and x.writes.isdisjoint(y.reads) and x.reads.isdisjoint(y.writes):
+        if x.is_apart(y):
             return False
         # Buffers that swap come from the same allocations, but are different at any moment.
         one, other = self._touched(a), self._touched(b)

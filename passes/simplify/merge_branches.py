@@ -76,11 +76,7 @@ def _reaches(branch: Op, between: Sequence[Op | None], memory: Memory) -> bool:
             continue
         crossed += 1
         other = memory.effects(op)
-        if crossed > MOST_CROSSED or other.everything or other.traps or other.ordered:
-            return False
-        if not (effects.writes.isdisjoint(other.writes) and effects.writes.isdisjoint(other.reads)):
-            return False
-        if not effects.reads.isdisjoint(other.writes):
+        if crossed > MOST_CROSSED or other.everything or other.traps or other.ordered or not effects.is_apart(other):
             return False
     return True
 
