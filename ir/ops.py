@@ -198,8 +198,9 @@ polygamma = _function("adc.polygamma", e.polygamma, s.GAMMA, cost=30.0, singular
 ROOT: dict[str, Any] = {**EASY, "cost": 10.0, "singular": True}
 sqrt = _float("math.sqrt", 1, e.total(math.sqrt), s.POSITIVE, **ROOT | {"c_name": "sqrt"})
 rsqrt = _float("math.rsqrt", 1, e.rsqrt, s.POSITIVE, **ROOT)
-POWER: dict[str, Any] = {**EASY, "cost": MATH, "called": True}  # unless the exponent is known
-fpowi = _scalar("math.fpowi", t.float_power, e.fpowi, s.FLOAT_INT, **POWER | {"singular": True})
+POWER: dict[str, Any] = {**EASY, "cost": MATH, "called": True}
+PRODUCTS: dict[str, Any] = {**EASY, "cost": 3.0, "singular": True}  # what expand-powers makes of it
+fpowi = _scalar("math.fpowi", t.float_power, e.fpowi, s.FLOAT_INT, **PRODUCTS)
 ipowi = _int("math.ipowi", n.ipowi, s.INT_POWERS, **POWER | {"defined": lambda exponent: exponent >= 0})
 fma = _float("math.fma", 3, e.fma, s.TRIPLES, **EASY | {"c_name": "fma"})
 copysign = _float("math.copysign", 2, e.on_floats(math.copysign), s.PAIRS, **EASY | {"c_name": "copysign"})

@@ -53,6 +53,7 @@ from adc.passes.simplify.dead_stores import DeadStores
 from adc.passes.simplify.delinearize_loops import DelinearizeLoops
 from adc.passes.simplify.drop_rules import DropRules
 from adc.passes.simplify.early_checks import EarlyChecks
+from adc.passes.simplify.expand_powers import ExpandPowers
 from adc.passes.simplify.expand_strong_products import ExpandStrongProducts
 from adc.passes.simplify.first_writes import FirstWrites
 from adc.passes.simplify.fold_views import FoldViews
@@ -230,7 +231,7 @@ SHARE: Pipeline = (
 """Which loops are parallel, and how what they add to shadows is summed."""
 
 LOWER: Pipeline = (
-    *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ForwardCopies(), CSE()),
+    *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ExpandPowers(), ForwardCopies(), CSE()),
     IfChanged(ExpandArrays(), (Canonicalize(), CSE())),
     IfChanged(MatchProducts(), (Canonicalize(), CSE())),
     IfChanged(InterchangeLoops(extremes=True), CONTRACT),

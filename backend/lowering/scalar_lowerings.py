@@ -194,22 +194,16 @@ def _rsqrt(e: FunctionEmitter, op: Op, x: str) -> str:
 
 
 def _fpowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
-    """A power with an integer exponent: multiplications if the exponent is known and small, else ``pow``."""
-    kind, t, exponent = _kind(op), op.result.type, known_number(n)
-    if exponent is None or not -3 <= exponent <= 3:
-        # A large odd exponent becomes even when it is rounded to a float, so the sign is computed separately.
-        integer = register_type(op.operands[1].type)
-        wide = e.let(f"sitofp {integer} {n} to {kind}")
-        size = vectormath.call(e, "pow", t, [_intrinsic("llvm.fabs")(e, op, x), wide])
-        odd = e.let(f"trunc {integer} {n} to i1") if integer != "i1" else n
-        sign = e.let(f"select i1 {odd}, {kind} {x}, {kind} {literal(1.0, t)}")
-        return _intrinsic("llvm.copysign")(e, op, size, sign)
-    if exponent == 0:
-        return literal(1.0, t)
-    power = x
-    for _ in range(abs(exponent) - 1):
-        power = e.let(f"fmul {kind} {power}, {x}")
-    return power if exponent > 0 else e.let(f"fdiv {kind} {literal(1.0, t)}, {power}")
+    """A power with an exponent that ``expand-powers`` leaves: not known, or large.
+
+    A large odd exponent becomes even when it is rounded to a float, so the sign is computed separately.
+    """
+    kind, t, integer = _kind(op), op.result.type, register_type(op.operands[1].type)
+    wide = e.let(f"sitofp {integer} {n} to {kind}")
+    size = vectormath.call(e, "pow", t, [_intrinsic("llvm.fabs")(e, op, x), wide])
+    odd = e.let(f"trunc {integer} {n} to i1") if integer != "i1" else n
+    sign = e.let(f"select i1 {odd}, {kind} {x}, {kind} {literal(1.0, t)}")
+    return _intrinsic("llvm.copysign")(e, op, size, sign)
 
 
 def _ipowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
