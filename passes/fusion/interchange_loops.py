@@ -15,6 +15,17 @@ This is done if a step has several loops over elements: with only one, the array
 written must be arrays of one dimension, which all loops in the nest subscript by the element alone; other arrays that
 are read must not be changed in the nest.
 
+It is also done if steps go along the rows of arrays, as where each path of a simulation is a row, or each column of the
+air lies along the last axis:
+
+    for t in range(1, n):                           parallel p:
+        s[:, t] = s[:, t - 1] * g[:, t]                 for t in range(1, n):
+                                                            s[p, t] = s[p, t - 1] * g[p, t]
+
+A statement on one column of an array touches a line of the cache for each element; element by element, the steps go
+through memory in its order. An array of rows that is written must have the element at one place among its subscripts,
+the same in the whole nest and not the last, so that no element touches the row of another.
+
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 5.2.
 """
 
@@ -34,10 +45,11 @@ from adc.ir.schedules import SCHEDULE
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.extents import Extents
-from adc.passes.analysis.kinds import DIVISIONS, PURE, STRUCTURED, TERMINATORS
+from adc.passes.analysis.kinds import DIVISIONS, PURE, STRUCTURED, TERMINATORS, accessed
 from adc.passes.rewrite import put_instead
 
 _EXTREMES = {ops.minimumf, ops.maximumf, ops.minnumf, ops.maxnumf}
+_ACCESSES = {ops.load, ops.store}
 _IN_NESTS = STRUCTURED | TERMINATORS | {ops.load, ops.store}
 
 FEWEST = 2  # loops over elements in a step, including fills of arrays
@@ -81,15 +93,17 @@ class _Steps:
     written: dict[Value, None] = field(default_factory=dict)
     read: dict[Value, None] = field(default_factory=dict)
     made: dict[Value, Op] = field(default_factory=dict)  # arrays that live in a step
+    rows: set[Value] = field(default_factory=set)  # written arrays with a row for each element
     extents: Extents = field(default_factory=Extents)
 
     # Whether it can be done ------------------------------------------------------------------------------------------
 
     def can_be_interchanged(self, alias: Aliasing) -> bool:
         """Whether everything in the loop goes over the same elements, or is the same for all of them, and it pays."""
-        if not self._known(self.loop.regions[0]) or len(self.nests) + len(self.fills) < FEWEST:
+        if not self._known(self.loop.regions[0]) or not self._by_element():
             return False
-        return self._by_element() and self._are_apart(alias)
+        pays = self._goes_along_rows() if self.rows else len(self.nests) + len(self.fills) >= FEWEST
+        return pays and self._are_apart(alias)
 
     def _known(self, block: Block) -> bool:
         for op in block.ops[:-1]:
@@ -135,23 +149,54 @@ class _Steps:
         return extents.equal_at((extent,), (extents.extent(self.nests[0].operands[1]),), self.loop)
 
     def _by_element(self) -> bool:
-        """Whether each array that is written has as many elements as the loops go over, and is subscripted by them."""
+        """Whether each array that is written has as many elements as the loops go over and is subscripted by them, or
+        has a row for each element."""
         if not self.nests or not self.written.keys() >= self.made.keys():
             return False
         for memref in self.written:
             t = memref.type
             assert isinstance(t, MemRefType)
-            if t.rank != 1 or isinstance(t.element, MemRefType) or not self._is_extent(memref):
+            if isinstance(t.element, MemRefType) or (memref not in self.made and inside(memref, self.loop)):
                 return False
-            if memref not in self.made and inside(memref, self.loop):
+            if t.rank > 1 and self._has_rows(memref):
+                self.rows.add(memref)
+            elif t.rank != 1 or not self._is_extent(memref) or not self._has_elements(memref):
                 return False
-            for user, k in memref.uses:
-                if not self._is_inside(user):
-                    if memref in self.made:
-                        return False
-                elif user.opdef not in (ops.load, ops.store, ops.fill, ops.dim) or not self._at_element(user, k):
-                    return False
         return True
+
+    def _has_elements(self, memref: Value) -> bool:
+        for user, k in memref.uses:
+            if not self._is_inside(user):
+                if memref in self.made:
+                    return False
+            elif user.opdef not in (ops.load, ops.store, ops.fill, ops.dim) or not self._at_element(user, k):
+                return False
+        return True
+
+    def _has_rows(self, memref: Value) -> bool:
+        """Whether all accesses in the loop have the element at one place, which is not the last."""
+        assert isinstance(memref.type, MemRefType)
+        places = set(range(memref.type.rank - 1))
+        for user, k in memref.uses:
+            if not self._is_inside(user) or user.opdef is ops.dim:
+                continue
+            nest = self._nest_of(user)
+            if nest is None or user.opdef not in _ACCESSES:
+                return False
+            element, at = nest.regions[0].args[0], user.operands[k + 1 :]
+            places = {place for place in places if at[place] is element}
+        return memref not in self.made and bool(places)
+
+    def _goes_along_rows(self) -> bool:
+        """Whether more accesses go along the last axis with the steps than with the elements."""
+        along = across = 0
+        for nest in self.nests:
+            for op in nest.regions[0].walk():
+                if op.opdef in _ACCESSES and len(accessed(op)) > 2:
+                    last = op.operands[-1]
+                    along += inside(last, self.loop) and not inside(last, nest)
+                    across += last is nest.regions[0].args[0]
+        return along > across
 
     def _is_inside(self, op: Op) -> bool:
         return any(around is self.loop for around in enclosing(op.parent))
@@ -159,8 +204,11 @@ class _Steps:
     def _at_element(self, user: Op, operand: int) -> bool:
         if user.opdef is ops.fill or user.opdef is ops.dim:
             return user.opdef is ops.dim or operand == 1
-        nest = next((op for op in enclosing(user.parent) if op in self.nests), None)
+        nest = self._nest_of(user)
         return nest is not None and user.operands[operand + 1] is nest.regions[0].args[0]
+
+    def _nest_of(self, op: Op) -> Op | None:
+        return next((around for around in enclosing(op.parent) if around in self.nests), None)
 
     def _are_apart(self, alias: Aliasing) -> bool:
         """Whether arrays that are written have no other name in the nest."""
@@ -184,7 +232,7 @@ class _Steps:
         body = Block([index], [self.nests[0].regions[0].args[0].hint])
         element = body.args[0]
         mapping: Mapping = {}
-        outer = [memref for memref in self.written if memref not in self.made]
+        outer = [memref for memref in self.written if memref not in self.made and memref not in self.rows]
         with insert_at(body, loop.loc):
             zero = const_index(0)
             for memref in outer:
@@ -210,6 +258,8 @@ class _Steps:
             mapping[op.result] = _number_like(op.result)
         elif op.opdef is ops.fill:
             build(ops.store, [mapping.get(op.operands[0], op.operands[0]), mapping[op.operands[1]], zero])
+        elif op.opdef in _ACCESSES and accessed(op)[0] in self.rows:
+            clone_op(op, mapping)
         elif op.opdef is ops.load and op.operands[0] in self.written:
             mapping[op.result] = ops.load(mapping[op.operands[0]], zero)
             mapping[op.result].hint = op.result.hint
