@@ -5,6 +5,9 @@ a hyperbolic tangent after each row of a sparse product, for instance. Here iter
 runs everything up to the end of the inner loop and keeps what is needed in small buffers, and a second one does the
 rest (loop distribution; Allen and Kennedy, Optimizing Compilers for Modern Architectures, 5.2). Iterations of parallel
 loops do not depend on each other, so nothing has to be proved.
+
+In loops whose iterations do depend on each other, functions of other things are computed ahead: see
+``functions_ahead``.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ from adc.ir.nesting import with_inner
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of, trips
+from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS, PURE
 from adc.passes.distribution.expansion import Cut, Limits, in_strips
-from adc.passes.rewrite import put_instead
+from adc.passes.distribution.functions_ahead import Ahead, is_called
+from adc.passes.rewrite import put_instead, replace_op
 
 BLOCK = 32
 """Iterations of a block: a few vectors, and few enough that short loops still have blocks for many threads."""
@@ -38,22 +43,30 @@ _MOVED = frozenset({ops.load, ops.store})
 
 @dataclass(frozen=True)
 class DistributeFunctions:
-    """Cut parallel loops after the last loop inside them, if elementary functions follow."""
+    """Cut parallel loops after the last loop inside them, if elementary functions follow, and sequential loops after
+    functions of what other iterations have no part in."""
 
     name: ClassVar[str] = "distribute-functions"
 
     def run(self, module: Module) -> Module:
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
-            _block(func.body)
+            if any(is_called(op) for op in func.walk()):
+                _block(func.body, Memory.asked(func, summaries))
         return module
 
 
-def _block(block: Block) -> None:
+def _block(block: Block, memory: Memory) -> None:
     for op in list(block.ops):
         for region in warm_regions(op):
-            _block(region)
+            _block(region, memory)
         if op.opdef is ops.parallel and not op.results and _MARKS.issuperset(op.attrs):
             _cut(op)
+        elif op.opdef is ops.for_ and (ahead := Ahead(op)).find(memory):
+            with insert_at(Block(), op.loc) as made:
+                blocks = ahead.build()
+            put_instead(op, made.ops)
+            replace_op(op, blocks.results)
 
 
 def _cut(loop: Op) -> None:
