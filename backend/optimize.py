@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -119,9 +120,15 @@ def optimize_or_find_all(levels: Mapping[str, int], target: Target) -> list[Opti
     kept = {text: code for text, key in keys.items() if (code := object_cache.find(key)) is not None}
     made = {text: Optimized(text, target, levels[text], code, keys[text]) for text, code in kept.items()}
     missing = sorted(keys.keys() - made.keys(), key=len, reverse=True)  # the longest first
+    me = threading.get_ident()
+
+    def compile_one(text: str) -> Optimized:
+        with forks.helping(me):
+            return _optimize_and_keep(text, target, levels[text], keys[text])
+
     pool = ThreadPoolExecutor(max(1, min(processors(), asked() or len(missing), len(missing))), "adc")
     try:
-        compiled = pool.map(lambda text: _optimize_and_keep(text, target, levels[text], keys[text]), missing)
+        compiled = pool.map(compile_one, missing)
         made.update(zip(missing, compiled, strict=True))
     finally:
         pool.shutdown(cancel_futures=True)

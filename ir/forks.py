@@ -7,6 +7,7 @@ Python's own fork waits for the import lock. Meanwhile, threads that hold none o
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401  # see _before()
 import os
 import threading
 import time
@@ -21,6 +22,7 @@ _MOST_SECONDS = 60.0
 _condition = threading.Condition()  # reentrant: the handler of a signal may compile, too
 _holders: dict[int, int] = {}  # how many locks each thread holds or waits for
 _forking: set[int] = set()  # threads
+_helped: dict[int, int] = {}  # threads that do the work of another one, which waits for them
 
 
 class Lock:
@@ -56,10 +58,22 @@ def held_off() -> Iterator[None]:
         _leave()
 
 
+@contextmanager
+def helping(other: int) -> Iterator[None]:
+    """What this thread does meanwhile, another one waits for. If that one holds locks, a fork waits for it, and so this
+    thread may take locks as it could."""
+    me = threading.get_ident()
+    _helped[me] = other
+    try:
+        yield
+    finally:
+        del _helped[me]
+
+
 def _enter() -> None:
     me = threading.get_ident()
     with _condition:
-        while _forking - {me} and me not in _holders:
+        while _forking - {me} and me not in _holders and _helped.get(me) not in _holders:
             _condition.wait()
         _holders[me] = _holders.get(me, 0) + 1
 
@@ -74,6 +88,9 @@ def _leave() -> None:
 
 
 def _before() -> None:
+    """Hooks that were registered first are called last. Python's pool of threads takes a lock when the process forks
+    which threads that have locks of this module need, too, to hand out work: it is imported above to come after this
+    one."""
     end = time.monotonic() + _MOST_SECONDS
     with _condition:
         _forking.add(threading.get_ident())
@@ -95,6 +112,8 @@ def _in_child() -> None:
     _forking.clear()
     for other in _holders.keys() - {me}:
         del _holders[other]
+    for other in _helped.keys() - {me}:
+        del _helped[other]
     for lock in _locks:
         if not lock._lock._is_owned():  # type: ignore[attr-defined]
             lock._lock = threading.RLock()

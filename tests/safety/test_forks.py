@@ -40,6 +40,9 @@ def status_of(child: Callable[[], bool], seconds: float = 60.0) -> int | None:
     return None
 
 
+running: list[object] = []  # calls of LLVM by threads other than the main one
+
+
 @pytest.fixture
 def in_llvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Set while a thread other than the main one is about to run LLVM, which then takes a while."""
@@ -47,9 +50,14 @@ def in_llvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
     def slowly(*given: object) -> object:
         if threading.current_thread() is not threading.main_thread():
+            running.append(given)
             there.set()
             time.sleep(0.3)
-        return original(*given)  # type: ignore[arg-type]
+        try:
+            return original(*given)  # type: ignore[arg-type]
+        finally:
+            if threading.current_thread() is not threading.main_thread():
+                running.pop()
 
     monkeypatch.setattr(optimize, "_run_pipeline", slowly)
     monkeypatch.setenv("ADC_CACHE", "0")
@@ -64,6 +72,8 @@ def test_the_same_function_and_others(in_llvm: threading.Event) -> None:
     assert in_llvm.wait(60.0)
 
     def child() -> bool:
+        if running:  # the fork did not wait
+            return False
         return f(x) == 9.0 and list(f.grad(x)) == [3.0, 12.0] and list(adc.grad(lambda x: np.sum(x))(x)) == [1.0, 1.0]
 
     assert status_of(child) == 0
@@ -97,6 +107,33 @@ def test_a_fork_while_the_same_thread_holds_a_lock() -> None:
     with lock, forks.held_off():
         pass
     assert not forks._holders and not forks._forking
+
+
+def test_a_thread_that_works_for_one_with_locks() -> None:
+    """A fork waits for both, and they not for the fork."""
+    holding, worked, owner = threading.Event(), threading.Event(), threading.get_ident()
+
+    def work() -> None:
+        with forks.helping(owner), forks.Lock():
+            worked.set()
+
+    def hold() -> None:
+        nonlocal owner
+        owner = threading.get_ident()
+        with forks.held_off():
+            holding.set()
+            while not forks._forking:
+                time.sleep(0.001)
+            helper = threading.Thread(target=work)
+            helper.start()
+            helper.join()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert holding.wait(60.0)
+    assert status_of(worked.is_set) == 0
+    thread.join()
+    assert not forks._holders and not forks._forking and not forks._helped
 
 
 def test_two_threads_that_hold_locks_and_fork(monkeypatch: pytest.MonkeyPatch) -> None:
