@@ -6,9 +6,7 @@ way round it is SIMD. Adjoints have such nests (that of ``v @ a`` by ``a``), and
 parallel loops may run in any order, so the two may be swapped: what the outer loop loads for the inner one is then
 loaded for each element. Nests of more loops are sorted in this way.
 
-A loop inside one over columns that finds the extreme of a column, or its product, takes its steps in order: then
-``vectorise-outer`` finds those of many columns side by side. (An extreme does not depend on the order; NumPy's products
-are in this order.)
+Extremes and products of columns are taken row by row: see ``column_reductions``.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 9.3.
 """
@@ -31,7 +29,8 @@ from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT, PURE
-from adc.passes.rewrite import put_instead, to_sequential
+from adc.passes.rewrite import put_instead
+from adc.passes.simd.column_reductions import IN_ORDER, find_column_reduction
 
 STRIDED = 8
 """The cost of an element whose neighbours along the loop are apart in memory; one that is beside them costs 1."""
@@ -43,7 +42,7 @@ FEW = 16
 @dataclass(frozen=True)
 class OrderLoops:
     """Exchange two nested parallel loops where elements that were apart become neighbours; unless ``exchange_only``,
-    the steps along a column are also taken in order."""
+    columns are also reduced row by row."""
 
     exchange_only: bool = False
     name: ClassVar[str] = "order-loops"
@@ -57,7 +56,9 @@ class OrderLoops:
                 continue
             forms = Forms()
             for inner in [op for op in walk_warm(func.body) if _is_along_column(op, forms)]:
-                put_instead(inner, [to_sequential(inner)])
+                reduction = find_column_reduction(inner, Memory.asked(func, summaries), forms)
+                if reduction is not None:
+                    reduction.replace()
         return module
 
 
@@ -79,19 +80,18 @@ def _exchange_some(func: Func, summaries: Summaries) -> bool:
 def _is_along_column(inner: Op, forms: Forms) -> bool:
     """Whether a loop only computes an extreme or a product along which neighbours are apart, inside a loop along which
     they are side by side."""
-    if inner.opdef is not ops.parallel or not inner.results or any(op.regions for op in inner.regions[0].ops):
+    if inner.opdef is not ops.parallel or not inner.results or not set(_kinds(inner)) <= IN_ORDER:
         return False
     outer = next(enclosing(inner.parent), None)
-    if outer is None or outer.opdef is not ops.parallel or any(inside(v, outer) for v in inner.operands):
+    if outer is None or outer.opdef is not ops.parallel or int(constant_of(outer.operands[1]) or FEW) < FEW:
         return False
-    kinds = inner.regions[0].terminator.attrs["kinds"]
-    if not set(kinds) <= _IN_ORDER:
-        return False
-    body, column, row = inner.regions[0].ops[:-1], outer.regions[0].args[0], inner.regions[0].args[0]
+    body, column, row = list(inner.regions[0].walk()), outer.regions[0].args[0], inner.regions[0].args[0]
     return _cost(body, column, forms) < _cost(body, row, forms)
 
 
-_IN_ORDER = frozenset({"min", "max", "mul"})
+def _kinds(loop: Op) -> Sequence[str]:
+    kinds: Sequence[str] = loop.regions[0].terminator.attrs["kinds"]
+    return kinds
 
 
 def _pair(outer: Op) -> tuple[Op, Op] | None:

@@ -143,3 +143,72 @@ def test_adjoints_are_summed_along_rows() -> None:
         for by_rows, by_columns in zip(rows, columns, strict=True):
             np.testing.assert_array_equal(by_rows, by_columns)
     assert made[0].dump_ir("adjoint") == made[1].dump_ir("adjoint")
+
+
+def extremes(x: Any) -> Any:
+    return x.max(axis=0), np.min(x * x, axis=0), x.prod(axis=0)
+
+
+def of_planes(x: Any) -> Any:
+    y = np.exp(x.max(axis=1) - 1.0)
+    return np.max(x, axis=(0, 1)), x.min(axis=0), y, np.prod(x, axis=(0, 1))
+
+
+def shifted(x: Any) -> Any:
+    """What is subtracted is computed in the loop over columns, which writes to the array afterwards."""
+    y = x.copy()
+    for j in prange(y.shape[1]):
+        low = y[0, j] * 0.5
+        most = 0.0
+        for i in range(y.shape[0]):
+            most = max(most, y[i, j] - low)
+        y[0, j] = most
+    return y
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_columns_are_reduced_row_by_row(dtype: Any) -> None:
+    flat, deep, other = jit_grad(extremes), jit_grad(of_planes), jit_grad(shifted)
+    for n, m in ((5, 40), (1, 17), (40, 5), (3, 1)):
+        x = (RNG.normal(size=(n, m, 21)) * 3).astype(dtype)
+        if dtype != np.int64:
+            x[n // 2, m // 2] = np.nan
+            x[:, 0, 0] = 0.0
+        for compiled, given in ((flat, x[:, 0]), (flat, x[:, :, 3]), (deep, x), (other, x[:, m // 2])):
+            if compiled is deep and dtype == np.int64:
+                given = np.clip(given, -1, 1)
+            for found, expected in zip(compiled(given), compiled.__wrapped__(given), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == np.float32 else 1e-13)
+
+
+def test_gradients_of_columns() -> None:
+    def loss(x: Any) -> Any:
+        most, least, product = extremes(x)
+        return np.sum(most * most) + np.sum(least) + np.sum(np.sin(product))
+
+    x = np.round(RNG.normal(size=(4, 30)), 1)  # some columns have equal elements
+    x[:, 0] = 1.0
+    gradient, forward = jit_grad(loss).grad(x), np.empty_like(x)
+    for place in np.ndindex(x.shape):
+        direction = np.zeros_like(x)
+        direction[place] = 1.0
+        forward[place] = adc.jvp(loss, (x,), (direction,))[1]
+    np.testing.assert_allclose(gradient, forward, rtol=1e-12, atol=1e-12)
+
+
+def test_which_columns_are_reduced_row_by_row() -> None:
+    def loops(function: Any, *args: Any) -> bool:
+        compiled = jit_grad(function)
+        compiled(*args)
+        module = parse_module(compiled.dump_ir("lowered"))
+        rows = [op for op in module.funcs[function.__name__].walk() if op.opdef is ops.for_]
+        return any(inner.opdef is ops.parallel for op in rows for inner in op.regions[0].walk())
+
+    def most(x: Any) -> Any:
+        return x.max(axis=0)
+
+    def along(x: Any) -> Any:
+        return x.max(axis=1)
+
+    assert loops(most, np.ones((30, 40)))
+    assert not loops(along, np.ones((30, 40)))

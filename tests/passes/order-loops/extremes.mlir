@@ -1,5 +1,5 @@
 // adc opt --passes=order-loops
-// The extreme of a column is found in order, so that vectorise-outer can find those of many columns side by side.
+// The extremes of columns are found row by row, which goes through memory in order.
 
 func.func @f(%x: memref<?x?xf64>, %y: memref<?xf64>, %n: index, %m: index) {
   %c0 = arith.constant 0 : index
@@ -21,12 +21,25 @@ func.func @f(%x: memref<?x?xf64>, %y: memref<?xf64>, %n: index, %m: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %least = arith.constant -1.0 : f64
+  %0 = memref.alloc(%m) : memref<?xf64>
+  %c1_0 = arith.constant 1 : index
+  scf.parallel (%x_0) = (%c0) to (%m) step (%c1_0) {
+    memref.store %least, %0[%x_0] : memref<?xf64>
+    scf.reduce()
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %c1_1 = arith.constant 1 : index
+    scf.parallel (%x_1) = (%c0) to (%m) step (%c1_1) {
+      %a = memref.load %x[%i, %x_1] : memref<?x?xf64>
+      %1 = memref.load %0[%x_1] : memref<?xf64>
+      %2 = arith.maximumf %a, %1 : f64
+      memref.store %2, %0[%x_1] : memref<?xf64>
+      scf.reduce()
+    }
+    scf.yield
+  } {adc.unordered = true}
   scf.parallel (%j) = (%c0) to (%m) step (%c1) {
-    %most = scf.for %i = %c0 to %n step %c1 iter_args(%arg0 = %least) -> (f64) {
-      %a = memref.load %x[%i, %j] : memref<?x?xf64>
-      %0 = arith.maximumf %a, %arg0 : f64
-      scf.yield %0 : f64
-    } {adc.unordered = true}
+    %most = memref.load %0[%j] : memref<?xf64>
     memref.store %most, %y[%j] : memref<?xf64>
     scf.reduce()
   }
