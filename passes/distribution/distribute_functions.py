@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import const_index, constant_of
+from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import insert_at
-from adc.ir.core import Block, Module, Op
+from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import with_inner
 from adc.ir.types import MemRefType
@@ -60,7 +60,7 @@ def _block(block: Block, memory: Memory) -> None:
     for op in list(block.ops):
         for region in warm_regions(op):
             _block(region, memory)
-        if op.opdef is ops.parallel and not op.results and _MARKS.issuperset(op.attrs):
+        if op.opdef is ops.parallel and _MARKS.issuperset(op.attrs):
             _cut(op)
         elif op.opdef is ops.for_ and (ahead := Ahead(op)).find(memory):
             with insert_at(Block(), op.loc) as made:
@@ -80,20 +80,26 @@ def _cut(loop: Op) -> None:
         return
     if any(o.opdef in (ops.accumulate, ops.alloc, ops.dealloc) for op in body.ops for o in with_inner(op)):
         return
-    cut = Cut(loop, second, _is_subscript)
+    if not all(r.type.is_float for r in loop.results):
+        return
+    cut = Cut(loop, [*second, body.terminator], _is_subscript)
     if len(cut.kept) > MOST_BUFFERS or any(isinstance(v.type, MemRefType) for v in cut.kept):
         return
 
-    def block(limits: Limits) -> None:
-        for half in cut.build(limits, BLOCK, ops.parallel):
-            half.drop_attr("threads")
-            if REVERSE in loop.attrs:
-                half.set_attr(REVERSE, True)
+    def block(limits: Limits) -> Sequence[Value]:
+        kinds = body.terminator.attrs["kinds"]
+        neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(kinds, loop.results, strict=True)]
+        first, second = cut.build(limits, BLOCK, ops.parallel, neutral)
+        first.drop_attr("threads")
+        if REVERSE in loop.attrs:
+            first.set_attr(REVERSE, True)
+            second.set_attr(REVERSE, True)
+        return second.results
 
     with insert_at(Block(), loop.loc) as made:
-        in_strips(loop, const_index(BLOCK), ops.parallel, dict(loop.attrs), "x", block)
+        blocks = in_strips(loop, const_index(BLOCK), ops.parallel, dict(loop.attrs), "x", block)
     put_instead(loop, made.ops)
-    loop.drop()
+    replace_op(loop, blocks.results)
 
 
 def _is_subscript(op: Op) -> bool:

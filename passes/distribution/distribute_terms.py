@@ -28,7 +28,7 @@ from adc.passes.analysis.costs import cost_of, cost_of_block
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE
 from adc.passes.distribution.distribute_functions import has_functions
-from adc.passes.distribution.expansion import Cut, in_strips
+from adc.passes.distribution.expansion import Cut, Limits, in_strips
 from adc.passes.rewrite import put_instead
 
 STRIP = 64
@@ -136,7 +136,12 @@ def rows_last(loop: Op, repeatable: Callable[[Op], bool]) -> Op:
     before the rows, and a sequential one that adds their terms (see ``terms_first``). Returns the latter."""
     size = ops.maxsi(ops.minsi(trip_count(*loop.operands[:3]), const_index(LONG_STRIP)), const_index(1))
     cut, made = Cut(loop, _adding(loop), repeatable), list[Op]()
-    in_strips(loop, size, ops.for_, {}, "part", lambda limits: made.extend(cut.build(limits, size, ops.for_)))
+
+    def part(limits: Limits) -> Sequence[Value]:
+        made.extend(cut.build(limits, size, ops.for_))
+        return ()
+
+    in_strips(loop, size, ops.for_, {}, "part", part)
     return made[1]
 
 

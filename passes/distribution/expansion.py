@@ -16,14 +16,15 @@ from adc.ir.nesting import inside
 from adc.ir.opdef import OpDef
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, index
-from adc.passes.building import loop_of, strip
+from adc.passes.building import strip
 
 Limits = tuple[Value, Value]
 
 
 class Cut:
-    """``loop``, with the operations ``last`` of its body in a second loop. Operands of these are recomputed there by
-    operations that are ``repeatable``, unless they are floats; the others are ``kept``."""
+    """``loop``, with the operations ``last`` of its body in a second loop, which reduces if the terminator is one of
+    them. Operands of these are recomputed there by operations that are ``repeatable``, unless they are floats; the
+    others are ``kept``."""
 
     def __init__(self, loop: Op, last: Collection[Op], repeatable: Callable[[Op], bool]) -> None:
         self.loop = loop
@@ -46,10 +47,11 @@ class Cut:
 
     def build(self, limits: Limits, size: int | Value, opdef: OpDef, initial: Sequence[Value] = ()) -> tuple[Op, Op]:
         """Append both loops for the iterations between ``limits``, at most ``size`` of them. The second loop is an
-        ``opdef``; the first one has the attributes of the loop, and its reductions, which begin with ``initial``."""
+        ``opdef``; the first one has the attributes of the loop. The loop's reductions begin with ``initial``."""
         body, step = self.loop.regions[0], self.loop.operands[2]
         known, extents = (size, ()) if isinstance(size, int) else (None, (size,))
         buffers = {value: ops.alloc(*extents, type=MemRefType((known,), value.type)) for value in self.kept}
+        reduces_last = body.terminator in self.last
 
         first = Block([index], [body.args[0].hint])
         mapping: Mapping = {body.args[0]: first.args[0]}
@@ -60,33 +62,45 @@ class Cut:
             here = ops.subi(first.args[0], limits[0])
             for value, buffer in buffers.items():
                 build(ops.store, [mapping.get(value, value), buffer, here])
-            clone_op(body.terminator, mapping)
-        types = [v.type for v in initial]
-        made = build(ops.parallel, [*limits, step, *initial], dict(self.loop.attrs), types, [first])
+            if reduces_last:
+                build(ops.reduce, [], {"kinds": ()})
+            else:
+                clone_op(body.terminator, mapping)
 
-        def second(counter: Value) -> None:
-            mapping: Mapping = {body.args[0]: counter}
-            here = ops.subi(counter, limits[0])
+        second = Block([index], [body.args[0].hint])
+        mapping = {body.args[0]: second.args[0]}
+        with insert_at(second):
+            here = ops.subi(second.args[0], limits[0])
             for value, buffer in buffers.items():
                 mapping[value] = ops.load(buffer, here)
             for op in body.ops:
                 if op in self._again or op in self.last:
                     with at_loc(op.loc):
                         clone_op(op, mapping)
+            if not reduces_last:
+                build(ops.yield_ if opdef is ops.for_ else ops.reduce, [])
 
-        return made, loop_of(opdef, *limits, step, second, body.args[0].hint)
+        starts = [(), initial] if reduces_last else [initial, ()]
+        types = [[v.type for v in values] for values in starts]
+        made = build(ops.parallel, [*limits, step, *starts[0]], dict(self.loop.attrs), types[0], [first])
+        return made, build(opdef, [*limits, step, *starts[1]], {}, types[1], [second])
 
 
 def in_strips(
-    loop: Op, size: Value, opdef: OpDef, attrs: dict[str, Attr], name: str, body: Callable[[Limits], object]
-) -> None:
-    """Append a loop over strips of ``size`` iterations of ``loop``; ``body`` appends the code between two limits."""
-    lower, upper, step = loop.operands[:3]
+    loop: Op, size: Value, opdef: OpDef, attrs: dict[str, Attr], name: str, body: Callable[[Limits], Sequence[Value]]
+) -> Op:
+    """Append a loop over strips of ``size`` iterations of ``loop``; ``body`` appends the code between two limits, and
+    returns a strip's part of the loop's reductions."""
+    lower, upper, step, *starts = loop.operands
     # Strips are counted, since the start of one after the last could wrap around.
     count = ops.ceildivsi(trip_count(lower, upper, step), size)
-
-    def one(number: Value) -> None:
-        start, length = strip(number, size, upper, lower)
-        body((start, ops.addi(start, length)))
-
-    loop_of(opdef, const_index(0), count, const_index(1), one, name, attrs)
+    block = Block([index], [name])
+    with insert_at(block):
+        start, length = strip(block.args[0], size, upper, lower)
+        parts = body((start, ops.addi(start, length)))
+        if opdef is ops.for_:
+            build(ops.yield_, parts)
+        else:
+            build(ops.reduce, parts, {"kinds": loop.regions[0].terminator.attrs["kinds"]})
+    types = [v.type for v in parts]
+    return build(opdef, [const_index(0), count, const_index(1), *starts[: len(parts)]], attrs, types, [block])

@@ -62,7 +62,21 @@ def nested(values, x, columns, first):
     return total + np.sum(u)
 
 
-PROGRAMS = [squashed, several, nested]
+def summed(values, x, columns, first):
+    """What the loop sums and its extreme are of the second part, too."""
+    n = len(first) - 1
+    out, total, least = np.empty(n), 0.0, 1.0
+    for i in prange(n):
+        s = 0.0
+        for e in range(first[i], first[i + 1]):
+            s += values[e] * x[columns[e]]
+        out[i] = math.tanh(s)
+        total += out[i] * out[i]
+        least = min(least, math.exp(-s * s))
+    return total + least + np.sum(out)
+
+
+PROGRAMS = [squashed, several, nested, summed]
 
 
 def inputs(rows: int, longest: int, m: int, seed: int) -> tuple[Any, ...]:
@@ -114,6 +128,20 @@ def test_the_functions_are_simd() -> None:
     f(*inputs(5, 3, 4, 0))
     assert f"memref<{BLOCK}xf64>" in f.dump_ir("lowered")
     assert "_ZGV" in f.dump_ir("llvm")
+
+
+def test_rows_that_are_summed_at_once() -> None:
+    def layer(w, h):
+        return np.sum(np.tanh(w @ h))
+
+    rng = np.random.default_rng(0)
+    for n in (0, 1, BLOCK, 3 * BLOCK + 5):
+        w, h = rng.normal(size=(n, 70)), rng.normal(size=70)
+        value, (by_w, by_h) = jit_grad(layer, argnums=(0, 1)).value_and_grad(w, h)
+        slope = 1.0 - np.tanh(w @ h) ** 2
+        assert value == pytest.approx(layer(w, h), rel=1e-13)
+        np.testing.assert_allclose(by_w, np.outer(slope, h), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(by_h, slope @ w, rtol=1e-12, atol=1e-13)
 
 
 def test_loops_without_such_functions_are_left() -> None:
