@@ -23,8 +23,9 @@ air lies along the last axis:
                                                             s[p, t] = s[p, t - 1] * g[p, t]
 
 A statement on one column of an array touches a line of the cache for each element; element by element, the steps go
-through memory in its order. An array of rows that is written must have the element at one place among its subscripts,
-the same in the whole nest and not the last, so that no element touches the row of another.
+through memory in its order. So do those of ``for j: s += x[:, j]``, which only reads rows. An array of rows that is
+written must have the element at one place among its subscripts, the same in the whole nest and not the last, so that no
+element touches the row of another.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 5.2.
 """
@@ -102,8 +103,8 @@ class _Steps:
         """Whether everything in the loop goes over the same elements, or is the same for all of them, and it pays."""
         if not self._known(self.loop.regions[0]) or not self._by_element():
             return False
-        pays = self._goes_along_rows() if self.rows else len(self.nests) + len(self.fills) >= FEWEST
-        return pays and self._are_apart(alias)
+        several = not self.rows and len(self.nests) + len(self.fills) >= FEWEST
+        return (several or self._goes_along_rows()) and self._are_apart(alias)
 
     def _known(self, block: Block) -> bool:
         for op in block.ops[:-1]:

@@ -105,6 +105,15 @@ def columns_of_air(x0: Any, v0: Any, k: Any, steps: int) -> float:
     return np.sum(d * d)
 
 
+def by_columns(x0: Any, v0: Any, k: Any, steps: int) -> float:
+    """One statement in a step, which reads a column of a matrix."""
+    a = np.outer(x0, np.arange(1.0, steps + 1.0)) + v0[:, None]
+    s = np.zeros(len(x0))
+    for j in range(steps):
+        s = 0.5 * s + k[0] * a[:, j] ** 2
+    return np.sum(s * s)
+
+
 def other_rows(x0: Any, v0: Any, k: Any, steps: int) -> float:
     """A row reads another one."""
     s = np.ones((len(x0), steps + 1)) * v0[:, None] * k[0]
@@ -123,7 +132,7 @@ def rows_of_steps(x0: Any, v0: Any, k: Any, steps: int) -> float:
     return np.sum(s * s)
 
 
-DONE = oscillators, nearest, paths, columns_of_air
+DONE = oscillators, nearest, paths, columns_of_air, by_columns
 FUNCTIONS = *DONE, neighbours, shared, running_least, other_rows, rows_of_steps
 COMPILED = {f: jit_grad(argnums=(0, 1, 2))(f) for f in FUNCTIONS}
 
