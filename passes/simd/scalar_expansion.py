@@ -17,7 +17,7 @@ from adc.ir.types import MemRefType, Type, index
 from adc.passes.analysis.kinds import DIVISIONS, PURE
 from adc.passes.building import parallel_loop
 from adc.passes.simd.array_expansion import accesses_of, expanded
-from adc.passes.simd.side_by_side import Lanes, Packing
+from adc.passes.simd.side_by_side import Lanes, Packing, hands_on
 
 
 @dataclass(eq=False)
@@ -73,7 +73,7 @@ class Expansion:
         self.by = by  # the step of the loop
         self.body = lanes.loop.regions[0]
         self.home: dict[Value, _Strip] = {}
-        self.place: dict[Value, Value] = {}  # for the result of an inner loop: the argument whose buffer it is in
+        self.place: dict[Value, Value] = {}  # for what inner loops return or go on with: whose buffer it is in
         self.buffers: dict[Value, Value] = {}
         self.sums: dict[Value, Value] = {}  # over the lanes
         self.packed: dict[Op, Value] = {}  # the memory that a packed load takes its elements from
@@ -102,9 +102,12 @@ class Expansion:
         strip = _Strip()
         for op in block.ops[:-1]:
             if op in self.lanes.together:
-                arguments = op.regions[0].args[1:]
-                strip.carried += zip(op.operands[3:], arguments, strict=True)
-                self.place.update(zip(op.results, arguments, strict=True))
+                for initial, argument, result in zip(op.operands[3:], op.regions[0].args[1:], op.results, strict=True):
+                    if hands_on(block, initial, result):
+                        self.place[argument] = self._place(initial)
+                    else:
+                        strip.carried.append((initial, argument))
+                    self.place[result] = self._place(argument)
                 steps += [strip] if strip else []
                 strip = _Strip()
                 steps.append(_Together(op, self._split(op.regions[0])))
@@ -126,7 +129,8 @@ class Expansion:
                 strip.ops.append(op)
                 self.home.update((result, strip) for result in op.results)
         if block is not self.body:
-            strip.carried += zip(block.terminator.operands, block.args[1:], strict=True)
+            ends = zip(block.terminator.operands, map(self._place, block.args[1:]), strict=True)
+            strip.carried += [(v, place) for v, place in ends if self.place.get(v) is not place]
         return [*steps, strip] if strip else steps
 
     def _add_sum(self, op: Op, strip: _Strip) -> None:
@@ -186,8 +190,7 @@ class Expansion:
                     else:
                         clone_op(step, uniform)
             elif isinstance(step, _Strip):
-                loc = step.ops[0].loc if step.ops else self.lanes.loop.loc
-                with at_loc(loc):
+                with at_loc(step.ops[0].loc if step.ops else self.lanes.loop.loc):
                     self._strip(step, uniform)
             else:
                 self._together(step, uniform)
@@ -263,8 +266,7 @@ class Expansion:
             with insert_at(block):
                 self._one(strip, block.args[0], uniform)
                 build(ops.yield_, ())
-            end = const_index(self.width) if self.count is None else self.count
-            limits = [const_index(0), end, const_index(1)]
+            limits = [const_index(0), self.count or const_index(self.width), const_index(1)]
             build(ops.for_, limits, {ONE_BY_ONE: True, TRIPS: self.width}, [], [block])
             return
         terms = list(strip.summed)
@@ -353,9 +355,8 @@ class _Lane:
             access.add_operand(self.number)
 
     def _in_use(self) -> Value:
-        count = self.expansion.count
-        assert count is not None
-        return ops.cmpi(self.number, count, predicate="slt")
+        assert self.expansion.count is not None
+        return ops.cmpi(self.number, self.expansion.count, predicate="slt")
 
     def unless_idle(self, value: Value, none: Value) -> Value:
         """``value``, or ``none`` if the lane is not in use."""
@@ -375,10 +376,9 @@ class _Lane:
 
     def value(self, value: Value) -> Value:
         """The value in this lane that corresponds to a value of the loop."""
-        known = self.known.get(value)
-        if known is None:
-            known = self.known[value] = self._find(value)
-        return known
+        if value not in self.known:
+            self.known[value] = self._find(value)
+        return self.known[value]
 
     def _find(self, value: Value) -> Value:
         expansion, lanes = self.expansion, self.expansion.lanes

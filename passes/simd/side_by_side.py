@@ -145,6 +145,14 @@ def _is_chain(op: Op) -> bool:
     return all(inner.opdef not in LOOPS for inner in op.regions[0].walk())
 
 
+def hands_on(block: Block, initial: Value, result: Value) -> bool:
+    """Whether the loop of ``block`` hands what it carries to an inner loop, and carries on what that returns, as in
+    sums over several loops: one buffer is enough for both."""
+    if initial not in block.args[1:] or len(initial.uses) != 1 or len(result.uses) != 1:
+        return False
+    return block.terminator.operands[initial.index - 1] is result
+
+
 class _Unfit(Exception):
     """Raised if iterations cannot run side by side."""
 

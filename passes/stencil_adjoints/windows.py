@@ -163,7 +163,7 @@ def _is_longer(fission: Fission, base: Value, number: int, dim: _Dim) -> bool | 
         return outer.is_constant
     primal = fission.analysis.shadowed.get(base, base)
     extents = forms.extent(base, number).symbols() | forms.extent(primal, number).symbols()
-    grows = [any(form.coefficient(s) == 1 for s in extents) for form in (outer, inner)]
+    grows = [any(form.coefficient(s) == Form.number(1) for s in extents) for form in (outer, inner)]
     return None if grows[0] == grows[1] else grows[1]
 
 
@@ -232,9 +232,14 @@ class WindowGather:
         last = ops.maxsi(first, last)
         if core is not None:
             first, last = ops.select(core, first, end), ops.select(core, last, end)
-        parallel_loop(start, first, lambda x: self._element([*at, x], clipped=True))
+        core_size = ops.subi(last, first)
+
+        def near_an_end(x: Value) -> None:
+            x = ops.select(ops.cmpi(x, first, predicate="slt"), x, ops.addi(x, core_size))
+            self._element([*at, x], clipped=True)
+
         parallel_loop(first, last, lambda x: self._element([*at, x], clipped=False), **attrs)
-        parallel_loop(last, end, lambda x: self._element([*at, x], clipped=True))
+        parallel_loop(start, ops.subi(end, core_size), near_an_end)
 
     def _element(self, at: Subscripts, *, clipped: bool) -> None:
         """Add all terms of one element."""

@@ -432,6 +432,31 @@ def test_shifted_images(data: st.DataObject) -> None:
     assert order[-1] == "f" or kinds == ["gather"]  # else a loop within each iteration sums first
 
 
+@pytest.mark.parametrize("order", [("i", "k"), ("k", "i")])
+def test_loops_that_grow_with_the_array_are_no_windows(order: tuple[str, str]) -> None:
+    """Nothing is chosen at run time: one body for elements with all terms, and one for those near both ends."""
+    limits = {"i": "%e", "k": "%width"}
+    outer, inner = (f"(%{name}) = (%c0) to ({limits[name]}) step (%c1)" for name in order)
+    body = f"""
+    %d = memref.dim %ubar, 0 : {V}
+    %e = arith.subi %d, %width : index
+    scf.parallel {outer} {{
+    scf.parallel {inner} {{
+    %s = arith.addi %i, %k : index
+    %g = memref.load %vbar[%i] : {V}
+    %c = memref.load %w[%k] : {V}
+    %y = arith.mulf %g, %c : f64
+    adc.accumulate %y, %ubar[%s] : {V}
+    }}
+    }} {{threads = true}}
+    """
+    module = program(f"%ubar: {V}, %vbar: {V}, %w: {V}, %width: index", body)
+    sizes = [(n, width) for n in (0, 1, 2, 5, 9) for width in (0, 1, 3, 7)]
+    inputs = [[*arrays(n, (n + width,), (n,), (width,)), width] for n, width in sizes]
+    assert check(module, inputs) == ["gather"]
+    assert sum(op.opdef is ops.mulf for op in module.funcs["f"].walk()) == 2
+
+
 @pytest.mark.parametrize("other", ["%i0, %p", "%next, %p", None])
 def test_views_in_another_shape(other: str | None) -> None:
     """Rows of a reshaped array are apart, wherever in them iterations add; but not from the rows of neighbours."""
