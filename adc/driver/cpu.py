@@ -71,7 +71,9 @@ class Cpu:
         return made, made.load(code, miss=miss, name=name, doc=doc)
 
     def shown(self, module: Module, exports: Sequence[str], options: Options, *, debug: bool = False) -> Optimized:
-        lowered = _lowered(_counted(module, exports), exports, options.parallel, vectorises(options.level), debug=debug)
+        vectors, alike = vectorises(options.level), options.shared is not None
+        counted = _counted(module, exports)
+        lowered = _lowered(counted, exports, options.parallel, vectors, alike=alike, debug=debug)
         return optimize(lowered.text(), lowered.target, options.level)
 
     def simd_lines(self, module: Module, exports: Sequence[str], options: Options) -> list[int]:
@@ -94,11 +96,11 @@ def _object_code(
     from adc.backend.lowering.lower_units import NO_UNITS, lower_units
 
     exports = list(dict.fromkeys(s.function for s in signatures))
-    threads, vectors = options.parallel, vectorises(options.level)
+    threads, vectors, alike = options.parallel, vectorises(options.level), options.shared is not None
     counted = _counted(module, exports)
     lines = options.debug == GDB  # units have no line information
-    apart = NO_UNITS if lines else lower_units(counted, threads=threads, vectors=vectors)
-    lowered = _lowered(counted, exports, threads, vectors, debug=lines, units=apart.units)
+    apart = NO_UNITS if lines else lower_units(counted, threads=threads, vectors=vectors, alike=alike)
+    lowered = _lowered(counted, exports, threads, vectors, alike=alike, debug=lines, units=apart.units)
     symbols = stubs(signatures)
     entries = {s.function: f"adc.entry{k}" for k, s in enumerate(signatures)}
     fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
@@ -136,11 +138,20 @@ def _lowered(
     threads: bool,
     vectors: bool,
     *,
+    alike: bool = False,
     debug: bool = False,
     units: Mapping[str, Unit] | None = None,
 ) -> Lowered:
     from adc.backend.lowering.lower import lower_module
 
     return lower_module(
-        counted, exports=exports, threads=threads, polls=True, vectors=vectors, debug=debug, units=units, quick=True
+        counted,
+        exports=exports,
+        threads=threads,
+        polls=True,
+        vectors=vectors,
+        alike=alike,
+        debug=debug,
+        units=units,
+        quick=True,
     )

@@ -82,6 +82,7 @@ def lower_module(
     debug: bool = False,
     polls: bool = False,
     vectors: bool = True,
+    alike: bool = False,
     linking: Linking | None = None,
     is_kernel: bool = False,
     is_unit: bool = False,
@@ -90,14 +91,15 @@ def lower_module(
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
 
-    ``exports`` names the functions that can be called from outside (default: those with the attribute ``adc.entry``, or
-    all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
-    Python lines. With ``polls`` loops end when a signal handler has raised an exception, and those that are marked
-    count their steps. ``vectors``: loops may become SIMD, so mathematical functions get vector variants. ``linking``
-    says how C functions are called: by default by their addresses in this process. ``is_kernel``: other modules call
-    it, and its only possible error is lack of memory. ``units`` are functions that are lowered to modules of their own;
-    functions that only these call are left out. ``is_unit``: this module is a unit. ``quick``: functions that run once
-    per call are not optimised if all their loops run on threads or in units: optimising them would take a quarter of
+    ``exports`` names the functions that can be called from outside (default: those with the attribute
+    ``adc.entry``, or all if there are none). Without ``threads`` parallel loops run on the calling thread.
+    ``debug`` maps machine code to Python lines. With ``polls`` loops end when a signal handler has raised an
+    exception, and those that are marked count their steps. ``vectors``: loops may become SIMD, so mathematical
+    functions get vector variants; with ``alike`` these are called elsewhere, too. ``linking`` says how C functions
+    are called: by default by their addresses in this process. ``is_kernel``: other modules call it, and its only
+    possible error is lack of memory. ``units`` are functions that are lowered to modules of their own; functions
+    that only these call are left out. ``is_unit``: this module is a unit. ``quick``: functions that run once per
+    call are not optimised if all their loops run on threads or in units: optimising them would take a quarter of
     LLVM's time, or more, and save 0.1 microseconds per call.
     """
     target = target or host()
@@ -110,6 +112,7 @@ def lower_module(
     emitter = ModuleEmitter(module, target, effects, LOWERINGS, has_threads, info, is_kernel, is_unit, limited)
     emitter.linking = linking or Linking()
     emitter.vectors = vectors
+    emitter.alike = alike
     emitter.units = units or {}
     emitter.once = set(module.funcs) - repeated(module) if quick else ()
     for func in _lowered_here(module, exports, emitter.units):

@@ -37,7 +37,9 @@ class Units:
 NO_UNITS = Units({}, {}, frozenset(), ())
 
 
-def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target | None = None) -> Units:
+def lower_units(
+    module: Module, *, threads: bool, vectors: bool, alike: bool = False, target: Target | None = None
+) -> Units:
     """Lower the functions marked ``adc.unit``, callees first, as ``lower_module`` does with ``polls``.
 
     A function stays in the module if it calls functions that are not units, or C functions of the user.
@@ -52,7 +54,15 @@ def lower_units(module: Module, *, threads: bool, vectors: bool, target: Target 
             continue
         part = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
         lowered = lower_module(
-            part, target, exports=[name], threads=threads, polls=True, vectors=vectors, units=units, is_unit=True
+            part,
+            target,
+            exports=[name],
+            threads=threads,
+            polls=True,
+            vectors=vectors,
+            alike=alike,
+            units=units,
+            is_unit=True,
         )
         if lowered.linking.names:
             continue

@@ -71,6 +71,7 @@ class ModuleEmitter:
     units: Mapping[str, Unit] = field(default_factory=dict)  # functions that are modules of their own
     firsts: dict[str, tuple[int, int]] = field(default_factory=dict)  # of a unit: its first site and loop here
     vectors: bool = True  # functions have vector variants, since loops may become SIMD
+    alike: bool = False  # functions have the same bits in the vectors of SIMD loops as everywhere else
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
     elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled separately
     repeats: bool = False  # whether there are loops in it

@@ -1,0 +1,49 @@
+"""Elements have the same bits in the vectors of SIMD loops and in remainders, which depend on the number of ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from tests.ranks.stencils import bits
+from tests.ranks.table import on_ranks
+
+
+def flames(u0: Any, r: Any, steps: Any) -> Any:
+    u = u0.copy()
+    for _ in range(steps):
+        near = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4.0 * u[1:-1, 1:-1]
+        u[1:-1, 1:-1] += r * np.tanh(near) - 0.1 * np.exp(-u[1:-1, 1:-1]) * np.sin(u[2:, 1:-1])
+    return np.sum(np.log(1.0 + u * u) ** 1.3)
+
+
+def roots(u0: Any, steps: Any) -> Any:
+    u = u0.copy()
+    for _ in range(steps):
+        u[1:-1] = np.cbrt(u[:-2]) + np.arctan2(u[2:], 1.0 + np.hypot(u[1:-1], 0.3)) - np.expm1(-(u[1:-1] ** 2))
+    return np.sum(u * np.log10(2.0 + u * u))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_two_axes(kind: Any) -> None:
+    u = np.random.default_rng(5).normal(size=(9, 37)).astype(kind)
+    same_bits(jit_grad(argnums=(0, 1), _level=3)(flames), (u, 0.1, 3), [(1, 1), (1, 3)])
+
+
+def test_one_axis() -> None:
+    u = np.random.default_rng(5).normal(size=101)
+    same_bits(jit_grad(argnums=(0,), _level=3)(roots), (u, 3), [(1,), (2,), (3,), (4,), (6,)])
+
+
+def same_bits(f: Any, args: tuple[Any, ...], layouts: list[tuple[int, ...]]) -> None:
+    first, *others = (on_ranks(ranks, f, args[0].shape, args)[0] for ranks in layouts)
+    value, gradient = f.value_and_grad(*args)
+    scale = 1e-12 if args[0].dtype == np.float64 else 1e-4
+    assert np.isfinite(value) and abs(first[0] - value) <= scale * abs(value)
+    for mine, wanted in zip(first[1], gradient, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=scale, atol=scale * float(np.max(np.abs(wanted))))
+    for ranks, found in zip(layouts[1:], others, strict=True):
+        assert bits(found) == bits(first), ranks
