@@ -287,9 +287,11 @@ def copy(e: FunctionEmitter, op: Op) -> None:
     assert isinstance(source.type, MemRefType) and isinstance(target.type, MemRefType)
     whole = source.type.strides is None and target.type.strides is None
     row = rank > 0 and from_.strides[-1] == to.strides[-1] == "1"
-    turned = rank > 1 and not row and size in transposes.SIZES and not isinstance(element, MemRefType)
-    turned = turned and from_.strides[-2] == to.strides[-1] == "1"
-    loops = 0 if whole else rank - 1 if row else rank - 2 if turned else rank
+    movable = not whole and not row and size in transposes.SIZES and not isinstance(element, MemRefType)
+    if movable and rank > 1 and from_.strides[-2] == to.strides[-1] == "1":
+        _transposed_copy(e, element, from_, to)
+        return
+    loops = 0 if whole else rank - 1 if row else rank
     # One call reads one memory and writes the other, so it has the metadata of neither.
     e.module.declare("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     align = alignment(element)
@@ -302,13 +304,6 @@ def copy(e: FunctionEmitter, op: Op) -> None:
                     _advance(e, here, element, e.multiply(i, from_.strides[k], "nsw "), "inbounds "),
                     _advance(e, there, element, e.multiply(i, to.strides[k], "nsw "), "inbounds "),
                 )
-            return
-        if turned:
-            name = f"adc_transpose_{size}"
-            e.module.declare(name, transposes.DECLARATIONS[name])
-            columns, rows = to.extents[-2:]
-            given = f"ptr {here}, i64 {from_.strides[-1]}, ptr {there}, i64 {to.strides[-2]}"
-            e.do(f"call void @{name}(i64 {rows}, i64 {columns}, {given})")
             return
         if row or whole or isinstance(element, MemRefType):
             total = str(size)
@@ -323,6 +318,37 @@ def copy(e: FunctionEmitter, op: Op) -> None:
         kind = memory_type(element)
         value = settled(e, op, kind, e.let(f"load {kind}, ptr {here}, align {align}{e.scopes.suffix(source)}"))
         e.do(f"store {kind} {value}, ptr {there}, align {align}{e.scopes.suffix(target)}")
+
+    nest(0, from_.ptr, to.ptr)
+
+
+def _transposed_copy(e: FunctionEmitter, element: Type, from_: Descriptor, to: Descriptor) -> None:
+    """Copy an array with contiguous columns to one with contiguous rows: matrices are transposed in loops over the
+    other axes. If the axis before the columns continues them in both arrays, it becomes part of them: short axes would
+    make matrices that are smaller than tiles."""
+    name = f"adc_transpose_{scalar_bytes(element)}"
+    e.module.declare(name, transposes.DECLARATIONS[name])
+    *counts, columns, rows = to.extents
+    if counts:
+        continues = "true"
+        for side in (from_, to):
+            whole = e.multiply(columns, side.strides[-2])
+            continues = e.let(f"and i1 {continues}, {e.let(f'icmp eq i64 {side.strides[-3]}, {whole}')}")
+        both = e.multiply(counts[-1], columns)
+        columns = e.let(f"select i1 {continues}, i64 {both}, i64 {columns}")
+        counts[-1] = e.let(f"select i1 {continues}, i64 1, i64 {counts[-1]}")
+
+    def nest(k: int, here: str, there: str) -> None:
+        if k == len(counts):
+            given = f"ptr {here}, i64 {from_.strides[-1]}, ptr {there}, i64 {to.strides[-2]}"
+            e.do(f"call void @{name}(i64 {rows}, i64 {columns}, {given})")
+            return
+        with counted_loop(e, counts[k]) as i:
+            nest(
+                k + 1,
+                _advance(e, here, element, e.multiply(i, from_.strides[k], "nsw "), "inbounds "),
+                _advance(e, there, element, e.multiply(i, to.strides[k], "nsw "), "inbounds "),
+            )
 
     nest(0, from_.ptr, to.ptr)
 

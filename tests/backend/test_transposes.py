@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,35 @@ def test_what_is_copied_to_all_of_a_column_or_row() -> None:
     for m, n, k in [(9, 8, 3), (3, 40, 17)]:
         x, y = np.random.default_rng(0).random((n, m)), np.zeros((m, n, k))
         np.testing.assert_array_equal(f(x, y.copy()), columns(x, y))
+
+
+SHAPES = [(26, 10, 3), (3, 1, 17), (9, 2, 30), (1, 4, 5), (4, 5, 1), (0, 3, 2), (3, 0, 2), (3, 2, 0), (11, 16, 8)]
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))), ids=str)
+def test_axes_that_continue_one_another_and_those_that_do_not(axes: tuple[int, ...]) -> None:
+    def turned(x: Any, out: Any) -> Any:
+        out[:, :, 1:] = np.transpose(x, axes)
+        return np.transpose(x, axes).copy()
+
+    f = adc.jit_grad(turned)
+    for shape in SHAPES:
+        x = np.arange(float(np.prod(shape))).reshape(shape)
+        padded = np.pad(x, ((0, 0), (1, 1), (0, 1)), constant_values=-1.0)
+        for part in (x, padded[:, 1:-1, :-1], x[::-1, ::2]):
+            wide = np.transpose(part, axes).shape
+            out = np.zeros((wide[0], wide[1], wide[2] + 1))
+            wanted = out.copy()
+            np.testing.assert_array_equal(f(part, out), turned(part, wanted))
+            np.testing.assert_array_equal(out, wanted)
+
+
+def test_four_axes() -> None:
+    x = np.arange(5 * 3 * 9 * 4).astype(np.float32).reshape(5, 3, 9, 4)
+    for axes in [(2, 3, 0, 1), (3, 0, 1, 2), (1, 3, 2, 0)]:
+        for part in (x, x[:, :2], x[:, :, 1:8], x[..., 1:]):
+            found = adc.jit_grad(lambda x, axes=axes: np.transpose(x, axes).copy())(part)
+            np.testing.assert_array_equal(found, np.transpose(part, axes))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
