@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from adc.ir import ops
@@ -9,7 +10,7 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, building_in
 from adc.ir.core import Func, Value
 from adc.ir.opdef import Trait
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, index
 
 Dim = int | Value
 
@@ -71,8 +72,18 @@ def may_be_one(d: Dim) -> bool:
 
 def representative(d: Dim) -> Dim:
     """The extent that represents all those that were checked to be equal to ``d`` before this point in the code."""
+    d = _uncast(d)
     while isinstance(d, Value) and constant_of(d) is None and (other := _checked_equal(d)) is not None:
-        d = other
+        d = _uncast(other)
+    return d
+
+
+def _uncast(d: Dim) -> Dim:
+    """The extent without casts of ``index`` to itself."""
+    while isinstance(d, Value) and d.op is not None and d.op.opdef is ops.index_cast:
+        if d.op.operands[0].type != d.type:
+            break
+        d = d.op.operands[0]
     return d
 
 
@@ -104,16 +115,59 @@ def is_usable(d: Any) -> bool:
 
 
 class ArgumentDim(NamedTuple):
-    """An extent of a function's result that is that of an argument of its IR function."""
+    """An extent of a function's result that is that of an argument of its IR function, or, if ``axis`` is None, an
+    argument itself."""
 
     position: int
-    axis: int
+    axis: int | None
 
 
-def argument_dim(d: Dim) -> ArgumentDim | None:
-    """The argument whose extent ``d`` is."""
-    read = _argument_of(d)
-    return None if read is None else read[1]
+class ComputedDim(NamedTuple):
+    """An extent of a function's result that is computed from ``operands``, which are such extents, too, or numbers.
+    ``operation``: the name of one of those in ``_COMPUTED``."""
+
+    operation: str
+    operands: tuple[ArgumentDim | ComputedDim | int, ...]
+
+
+ToldDim = ArgumentDim | ComputedDim
+
+_COMPUTED = {
+    definition.name: definition
+    for definition in (ops.addi, ops.subi, ops.muli, ops.minsi, ops.maxsi, ops.floordivsi)
+}
+_TOLD_DEPTH = 4
+
+
+def argument_dim(d: Dim, depth: int = _TOLD_DEPTH) -> ToldDim | None:
+    """How the extent ``d`` follows from the arguments of the function that is being made; None if it is not known."""
+    d = _uncast(d)
+    if isinstance(d, int):
+        return None
+    if d.op is None:
+        func = d.block.parent if d.block is not None else None
+        return ArgumentDim(d.index, None) if isinstance(func, Func) and d.type == index else None
+    if d.op.opdef is ops.dim:
+        read = _argument_of(d)
+        return None if read is None else read[1]
+    if depth == 0 or _COMPUTED.get(d.op.opdef.name) is not d.op.opdef or d.type != index:
+        return None
+    if d.op.opdef is ops.floordivsi and not constant_of(d.op.operands[1]):
+        return None
+    found = [known if (known := static_dim(v)) is not None else argument_dim(v, depth - 1) for v in d.op.operands]
+    operands = tuple(x for x in found if x is not None)
+    return ComputedDim(d.op.opdef.name, operands) if len(operands) == len(found) else None
+
+
+def dim_in_call(told: ToldDim, argument: Callable[[ArgumentDim], Dim | None]) -> Dim | None:
+    """The extent that a function tells, computed where it is called from what ``argument`` finds."""
+    if isinstance(told, ArgumentDim):
+        return argument(told)
+    found = [x if isinstance(x, int) else dim_in_call(x, argument) for x in told.operands]
+    operands = [dim_value(x) for x in found if x is not None]
+    if len(operands) < len(found):
+        return None
+    return build(_COMPUTED[told.operation], operands).result
 
 
 def _argument_of(d: Dim) -> tuple[Func, ArgumentDim] | None:

@@ -12,7 +12,7 @@ from adc.frontend.closures import capture
 from adc.frontend.containers import sequences
 from adc.frontend.data.callables import Closure, Code
 from adc.frontend.data.compounds import SliceObject, compound
-from adc.frontend.data.dims import ArgumentDim, is_one
+from adc.frontend.data.dims import ArgumentDim, Dim, ToldDim, dim_in_call, is_one
 from adc.frontend.data.roots import overlap, protection
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -36,6 +36,7 @@ from adc.frontend.syntax.bindings import Function
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
+from adc.ir.types import index
 
 
 def bind(
@@ -181,8 +182,14 @@ def operands_of(v: AbstractValue) -> list[Value]:
 
 def passed_dim(leaves: Sequence[Scalar | Array], told: Any) -> Any:
     """An extent of the result of a call, given the arguments."""
-    leaf = leaves[told.position] if isinstance(told, ArgumentDim) else None
-    return leaf.dims[told.axis] if isinstance(leaf, Array) else None
+
+    def argument(a: ArgumentDim) -> Dim | None:
+        leaf = leaves[a.position]
+        if isinstance(leaf, Array):
+            return None if a.axis is None else leaf.dims[a.axis]
+        return leaf.value if a.axis is None and leaf.value.type == index else None
+
+    return dim_in_call(told, argument) if isinstance(told, ToldDim) else None
 
 
 def receive(a: abstract.Abstract, name: str, leaf: Callable[[abstract.Abstract, str], AbstractValue]) -> AbstractValue:

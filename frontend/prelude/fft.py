@@ -48,9 +48,10 @@ def _rows(x: Any, k: Any) -> Any:
     return np.ascontiguousarray(x, np.float64).reshape(before, x.shape[k], after)
 
 
-def _complex(found: Any, x: Any, k: Any) -> Any:
-    """The complex numbers with these parts, in the shape of ``x`` except along one or two axes, from ``k`` on."""
-    made = of_parts(found.reshape(*x.shape[:k], *found.shape[1:-1], *x.shape[k + found.ndim - 2 :], 2))
+def _complex(found: Any, x: Any, k: Any, *counts: Any) -> Any:
+    """The complex numbers with these parts, in the shape of ``x``, but with ``counts`` numbers along one or two axes,
+    from ``k`` on. These extents are not read from ``found``: those that are equal to others are known to be."""
+    made = of_parts(found.reshape(*x.shape[:k], *counts, *x.shape[k + len(counts) :], 2))
     return made if x.dtype != np.complex64 and x.dtype != np.float32 else made.astype(np.complex64)
 
 
@@ -61,8 +62,8 @@ def _transform(a: Any, n: Any, axis: Any, norm: Any, inverse: Any) -> Any:
     _counted(count)
     scale, sign = _scale(count, norm, inverse), (1 if constant(inverse) else -1)
     if np.iscomplexobj(x):
-        return _complex(transformed(_rows(x, k), count, sign, scale), x, k)
-    return _complex(whole_of_real(_rows(x, k), count, sign, scale), x, k)
+        return _complex(transformed(_rows(x, k), count, sign, scale), x, k, count)
+    return _complex(whole_of_real(_rows(x, k), count, sign, scale), x, k, count)
 
 
 def _only(out: Any) -> None:
@@ -91,7 +92,7 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     k = axis_of(x, axis)
     count = x.shape[k] if n is None else n
     _counted(count)
-    return _complex(of_real(_rows(x, k), count, -1, _scale(count, norm, False)), x, k)
+    return _complex(of_real(_rows(x, k), count, -1, _scale(count, norm, False)), x, k, count // 2 + 1)
 
 
 @stands_for("numpy.fft.irfft")
@@ -136,7 +137,7 @@ def _transform_two(x: Any, k: Any, lengths: Any, norm: Any, inverse: Any) -> Any
     scale, sign = _scale(columns, norm, inverse) * _scale(rows, norm, inverse), (1 if constant(inverse) else -1)
     before, after = _around(x, k)[0], _around(x, k + 1)[1]
     numbers = parts(np.ascontiguousarray(x, np.complex128)).reshape(before, x.shape[k], x.shape[k + 1], 2 * after)
-    return _complex(transformed_twice(numbers, rows, columns, sign, scale), x, k)
+    return _complex(transformed_twice(numbers, rows, columns, sign, scale), x, k, rows, columns)
 
 
 @stands_for("numpy.fft.fftn")

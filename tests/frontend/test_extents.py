@@ -227,3 +227,61 @@ def test_nothing_is_read_before_its_extents_were_checked(function: Any, engine: 
         compiled(a, b, w[:4].copy())
     with pytest.raises(ValueError, match="broadcast"):
         compiled.pullback(a, b, w[:4].copy())
+
+
+def made(n: int, m: int) -> Any:
+    return np.ones((n // 2 + 1, 2 * m + n))
+
+
+def given_numbers(a: Any, n: int, m: int) -> Any:
+    x = made(n, m) * a[0, 0]
+    return np.sum((x + made(n, m)) * x)
+
+
+def rows_or_columns(a: Any, n: int, m: int) -> Any:
+    x = made(n, m) if n > m else made(m, n)
+    return np.sum(x * a[:1, :1])
+
+
+def recursive(n: int, m: int) -> Any:
+    return np.ones(n) if m == 0 else 2.0 * recursive(n + 1, m - 1)
+
+
+def of_recursion(a: Any, n: int, m: int) -> Any:
+    return np.sum(recursive(n, m) * a[0, : n + m])
+
+
+def transforms(a: Any) -> Any:
+    for _ in range(2):
+        a = np.fft.ifft2(np.fft.fft2(a) * a).real - a
+    return np.sum(a)
+
+
+@pytest.mark.parametrize(
+    ("function", "most"), [(given_numbers, 0), (rows_or_columns, 9), (of_recursion, 9)]
+)
+def test_extents_that_a_called_function_computes(function: Any, most: int) -> None:
+    """Extents of results are known where they follow from numbers that are passed, and from extents."""
+    compiled = jit_grad(function)
+    a = rng.random((7, 10))
+    for n, m in [(4, 6), (6, 4), (1, 2), (2, 1), (3, 3), (1, 1)]:
+        assert compiled(a, n, m) == pytest.approx(function(a, n, m), rel=1e-12)
+    check_gradients(compiled, (a, 4, 6), {0: compiled.grad(a, 4, 6)}, rel=1e-9, abs=1e-12)
+    assert branches(compiled.dump_ir("simplified", "f64[:, ::1], i64, i64")) <= most
+
+
+def test_extents_of_transforms_are_known() -> None:
+    assert branches(jit_grad(transforms).dump_ir("simplified", "f64[:, ::1]")) == 0
+
+
+def test_extents_that_a_called_function_computes_are_checked() -> None:
+    @jit_grad
+    def sum_of(a: Any, n: int, m: int) -> Any:
+        return np.sum(made(n, m) * a)
+
+    assert sum_of(np.ones((3, 8)), 4, 2) == 24.0
+    assert sum_of(np.ones((3, 1)), 4, 2) == 24.0
+    with pytest.raises(ValueError, match="broadcast"):
+        sum_of(np.ones((3, 3)), 4, 2)
+    with pytest.raises(ValueError, match="negative"):
+        sum_of(np.ones((3, 3)), -4, 2)
