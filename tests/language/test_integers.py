@@ -166,7 +166,11 @@ def fibonacci(n: int) -> int:
         (fibonacci, (92,), "OverflowError"),
     ],
 )
-def test_sums_in_loops(f: Callable[..., int], args: tuple[int, ...], want: Any) -> None:
+def test_sums_in_loops(
+    f: Callable[..., int], args: tuple[int, ...], want: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if args[0] >= 2**31:  # seconds without LLVM's optimiser
+        monkeypatch.setenv("ADC_LEVEL", "3")
     assert outcome(jit_grad(f), *args) == want
 
 

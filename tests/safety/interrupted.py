@@ -218,9 +218,9 @@ def main() -> None:
     # It may do so with other arguments, also during a call that was the first of its kind.
     inside: list[float] = []
     signal.signal(signal.SIGUSR1, lambda *_: inside.append(nest(u.astype(np.float32), 70)))
-    helper = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR1))
+    helper = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1))
     helper.start()
-    nest(u[::2], 10**8)
+    nest(u[::2], 3 * 10**7)
     while not inside:
         nest(u[::-1], 10**7)
     assert np.allclose(inside, [nest(u, 70)], rtol=1e-3)
@@ -239,11 +239,11 @@ def main() -> None:
 
     # Another thread's kernel is not disturbed by what stops the main thread's.
     results: list[float] = []
-    other = threading.Thread(target=lambda: results.append(nest(u, 10**8)))
+    other = threading.Thread(target=lambda: results.append(nest(u, 3 * 10**7)))
     other.start()
     interrupt(lambda: nest(u, LONG), "beside a thread")
     other.join()
-    assert results == [nest(u, 10**8)]
+    assert results == [nest(u, 3 * 10**7)]
 
     # Nothing is kept of what the runs allocated.
     live = runtime.held_bytes()
