@@ -66,13 +66,15 @@ def check(
     only: frozenset[str] | None = None,
     level: int | None = None,
     twice: bool | None = None,
+    turn: int | None = None,
     idioms: bool = False,
 ) -> Verdict:
     """Generate a program and check it. Raises ``AssertionError`` (or what went wrong), with the program's text.
 
     One in eight has arrays that are long enough for vectors. ``idioms``: it is made of what numerical programs are made
     of. ``level``: LLVM's, by default ``level_of``. ``twice``:
-    whether second derivatives are checked, too; by default of one in five.
+    whether second derivatives are checked, too; by default of one in five. ``turn``: reverse over reverse, which takes
+    most of the time, is by one parameter only, whose turn it is.
     """
     rng = rng or random.Random(seed)
     long = seed % 8 == 4
@@ -83,6 +85,7 @@ def check(
         subject = Subject(program, leaves, jit_grad(_engine=engine, _level=level_of(seed) if level is None else level))
         subject.step = SHORT_STEP if long else STEP
         subject.twice = seed % 5 == 0 if twice is None else twice
+        subject.turn = turn
         return subject.check(rng)
     except Exception as error:
         error.add_note(f"seed {seed}\narguments {leaves!r}\n{program.text}")
@@ -91,10 +94,11 @@ def check(
 
 class Subject:
     """A program, its arguments leaf by leaf, and how to compile it. ``step`` is that of differences; ``twice``: second
-    derivatives are checked, too."""
+    derivatives are checked, too; ``turn``: reverse over reverse by one parameter, the number modulo theirs."""
 
     step = STEP
     twice = False
+    turn: int | None = None
 
     def __init__(self, program: Program, leaves: Values, jit: Any) -> None:
         self.params = program.params
@@ -215,13 +219,17 @@ class Subject:
         tolerance = max(self.tolerance * 500, 1e-6 if self.step == STEP else 1e-4)
         second = _inner(self.free, gradients, direction)
         _close(second, truth, tolerance, "the second derivative along a direction", scale=_size(gradients))
-        for n, k in enumerate(wrt):
-            if isinstance(self.params[k], str | Arr):
-                self._reverse_twice(function, names, n, direction)
+        places = [n for n, k in enumerate(wrt) if isinstance(self.params[k], str | Arr)]
+        if self.turn is not None and places:
+            places = [places[self.turn % len(places)]]
+        for n in places:
+            self._reverse_twice(function, names, n, direction, scheduled=n == places[0])
 
-    def _reverse_twice(self, function: Any, names: dict[str, Any], n: int, direction: Values) -> None:
+    def _reverse_twice(
+        self, function: Any, names: dict[str, Any], n: int, direction: Values, *, scheduled: bool
+    ) -> None:
         """The second derivative by one argument, the ``n``th of those that have one, reverse over reverse, against
-        forward over reverse."""
+        forward over reverse. ``scheduled``: by a schedule, too."""
         along, wrt = self._tangents(direction), self._wrt()
         k = wrt[n]
         twice = adc.grad(self.jit(names[f"along_{k}"]), argnums=1 + k)
@@ -238,7 +246,7 @@ class Subject:
         scale = _size([expected])
         tolerance = 1e-3 if self.tolerance > 1e-6 else 1e-7
         _close(found, expected, tolerance, "reverse over reverse", scale=scale)
-        if k == 0:
+        if scheduled:
             try:
                 again = twice(along[k], *self._given(names), checkpoint=adc.revolve(2))
             except DifferentiationError as error:
