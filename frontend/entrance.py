@@ -28,6 +28,7 @@ from adc.ir import kinds, ops
 from adc.ir.attached import drop_unmentioned
 from adc.ir.builder import build, insert_at
 from adc.ir.core import UNKNOWN, Func
+from adc.ir.diagnostics import CompileError
 
 
 def trace(
@@ -55,10 +56,17 @@ def trace(
         raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
     callee, how = Callee.of(function, UNKNOWN), (lapack, deterministic)
     entry, pools = None if RULES.has(function) else function, Pools()
+    refused: CompileError | None = None
     while True:
-        tracer = Tracer(capture_aliases, *how, entry=entry, library=library)
+        tracer = Tracer(capture_aliases, *how, entry=entry, library=library, counts=refused is not None)
         try:
             return _traced(callee, args, kwargs, tracer, pins, pools)
+        except CompileError as error:
+            if refused is not None or not tracer.constants:
+                raise (refused or error) from None
+            # Once more, with the ints that are known where functions are called: they may decide between paths of
+            # which one does not apply, or on which values have other numbers of dimensions.
+            refused, pools = error, Pools()
         except RecursiveEntry:
             entry = None  # the entry function then calls the recursive one
         except NeedsPool as need:

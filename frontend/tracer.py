@@ -27,7 +27,6 @@ from adc.frontend.functions.keyed_arguments import Constants, keep_elsewhere
 from adc.frontend.functions.recursion import Assumption, Specialisation, assumed, common
 from adc.frontend.functions.signature import (
     arrays_of,
-    as_passed,
     describe_arguments,
     leaves_of,
     operands_of,
@@ -86,6 +85,7 @@ class Tracer:
     version: int = field(default_factory=lambda: RULES.version)  # of the rules
     library: Library | None = None  # of functions compiled by themselves; None: they are traced here
     root: Key | None = None  # the key of a function that is traced to be compiled by itself
+    counts: bool = False  # whether the functions of the program are told the ints that their callers know
     entry: object = None  # identity of the callee that is the entry
     called: tuple[Op, Roots] | None = None  # the last call of a function, and the caller's memory that it writes to
     known: dict[Key, Specialisation] = field(default_factory=dict)
@@ -141,12 +141,13 @@ class Tracer:
         if frame.pools.has_site(current_loc()) and callee.ruled is None and callee.identity is not self.entry:
             callee = callee if by_itself(callee) else callee.keeping()
         while True:
-            wanted = self.constants.setdefault(callee.identity, Constants())
+            told = self.counts and callee.source.placed is None
+            wanted = self.constants.setdefault(callee.identity, Constants(counts=told))
             numbers: dict[str, int] = {}
             prepared, constants = wanted.passed(frame, arguments)
             packed = dict(zip(arguments, heap.pack(frame, prepared, numbers), strict=True))
             # Once more: ``packed`` has revealed what objects hold.
-            values = [as_passed(name, v, constants) for name, v in packed.items()]
+            values = [wanted.given(name, v, constants) for name, v in packed.items()]
             refs = [frame.heap.refs[key] for key in numbers]
             signature = describe_arguments(values)
             if callee.ruled is not None:
@@ -246,8 +247,7 @@ class Tracer:
         kept = apart.rules_kept(self, key)
         if kept is not None and callee.ruled is not None:
             callee = replace(callee, ruled=callee.ruled.elsewhere(self._call_function, kept))
-        suffix = callee.ruled.suffix if callee.ruled is not None else ""
-        name = self.module.unique_name(symbol(callee.source.name) + suffix)
+        name = self.module.unique_name(symbol(callee.source.name) + (callee.ruled.suffix if callee.ruled else ""))
         func = self.module.add(Func(name, [], loc=callee.source.header))
         if callee.rematerialised:
             func.attrs[REMATERIALISED] = True

@@ -63,7 +63,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     own = records.operate(frame, symbol, a, b)
     if own is not None:
         return own
-    a, b = operands.beside_array(frame, a, b)
+    a, b = operands.beside_array(frame, a, b, symbol)
     if symbol == "@":
         return matmul(frame, a, b)
     if is_array(a) or is_array(b):

@@ -7,7 +7,7 @@ from functools import reduce
 
 from adc.frontend.arrays import arrays
 from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim, static_dim
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Tuple, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import views
@@ -71,6 +71,9 @@ def _nested_dims(value: AbstractValue) -> tuple[Dim, ...]:
     if not isinstance(value, Tuple):
         if is_numeric(value):
             return ()
+        if isinstance(value, Static) and value.value is None:
+            help = "fill it with np.nan until there are numbers: np.full(shape, np.nan)"
+            raise refuse(current_loc(), "an array of None is not supported", help, kind=kinds.WRONG_TYPE)
         help = "make it with np.zeros, and store the rows"
         raise refuse(current_loc(), "an array is made of numbers", help, kind=kinds.WRONG_TYPE)
     first: tuple[Dim, ...] = ()

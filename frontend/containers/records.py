@@ -307,12 +307,17 @@ def generated_init(cls: type) -> bool:
 
 
 def super_of(frame: Frame, args: Sequence[AbstractValue]) -> Super:
-    """``super()`` within a method."""
+    """``super()`` within a method, or ``super(C, owner)``."""
+    if len(args) == 2 and isinstance(args[0], Static) and is_instance(args[1]):
+        cls = args[0].value
+        if isinstance(cls, type) and issubclass(class_of(args[1]), cls):
+            return Super(args[1], cls)
     cell = frame.cells.get("__class__")
     node = frame.source.node
     first = [*node.args.posonlyargs, *node.args.args][:1]
     if args or cell is None or not first:
-        raise refuse(current_loc(), "super() is supported without arguments, within a method", kind=kinds.WRONG_CALL)
+        message = "super() is supported without arguments in a method, or with a class and an object of it"
+        raise refuse(current_loc(), message, kind=kinds.WRONG_CALL)
     owner = frame.env.get(first[0].arg)
     if owner is None or not is_instance(owner):
         raise refuse(current_loc(), "super() needs the method's object", kind=kinds.WRONG_TYPE)

@@ -10,7 +10,7 @@ from adc.frontend.control import options
 from adc.frontend.data.callables import Bound
 from adc.frontend.data.compounds import Handle
 from adc.frontend.data.type_names import describe_type, for_array
-from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_array, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import conjunction
 from adc.frontend.expressions.evaluation import evaluate
@@ -130,6 +130,11 @@ def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast
     return left is right
 
 
+def _as_tuple(v: AbstractValue) -> AbstractValue:
+    """A known tuple of numbers and texts, such as ``sys.version_info``, item by item."""
+    return Tuple(tuple(map(Static, v.value))) if isinstance(v, Static) and isinstance(v.value, tuple) else v
+
+
 def _compare_static(
     frame: Frame, symbol: str, left: AbstractValue, right: AbstractValue, node: ast.expr
 ) -> AbstractValue:
@@ -149,6 +154,7 @@ def _compare_static(
             return Static(bool(scalars.PYTHON[symbol](left.value, right.value)))
         except TypeError:
             pass
+    left, right = map(_as_tuple, (left, right))
     compared = equality.ordered(frame, symbol, left, right, lambda x, y: _compare_items(frame, symbol, x, y, node))
     if compared is not None:
         return compared

@@ -37,10 +37,12 @@ def keep_elsewhere(frame: Frame, ref: Ref) -> Exception:
 @dataclass
 class Constants:
     """The parameters of a function that it needs to know. ``keys``: those that are keys of a dict, and the number of
-    the dict among the objects that are given."""
+    the dict among the objects that are given. ``counts``: whether it is told the ints that its callers know,
+    because numbers of dimensions or of items may depend on them."""
 
     names: set[str] = field(default_factory=set)
     keys: dict[str, int] = field(default_factory=dict)
+    counts: bool = False
 
     def add(self, name: str, keyed: int | None) -> None:
         self.names.add(name)
@@ -59,11 +61,30 @@ class Constants:
                 raise keep_elsewhere(frame, given[self.keys[name]])
         constants = self.names - late
         try:
-            return [as_passed(name, v, constants) for name, v in arguments.items()], constants
+            return [self.given(name, v, constants) for name, v in arguments.items()], constants
         except NeedsConstant as need:
             outer = [frame.given_number(given[number]) for number in self.keys.values() if number < len(given)]
             need.keyed = next((number for number in outer if number is not None), None)
             raise
+
+    def given(self, name: str, v: AbstractValue, constants: set[str]) -> AbstractValue:
+        """An argument as it is passed. The callee needs to know the values of those in ``constants``."""
+        return _with_counts(v) if self.counts and name not in constants else as_passed(name, v, constants)
+
+
+def _is_count(v: AbstractValue) -> bool:
+    return isinstance(v, Static) and type(v.value) is int
+
+
+def _has_counts(v: AbstractValue) -> bool:
+    return any(map(_has_counts, v.items)) if isinstance(v, Compound) else _is_count(v)
+
+
+def _with_counts(v: AbstractValue) -> AbstractValue:
+    """An argument as it is passed, its known ints as they are."""
+    if not _has_counts(v):
+        return prepare(v)
+    return v.of(map(_with_counts, v.items)) if isinstance(v, Compound) else v
 
 
 def _is_knowable(v: AbstractValue) -> bool:

@@ -171,8 +171,7 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
         assert isinstance(value, Ref)
         held = heap.contents(frame, value)
         whole, depth = columns.nested(growing.windows(held), rows.row_of(held))
-        assert isinstance(whole, Tuple)
-        made = array_of(frame, whole, dtype_argument(dtype, None))
+        made = array_of(frame, whole if isinstance(whole, Tuple) else Tuple((whole,)), dtype_argument(dtype, None))
         order = Tuple((Static(depth), *(Static(k) for k in range(made.rank) if k != depth)))
         return copy(frame, frame.tracer.call(frame, Static(np.transpose), [made, order], {}))  # type: ignore[arg-type]
     if is_numeric(value):

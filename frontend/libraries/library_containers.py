@@ -296,6 +296,7 @@ TABLE: dict[Any, Rule] = {
     callable: positional("callable", 1, _callable),
     hasattr: positional("hasattr", 2, _hasattr),
     getattr: positional("getattr", range(2, 4), _getattr),
+    object.__getattribute__: positional("object.__getattribute__", 2, _getattr),
     setattr: positional("setattr", 3, _setattr),
     object.__setattr__: positional("object.__setattr__", 3, _object_setattr),
     object.__init__: _object_init,

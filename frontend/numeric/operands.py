@@ -33,9 +33,11 @@ def meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type,
     return convert(x, dtype), convert(y, dtype), dtype, weak
 
 
-def beside_array(frame: Frame, a: AbstractValue, b: AbstractValue) -> tuple[AbstractValue, AbstractValue]:
-    """The operands of an operator: beside an array, lists and tuples become arrays."""
-    if is_array(a) == is_array(b):
+def beside_array(
+    frame: Frame, a: AbstractValue, b: AbstractValue, symbol: str = ""
+) -> tuple[AbstractValue, AbstractValue]:
+    """The operands of an operator: beside an array, or a float of NumPy's, lists and tuples become arrays."""
+    if is_array(a) == is_array(b) and (symbol == "*" or _is_float_of_numpy(a) == _is_float_of_numpy(b)):
         return a, b
 
     def as_array(v: AbstractValue) -> AbstractValue:
@@ -44,3 +46,8 @@ def beside_array(frame: Frame, a: AbstractValue, b: AbstractValue) -> tuple[Abst
         return frame.tracer.call(frame, Static(np.asarray), [v], {})
 
     return as_array(a), as_array(b)
+
+
+def _is_float_of_numpy(v: AbstractValue) -> bool:
+    """Whether operators with ``v`` are NumPy's, other than ``*``, which repeats lists."""
+    return isinstance(v, Scalar) and not v.weak and v.dtype.is_float

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -307,11 +309,7 @@ def _delete(frame: Frame, statement: ast.Delete) -> None:
 
 def _import(frame: Frame, statement: ast.Import | ast.ImportFrom) -> None:
     """An import inside a function: modules are as they are when the function is compiled."""
-    package = statement.module if isinstance(statement, ast.ImportFrom) else None
-    if isinstance(statement, ast.ImportFrom) and (statement.level or not package or statement.names[0].name == "*"):
-        help = "import at the top of the module, or by the full name of the module"
-        message = "this import is not supported in a function"
-        raise refuse(frame.loc(statement), message, help, kind=kinds.UNSUPPORTED_STATEMENT)
+    package = _package(frame, statement) if isinstance(statement, ast.ImportFrom) else None
     for alias in statement.names:
         full = package or alias.name
         try:
@@ -321,10 +319,27 @@ def _import(frame: Frame, statement: ast.Import | ast.ImportFrom) -> None:
             help = "install the package, or correct the name"
             raise refuse(frame.loc(statement), message, help, kind=kinds.INVALID_VALUE) from None
         if package is not None:
+            if not hasattr(found, alias.name):
+                with contextlib.suppress(ImportError):  # a module of the package
+                    importlib.import_module(f"{full}.{alias.name}")
             value = attribute_of(frame, found, alias.name)
         else:
             value = Static(found if alias.asname else sys.modules[full.split(".")[0]])
         bind(frame, ast.copy_location(ast.Name(imported_as(alias), ast.Store()), statement), value)
+
+
+def _package(frame: Frame, statement: ast.ImportFrom) -> str:
+    """The full name of the module that ``from M import N`` names."""
+    within = frame.module_globals.get("__package__")
+    if statement.names[0].name == "*" or (statement.level and not within):
+        help = "import at the top of the module, or by the full name of the module"
+        message = "this import is not supported in a function"
+        raise refuse(frame.loc(statement), message, help, kind=kinds.UNSUPPORTED_STATEMENT)
+    name = "." * statement.level + (statement.module or "")
+    try:
+        return importlib.util.resolve_name(name, within)
+    except ImportError as error:
+        raise refuse(frame.loc(statement), str(error), "correct the name", kind=kinds.INVALID_VALUE) from None
 
 
 _RULES: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
