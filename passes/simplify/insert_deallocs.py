@@ -72,7 +72,7 @@ class _Ownership(Flags):
         owned = tuple(
             self._holds_nothing_given(v)
             if isinstance(v.type, RecordType)
-            else flag is not None and self._is_ours(v)
+            else flag is not None and self._is_ours(v) and self._is_whole(v, set())
             for v, flag in zip(returned, moved, strict=True)
         )
         self._free(scope)
@@ -85,6 +85,39 @@ class _Ownership(Flags):
         if not roots or not all(root in self._fresh for root in roots):
             return False
         return self._holds_nothing_given(uncast(returned))
+
+    def _is_whole(self, value: Value, seen: set[Value]) -> bool:
+        """Whether a memref begins where its memory does, whichever way it came: a view of it cannot be freed."""
+        value = uncast(value)
+        if value in seen:
+            return True
+        seen.add(value)
+        op, k = value.op, value.index
+        if op is None:
+            block = value.block
+            loop = block.parent_op if block is not None else None
+            if block is None or loop is None:
+                return False
+            if loop.opdef is ops.for_:
+                ways = [loop.operands[2 + k], block.terminator.operands[k - 1]]
+            elif loop.opdef is ops.while_ and block is loop.regions[0]:
+                ways = [loop.operands[k], loop.regions[1].terminator.operands[k]]
+            elif loop.opdef is ops.while_:
+                ways = [loop.regions[0].terminator.operands[1 + k]]
+            else:
+                return False
+        elif op.opdef is ops.call:
+            owned = self._results.of(op.attrs["callee"])
+            return owned is not None and owned[k]
+        elif op.opdef is ops.if_:
+            ways = [region.terminator.operands[k] for region in op.regions]
+        elif op.opdef is ops.for_:
+            ways = [op.operands[3 + k], op.regions[0].terminator.operands[k]]
+        elif op.opdef is ops.while_:
+            ways = [op.regions[0].terminator.operands[1 + k]]
+        else:
+            return op.opdef is ops.alloc or op.opdef is ops.grow
+        return all(self._is_whole(way, seen) for way in ways)
 
     def _holds_nothing_given(self, value: Value) -> bool:
         """Whether neither the value nor anything it holds may be memory of an argument."""

@@ -386,3 +386,28 @@ def test_what_grows_in_a_tangent_is_freed_once() -> None:
 
     x = np.array([0.5, 1.5, 2.0])
     np.testing.assert_allclose(adc.hessian(f)(x, np.ones(3, bool)), np.diag(9.0 / x**4), rtol=1e-12, atol=1e-12)
+
+
+def test_a_view_that_a_recursion_returns_is_not_freed() -> None:
+    """It is an array on one way and a part of one on the other: callers do not know where the memory begins."""
+
+    def recursive(n: int, m: int) -> Any:
+        return np.ones(n) if m == 0 else np.append(recursive(n + 1, m - 1), 1.0)[1:]
+
+    def either(n: int, m: int) -> Any:
+        x = np.full(n, 2.0)
+        while m > 0:
+            x = np.append(x, 3.0)[1:] if m % 2 else x * 0.5
+            m -= 1
+        return x
+
+    def f(a: Any, n: int, m: int) -> Any:
+        return np.sum(recursive(n, m) * a[0, : n + m]) + np.sum(either(n, m) * a[1, :n])
+
+    a = np.arange(20.0).reshape(2, 10)
+    compiled = adc.jit_grad(f)
+    for n, m in ((4, 6), (10, 0), (3, 1), (1, 9)):
+        assert compiled(a, n, m) == f(a, n, m)
+        gradient = compiled.grad(a, n, m)
+        assert gradient[0, : n + m].sum() == n + m
+        assert not gradient[0, n + m :].any()
