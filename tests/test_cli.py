@@ -110,7 +110,8 @@ def process(folder: Path, *arguments: str, **variables: str) -> subprocess.Compl
 def test_object_and_header(folder: Path) -> None:
     run = process(folder, "compile", "program.py:energy", "-o", "energy.o")
     assert run.returncode == 0, run.stderr
-    written = "wrote energy.o and energy.h: energy, energy_grad, energy_jvp, energy_aug, energy_rev\n"
+    functions = "energy, energy_grad, energy_grad_in, energy_grad_workspace_bytes, energy_jvp, energy_aug, energy_rev"
+    written = f"wrote energy.o and energy.h: {functions}\n"
     assert run.stdout.startswith(written)
     assert "link with: cc main.c energy.o -lm" in run.stdout
     assert (folder / "energy.o").read_bytes()[:4] == b"\x7fELF"

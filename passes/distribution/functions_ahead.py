@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import at_loc, build, insert_at
-from adc.ir.core import Block, Op, Value
+from adc.ir.core import Attr, Block, Op, Value
+from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, index
@@ -54,11 +55,17 @@ class Ahead:
             return False
         for op in body.ops[:-1]:
             repeatable = op.opdef in PURE or (op.opdef is ops.load and not memory.may_write(loop, op.operands[0]))
-            if repeatable and all(map(self._is_known, op.operands)) and not isinstance(op.result.type, MemRefType):
-                self.made[op] = None
-                if op.result.type.is_float and (is_called(op) or any(v.op in self.functions for v in op.operands)):
-                    self.functions[op] = None
-        self.kept = [op.result for op in self.functions if any(o not in self.functions for o, _ in op.result.uses)]
+            if not repeatable or not all(map(self._is_known, op.operands)):
+                continue
+            if any(isinstance(r.type, MemRefType) for r in op.results):
+                continue
+            self.made[op] = None
+            depends = is_called(op) or any(v.op in self.functions for v in op.operands)
+            # A product that may be fused with a sum is not kept: the loop would have other bits.
+            if depends and op.attrs.get("fastmath", "none") == "none" and all(r.type.is_float for r in op.results):
+                self.functions[op] = None
+        results = [r for op in self.functions for r in op.results]
+        self.kept = [r for r in results if any(user not in self.functions for user, _ in r.uses)]
         return 0 < len(self.kept) <= MOST_BUFFERS
 
     def _is_known(self, value: Value) -> bool:
@@ -78,7 +85,8 @@ class Ahead:
             rest = self._rest(first, end, block.args[1:], buffers)
             build(ops.yield_, rest.results)
         blocks = ops.ceildivsi(trip_count(lower, upper, const_index(1)), const_index(ROW))
-        return build(ops.for_, [const_index(0), blocks, const_index(1), *starts], None, types, [block])
+        attrs: dict[str, Attr] = {REVERSE: True} if REVERSE in loop.attrs else {}
+        return build(ops.for_, [const_index(0), blocks, const_index(1), *starts], attrs, types, [block])
 
     def _first(self, step: Value, first: Value, buffers: dict[Value, Value]) -> None:
         """Append the functions of a step."""
@@ -109,4 +117,4 @@ class Ahead:
 
 def is_called(op: Op) -> bool:
     """Whether this is an elementary function that takes a call, or as long as one."""
-    return op.opdef.dialect == "math" and bool(op.opdef.called) and op.result.type.is_float
+    return op.opdef.dialect == "math" and bool(op.opdef.called) and op.results[0].type.is_float

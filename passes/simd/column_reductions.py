@@ -136,7 +136,21 @@ def find_column_reduction(inner: Op, memory: Memory, forms: Forms) -> ColumnRedu
     own = [op for loop in rows for op in loop.regions[0].ops[:-1] if not op.regions]
     if needed is None or not all(op.opdef in PURE or op.opdef is ops.load for op in own):
         return None
+    if _is_written_before(inner, columns, [op.operands[0] for op in own if op.opdef is ops.load], memory):
+        return None
     return ColumnReduction(rows, columns, needed)
+
+
+def _is_written_before(inner: Op, columns: Sequence[Op], arrays: Sequence[Value], memory: Memory) -> bool:
+    """Whether an iteration of the loops over columns may change what the reduction in it reads. (Iterations of
+    parallel loops do not read what others write.)"""
+    for loop in reversed(columns):
+        ops_of = loop.regions[0].ops
+        before = ops_of[: ops_of.index(inner)]
+        if any(memory.may_write(op, array) for op in before for array in arrays):
+            return True
+        inner = loop
+    return False
 
 
 def _reduction_inside(loop: Op) -> Op | None:

@@ -6,7 +6,8 @@ way round it is SIMD. Adjoints have such nests (that of ``v @ a`` by ``a``), and
 parallel loops may run in any order, so the two may be swapped: what the outer loop loads for the inner one is then
 loaded for each element. Nests of more loops are sorted in this way.
 
-Extremes and products of columns are taken row by row: see ``column_reductions``.
+Extremes and products of columns are taken row by row: see ``column_reductions``. Where that cannot be done, a loop that
+finds one takes its steps in order: then ``vectorise-outer`` finds those of many columns side by side.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 9.3.
 """
@@ -29,7 +30,7 @@ from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT, PURE
-from adc.passes.rewrite import put_instead
+from adc.passes.rewrite import put_instead, to_sequential
 from adc.passes.simd.column_reductions import IN_ORDER, find_column_reduction
 
 STRIDED = 8
@@ -59,6 +60,8 @@ class OrderLoops:
                 reduction = find_column_reduction(inner, Memory.asked(func, summaries), forms)
                 if reduction is not None:
                     reduction.replace()
+                else:
+                    put_instead(inner, [to_sequential(inner)])
         return module
 
 

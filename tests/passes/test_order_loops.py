@@ -181,6 +181,36 @@ def test_columns_are_reduced_row_by_row(dtype: Any) -> None:
                 np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == np.float32 else 1e-13)
 
 
+def test_columns_that_a_statement_before_changes() -> None:
+    def stored(x: Any) -> Any:
+        x[0] = x.max(axis=0)
+        x[:] = x - np.min(x, axis=0)
+        return np.sum(x * x)
+
+    def divided(x: Any) -> Any:
+        total = 0.0
+        for k in range(3):
+            x /= np.max(np.abs(x) + 0.1 * k, axis=0)
+            total += np.sum(x * np.min(x, axis=0))
+        return total
+
+    def multiplied(x: Any) -> Any:
+        x[0] = x.max(axis=0)
+        x[:] = x + np.prod(x[1:], axis=0)
+        return np.sum(x)
+
+    for function in (stored, divided, multiplied):
+        compiled = jit_grad(function)
+        for shape in ((20, 33), (5, 7, 9), (4, 1), (1, 20)):
+            x = RNG.normal(size=shape)
+            mine, theirs = x.copy(), x.copy()
+            assert compiled(mine) == pytest.approx(function(theirs), rel=1e-12)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
+            direction = RNG.normal(size=shape)
+            ahead, behind = (function(x + s * 1e-6 * direction) for s in (1, -1))
+            assert np.sum(compiled.grad(x.copy()) * direction) == pytest.approx((ahead - behind) / 2e-6, rel=1e-5)
+
+
 def test_gradients_of_columns() -> None:
     def loss(x: Any) -> Any:
         most, least, product = extremes(x)
