@@ -6,7 +6,7 @@ a list, so a pass takes time linear in the size of the program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
@@ -24,6 +24,21 @@ def replace_op(op: Op, values: Sequence[Value]) -> None:
             old.replace_uses(new)
             keep_hint(old, new)
     op.drop()
+
+
+def replace_each(block: Block, made: Callable[[Op], Value | None]) -> None:
+    """Replace operations in a block, and in the regions in it, by what ``made`` appends for them; None: they stay."""
+    new = block.in_place_of()
+    for op in block.ops:
+        for region in op.regions:
+            replace_each(region, made)
+        with insert_at(new, op.loc):
+            value = made(op)
+        if value is None:
+            new.append(op)
+        else:
+            replace_op(op, [value])
+    block.set_ops(new.ops)
 
 
 def put_before(op: Op, made: Sequence[Op]) -> None:

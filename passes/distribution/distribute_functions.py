@@ -28,13 +28,12 @@ from adc.passes.analysis.costs import cost_of, trips
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS, PURE
 from adc.passes.distribution.expansion import Cut, Limits, in_strips
-from adc.passes.distribution.functions_ahead import Ahead, is_called
+from adc.passes.distribution.functions_ahead import MOST_BUFFERS, Ahead, is_called
 from adc.passes.rewrite import put_instead, replace_op
 
 BLOCK = 32
 """Iterations of a block: a few vectors, and few enough that short loops still have blocks for many threads."""
 
-MOST_BUFFERS = 8
 FUNCTION = 8.0  # the least cost of an elementary function, in the units of ``costs``
 UNROLLED = 64  # trip counts up to which LLVM unrolls loops
 _MARKS = frozenset({"threads", REVERSE})
@@ -92,7 +91,6 @@ def _cut(loop: Op) -> None:
         first, second = cut.build(limits, BLOCK, ops.parallel, neutral)
         first.drop_attr("threads")
         if REVERSE in loop.attrs:
-            first.set_attr(REVERSE, True)
             second.set_attr(REVERSE, True)
         return second.results
 

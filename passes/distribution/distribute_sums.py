@@ -27,20 +27,15 @@ from adc.passes.analysis.kinds import COUNTED
 from adc.passes.distribution.carried_sums import Sum, sums_of
 from adc.passes.distribution.distribute_functions import has_functions
 from adc.passes.distribution.distribute_nests import Nest, distribute_nest, find_nest
+from adc.passes.distribution.functions_ahead import FEW, ROW
 from adc.passes.distribution.summed_blocks import by_blocks
 from adc.passes.rewrite import put_instead, replace_op
-
-FEW = 16  # terms that are not worth a buffer
 
 BLOCK = 4096
 """Terms in the buffer: some kilobytes in the frame; enough iterations for threads if each has much to do."""
 
 LEAST_COST = 24.0
 """The least cost of an iteration, in the units of ``costs``."""
-
-
-ROW = 256
-"""Terms in the buffer of a loop inside a parallel one, which is SIMD only: two kilobytes, in the first-level cache."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from adc.passes.rewrite import put_instead
 
 _EXTREMES = {ops.minimumf, ops.maximumf, ops.minnumf, ops.maxnumf}
 _ACCESSES = {ops.load, ops.store}
-_IN_NESTS = STRUCTURED | TERMINATORS | {ops.load, ops.store}
+_IN_NESTS = STRUCTURED | TERMINATORS | _ACCESSES
 
 FEWEST = 2  # loops over elements in a step, including fills of arrays
 
@@ -159,7 +159,7 @@ class _Steps:
             assert isinstance(t, MemRefType)
             if isinstance(t.element, MemRefType) or (memref not in self.made and inside(memref, self.loop)):
                 return False
-            if t.rank > 1 and self._has_rows(memref):
+            if t.rank > 1 and memref not in self.made and self._has_rows(memref):
                 self.rows.add(memref)
             elif t.rank != 1 or not self._is_extent(memref) or not self._has_elements(memref):
                 return False
@@ -186,7 +186,7 @@ class _Steps:
                 return False
             element, at = nest.regions[0].args[0], user.operands[k + 1 :]
             places = {place for place in places if at[place] is element}
-        return memref not in self.made and bool(places)
+        return bool(places)
 
     def _goes_along_rows(self) -> bool:
         """Whether more accesses go along the last axis with the steps than with the elements."""

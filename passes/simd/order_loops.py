@@ -60,7 +60,7 @@ class OrderLoops:
                 reduction = find_column_reduction(inner, Memory.asked(func, summaries), forms)
                 if reduction is not None:
                     reduction.replace()
-                else:
+                elif _takes_steps_alike(inner):
                     put_instead(inner, [to_sequential(inner)])
         return module
 
@@ -90,6 +90,12 @@ def _is_along_column(inner: Op, forms: Forms) -> bool:
         return False
     body, column, row = list(inner.regions[0].walk()), outer.regions[0].args[0], inner.regions[0].args[0]
     return _cost(body, column, forms) < _cost(body, row, forms)
+
+
+def _takes_steps_alike(inner: Op) -> bool:
+    """Whether a loop has no others inside, and the same steps for all columns."""
+    outer = next(enclosing(inner.parent))
+    return not any(op.regions for op in inner.regions[0].ops) and not any(inside(v, outer) for v in inner.operands)
 
 
 def _kinds(loop: Op) -> Sequence[str]:

@@ -18,9 +18,8 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
-from adc.ir.builder import insert_at
-from adc.ir.core import Block, Module, Op, Value
-from adc.passes.rewrite import replace_op
+from adc.ir.core import Module, Op, Value
+from adc.passes.rewrite import replace_each
 
 MOST = 16
 _POWERS = frozenset({ops.powf, ops.fpowi})
@@ -34,34 +33,16 @@ class ExpandPowers:
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
-            if any(_is_expanded(op) for op in func.walk()):
-                _expand(func.body)
+            if any(op.opdef in _POWERS for op in func.walk()):
+                replace_each(func.body, _expanded)
         return module
 
 
-def _is_expanded(op: Op) -> bool:
-    if op.opdef not in _POWERS:
-        return False
-    exponent = constant_of(op.operands[1])
-    return exponent is not None and abs(exponent) < MOST + 1 and float(4 * exponent).is_integer()
-
-
-def _expand(block: Block) -> None:
-    new = block.in_place_of()
-    for op in block.ops:
-        for region in op.regions:
-            _expand(region)
-        if not _is_expanded(op):
-            new.append(op)
-            continue
-        with insert_at(new, op.loc):
-            replace_op(op, [_expanded(op)])
-    block.set_ops(new.ops)
-
-
-def _expanded(op: Op) -> Value:
-    x, exponent = op.operands[0], constant_of(op.operands[1])
-    assert exponent is not None
+def _expanded(op: Op) -> Value | None:
+    exponent = constant_of(op.operands[1]) if op.opdef in _POWERS else None
+    if exponent is None or not abs(exponent) < MOST + 1 or not float(4 * exponent).is_integer():
+        return None
+    x = op.operands[0]
     whole = math.floor(abs(exponent))
     part = abs(exponent) - whole
     power = _whole(ops.absf(x) if part else x, whole)

@@ -7,10 +7,8 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
-from adc.ir.builder import insert_at
-from adc.ir.core import Block, Module, Op, Value
-from adc.ir.opdef import OpDef
-from adc.passes.rewrite import replace_op
+from adc.ir.core import Module, Op, Value
+from adc.passes.rewrite import replace_each
 
 
 @dataclass(frozen=True)
@@ -22,26 +20,14 @@ class ExpandStrongProducts:
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
             if any(op.opdef.plain is not None for op in func.walk()):
-                _weaken(func.body)
+                replace_each(func.body, _plain)
         return module
 
 
-def _weaken(block: Block) -> None:
-    """Replace strong products and quotients in a block by ordinary operations."""
-    new = block.in_place_of()
-    for op in block.ops:
-        for region in op.regions:
-            _weaken(region)
-        if (plain := op.opdef.plain) is None:
-            new.append(op)
-            continue
-        with insert_at(new, op.loc):
-            replace_op(op, [_plain(op, plain)])
-    block.set_ops(new.ops)
-
-
-def _plain(op: Op, plain: OpDef) -> Value:
+def _plain(op: Op) -> Value | None:
     """A marked operand is zero, so it is enough to replace its partner: products can still be fused with sums."""
+    if (plain := op.opdef.plain) is None:
+        return None
     a, b, *marks = op.operands
     zero, one = const(0.0, a.type), const(1.0, a.type)
     if op.opdef is ops.strong_mulf and constant_of(b) == 1.0 and constant_of(marks[1]) == 0:

@@ -93,30 +93,24 @@ class _Ownership(Flags):
             return True
         seen.add(value)
         op, k = value.op, value.index
-        if op is None:
-            block = value.block
-            loop = block.parent_op if block is not None else None
-            if block is None or loop is None:
-                return False
-            if loop.opdef is ops.for_:
-                ways = [loop.operands[2 + k], block.terminator.operands[k - 1]]
-            elif loop.opdef is ops.while_ and block is loop.regions[0]:
-                ways = [loop.operands[k], loop.regions[1].terminator.operands[k]]
-            elif loop.opdef is ops.while_:
-                ways = [loop.regions[0].terminator.operands[1 + k]]
-            else:
-                return False
-        elif op.opdef is ops.call:
-            owned = self._results.of(op.attrs["callee"])
+        made = op if op is not None else value.block.parent_op if value.block is not None else None
+        kind = made.opdef if made is not None else None
+        if made is None or kind is ops.parallel:
+            return False
+        if kind is ops.for_:
+            slot = k if op is not None else k - 1
+            ways = [made.operands[3 + slot], made.regions[0].terminator.operands[slot]]
+        elif kind is ops.while_ and value.block is made.regions[0]:
+            ways = [made.operands[k], made.regions[1].terminator.operands[k]]
+        elif kind is ops.while_:
+            ways = [made.regions[0].terminator.operands[1 + k]]
+        elif kind is ops.if_:
+            ways = [region.terminator.operands[k] for region in made.regions]
+        elif kind is ops.call:
+            owned = self._results.of(made.attrs["callee"])
             return owned is not None and owned[k]
-        elif op.opdef is ops.if_:
-            ways = [region.terminator.operands[k] for region in op.regions]
-        elif op.opdef is ops.for_:
-            ways = [op.operands[3 + k], op.regions[0].terminator.operands[k]]
-        elif op.opdef is ops.while_:
-            ways = [op.regions[0].terminator.operands[1 + k]]
         else:
-            return op.opdef is ops.alloc or op.opdef is ops.grow
+            return kind is ops.alloc or kind is ops.grow
         return all(self._is_whole(way, seen) for way in ways)
 
     def _holds_nothing_given(self, value: Value) -> bool:
