@@ -54,7 +54,7 @@ def _sum(instruction: str) -> Lowering:
     instruction. Sums whose order is adc's choice are left to LLVM, which handles products in reductions."""
 
     def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-        if op.attrs["fastmath"] == ops.OWNED:
+        if op.attrs["fastmath"] == ops.OWNED and not e.module.alike:
             return e.let(f"{instruction} {_flags(op)}{_kind(op)} {x}, {y}")
         a, b = op.operands
         negated = instruction == "fsub"
