@@ -51,7 +51,8 @@ def _flags(op: Op) -> str:
 
 def _sum(instruction: str) -> Lowering:
     """Addition or subtraction, fused with a product of the same block if both allow it and the target has the
-    instruction. Sums whose order is adc's choice are left to LLVM, which handles products in reductions."""
+    instruction. Sums whose order is adc's choice are left to LLVM, which handles products in reductions; not where bits
+    must not depend on how loops are cut (``alike``): LLVM sees a product in one layout, stored terms in another."""
 
     def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
         if op.attrs["fastmath"] == ops.OWNED and not e.module.alike:
