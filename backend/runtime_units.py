@@ -21,6 +21,7 @@ from adc.backend.library import (
     callable_slots,
     contents,
     interrupts,
+    late,
     numpy_abi,
     python_abi,
     running,
@@ -62,6 +63,7 @@ def _core() -> str:
         stub_helpers.stub_helpers_ir(),
         _CAPSULE_IR,
         libraries.LIBRARIES_IR,
+        late.TEXT,
     )
     return "\n".join(parts)
 
@@ -76,6 +78,7 @@ _CORE = (
     *stub_helpers.EXPORTS,
     *libraries.DECLARATIONS,
     *libraries.GLOBALS,
+    *late.EXPORTS,
     "adc_capsule_destroy",
     "adc_rt_capsule",
 )

@@ -275,6 +275,8 @@ parallel = op("scf.parallel", None, COUNTED, cost=NEXT, regions=1, verify=v.para
 call = op("func.call", t.call, READS | WRITES | {Trait.TRAPS}, attrs={"callee": ..., "types": ...}, cost=CALL)
 LIKELY = "adc.likely"
 """Attribute of an ``scf.if`` between versions that do the same: the first is the faster one, and the usual one."""
+COLD = "adc.cold"
+"""Attribute of an ``scf.if``: which of its regions, "then" or "else", is for rare cases. Also of a function."""
 
 # The float that ``callee`` returns, then its derivatives by the floats among the arguments ``wrt``. The operands are
 # its arguments, then a shadow for each memref in ``wrt``, to which its gradient is added. A pass makes it a call.

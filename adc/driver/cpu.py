@@ -11,6 +11,7 @@ from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.optimize import Optimized, optimize, optimize_or_find_all, vectorises
 from adc.border.options import GDB, NAN, Options
+from adc.driver import late_units
 from adc.driver.kernels import KernelLibrary, library_for
 from adc.driver.loadable import Builtin, Loadable, stubs
 from adc.ir.core import Module
@@ -106,7 +107,8 @@ def _object_code(
     fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
     own = llvm_text.with_aliases(lowered.text(), {f"adc.{name}": entry for name, entry in entries.items()})
     stubs_text = llvm_text.alone(lowered.target.triple, fragments)
-    levels = {text: options.level if symbol in apart.worth_it else 0 for symbol, text in apart.texts.items()}
+    present = apart.with_needed(lowered.needs)
+    levels = {apart.texts[symbol]: apart.level(symbol, options.level) for symbol in present}
     levels[own] = options.level if lowered.repeats or not apart.texts else 0
     levels[stubs_text] = 0  # at higher levels LLVM takes 20 ms, and saves 0.005 microseconds per call
     optimized = optimize_or_find_all(levels, lowered.target)
@@ -121,7 +123,9 @@ def _object_code(
         tuple((symbol, function) for function, symbol in lowered.linking.names.items()),
         tuple(loops),
         tuple(lowered.sites),
-        tuple(dict.fromkeys(symbol for each in (lowered, *apart.lowered) for symbol in each.elsewhere)),
+        tuple(dict.fromkeys(symbol for each in (lowered, *apart.lowered.values()) for symbol in each.elsewhere)),
+        tuple(present),
+        late_units.lates(apart, present, options.level, lowered.target),
     )
     return made, [each.object_code for each in optimized]
 

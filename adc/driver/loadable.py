@@ -11,10 +11,11 @@ from typing import Any
 from adc.backend import object_cache, running, runtime
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
-from adc.backend.jit import engine
 from adc.backend.sites import Site
 from adc.border.boundary import leaving
+from adc.driver import late_units
 from adc.driver.kernels import linked
+from adc.driver.late_units import Late
 from adc.ir.externals import Named
 
 Builtin = Callable[..., Any]
@@ -25,7 +26,7 @@ class Loadable:
     """The object code of a module, as names of cache files, and what is needed to make built-in functions of it, one
     for each of ``signatures``. ``defined`` are the symbols to look up, ``imports`` those that this process provides,
     ``externals`` the functions of other libraries, by their names in the code, and ``elsewhere`` the kernels that it
-    calls."""
+    calls. Of its units, ``present`` are in the object code, ``late`` are compiled when they are called."""
 
     keys: tuple[str, ...]
     signatures: tuple[Signature, ...]
@@ -35,6 +36,8 @@ class Loadable:
     loops: tuple[running.Loop, ...]
     sites: tuple[Site, ...]
     elsewhere: tuple[str, ...]
+    present: tuple[str, ...]
+    late: tuple[Late, ...]
 
     def find(self) -> list[bytes] | None:
         """The object code from the cache; None if any file is missing."""
@@ -45,11 +48,11 @@ class Loadable:
         """A built-in function for each of the signatures. Arguments that do not fit go to ``miss``."""
         imports = {symbol: runtime.address(symbol) for symbol in self.imports}
         imports.update(linked(self.externals, self.elsewhere))
-        library = engine().load(code, self.defined, imports)
+        library, units = late_units.load(code, self.defined, imports, self.late, self.present)
         if self.loops:
             running.register(library.address(running.NAMES), self.loops)
         error = functools.partial(_error, name, stub.errors_of(self.sites))
-        kept = library, self.loops
+        kept = library, units, self.loops
         return [
             stub.bind(s, symbol, library.address, kept, miss=miss, error=error, name=name, doc=doc)
             for s, symbol in zip(self.signatures, stubs(self.signatures), strict=True)

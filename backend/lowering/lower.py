@@ -45,7 +45,9 @@ class Lowered:
     attributes and metadata. ``exports`` are the symbols that can be called; ``adc_raise`` gets indices into ``sites``.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
     ``repeats``: it has loops or recursive functions. ``linking`` has the user's C functions that it calls. ``places``:
-    file and line of loops, by number. ``elsewhere`` are the symbols of functions that are compiled separately.
+    file and line of loops, by number. ``elsewhere`` are the symbols of functions that are compiled separately,
+    ``needs`` those of units that must be there when it is linked; the others that it calls are compiled when they are
+    reached.
     """
 
     target: Target
@@ -59,6 +61,7 @@ class Lowered:
     linking: Linking = field(default_factory=Linking)
     places: tuple[tuple[str, int], ...] = ()
     elsewhere: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with additional ``definitions`` of the symbols ``defined``.
@@ -133,6 +136,7 @@ def lower_module(
         linking=emitter.linking,
         elsewhere=tuple(emitter.elsewhere),
         places=tuple(emitter.places),
+        needs=tuple(emitter.needs),
     )
 
 
@@ -204,7 +208,7 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
         e.do(f"store i64 {func.attrs[MEMORY]}, ptr {limit}")
     terminator = e.lower_ops(func.body)
     stays = recurses or "adc.noinline" in func.attrs
-    rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if stays else ""
+    rare = "noinline cold optsize " if func.attrs.get(ops.COLD) else "noinline " if stays else ""
     module.repeats |= e.repeats
     if func.name in module.once and e.shares_out and not e.repeats:
         rare = "noinline optnone "

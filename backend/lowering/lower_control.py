@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adc.backend.lowering import counting, stack_depth
+from adc.backend.lowering import counting, late_calls, stack_depth
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_memory import read, write
@@ -11,6 +11,7 @@ from adc.backend.lowering.lower_work import strip_of
 from adc.backend.lowering.module_emitter import FIRST_SITE
 from adc.backend.sites import Site
 from adc.backend.support.libraries import DECLARATIONS
+from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.externals import SYMBOL
 from adc.ir.steps import GROUPED
@@ -81,7 +82,7 @@ def while_(e: FunctionEmitter, op: Op) -> None:
 def if_(e: FunctionEmitter, op: Op) -> None:
     condition = e.scalar(op.operands[0])
     then, other, done = e.new_label(), e.new_label(), e.new_label()
-    cold = op.attrs.get("adc.cold")  # the region that is cold
+    cold = op.attrs.get(ops.COLD)  # the region that is cold
     e.branch_if(condition, then, other, e.likely(cold == "else") if cold else "")
     arrivals: list[tuple[str, list[Operand]]] = []
     for label, block, name in zip((then, other), op.regions, ("then", "else"), strict=True):
@@ -143,7 +144,7 @@ def call(e: FunctionEmitter, op: Op) -> None:
     else:
         places = [e.stack(f"[{scalar_bytes(t)} x i8]") for t in types]
         given += [f"ptr {place}" for place in places]
-        target = _target(e, name)
+        target = _target(e, op)
         if name in e.module.units:
             given[1:1] = _firsts(e, name)
         status = e.let(f"call i32 {target}({', '.join(given)})")
@@ -153,11 +154,16 @@ def call(e: FunctionEmitter, op: Op) -> None:
     e.env.update(zip(op.results, results, strict=True))
 
 
-def _target(e: FunctionEmitter, name: str) -> str:
-    """The symbol to call for a function, which may be in another module."""
+def _target(e: FunctionEmitter, op: Op) -> str:
+    """What is called: the symbol of a function, which may be in another module, or the address of its code."""
+    name = op.attrs["callee"]
     if name in e.module.units:
         e.shares_out = True
-        return f"@{quoted(e.module.enter_unit(name))}"
+        unit = e.module.enter_unit(name)
+        if late_calls.is_late(op):
+            return late_calls.code_of(e, unit)
+        e.module.needs[unit] = None
+        return f"@{quoted(unit)}"
     callee = e.module.module.funcs[name]
     return f"@{quoted(callee.attrs[SYMBOL])}" if SYMBOL in callee.attrs else symbol(name)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from adc.backend.lowering.handing_over import hands_over
@@ -26,15 +26,29 @@ from adc.ir.externals import EXCEPTIONAL, SYMBOL, UNIT
 @dataclass(frozen=True)
 class Units:
     """The separately lowered functions: the units by name of the function, and their texts by symbol. Only those in
-    ``worth_it`` are worth optimising."""
+    ``worth_it`` are worth optimising. ``lowered``: what else is known of them, by symbol."""
 
     units: Mapping[str, Unit]
     texts: Mapping[str, str]
     worth_it: Set[str]
-    lowered: tuple[Lowered, ...]
+    lowered: Mapping[str, Lowered]
+
+    def level(self, symbol: str, level: int) -> int:
+        """LLVM's level for a unit, given that for code that is worth optimising."""
+        return level if symbol in self.worth_it else 0
+
+    def with_needed(self, symbols: Iterable[str]) -> dict[str, None]:
+        """Units and all those that they are linked with."""
+        found = dict.fromkeys(symbols)
+        work = list(found)
+        while work:
+            new = [symbol for symbol in self.lowered[work.pop()].needs if symbol not in found]
+            found.update(dict.fromkeys(new))
+            work += new
+        return found
 
 
-NO_UNITS = Units({}, {}, frozenset(), ())
+NO_UNITS = Units({}, {}, frozenset(), {})
 
 
 def lower_units(
@@ -47,7 +61,7 @@ def lower_units(
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
     worth_it: set[str] = set()
-    made: list[Lowered] = []
+    made: dict[str, Lowered] = {}
     for name in (name for component in components(module) for name in component):
         func = module.funcs[name]
         if UNIT not in func.attrs or not all(_is_apart(module.funcs[n], units) for n in callees(func)):
@@ -72,8 +86,8 @@ def lower_units(
         texts[symbol] = text.replace(f'@"{_NAMELESS}"', f"@{quoted(symbol)}")
         if EXCEPTIONAL not in func.attrs and not hands_over(func.walk()):
             worth_it.add(symbol)
-        made.append(lowered)
-    return Units(units, texts, worth_it, tuple(made))
+        made[symbol] = lowered
+    return Units(units, texts, worth_it, made)
 
 
 _NAMELESS = "adc.unit"

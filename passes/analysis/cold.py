@@ -13,7 +13,7 @@ from adc.ir.core import Block, Op
 from adc.ir.nesting import enclosing
 from adc.passes.analysis.kinds import LOOPS
 
-COLD = "adc.cold"
+COLD = ops.COLD
 
 
 def warm_regions(op: Op) -> tuple[Block, ...]:
