@@ -125,7 +125,7 @@ def _object_code(
         tuple(lowered.sites),
         tuple(dict.fromkeys(symbol for each in (lowered, *apart.lowered.values()) for symbol in each.elsewhere)),
         tuple(present),
-        late_units.lates(apart, present, options.level, lowered.target),
+        late_units.lates(lowered, apart, options.level),
     )
     return made, [each.object_code for each in optimized]
 

@@ -15,10 +15,13 @@ from types import FunctionType
 
 from adc.backend import object_cache, runtime
 from adc.backend.calls import stub
-from adc.backend.jit import Library, engine
-from adc.backend.optimize import optimize_or_find, vectorises
+from adc.backend.jit import Library
+from adc.backend.lowering.lower_effects import Effects
+from adc.backend.optimize import optimize_or_find_all, vectorises
 from adc.border.options import Options
+from adc.driver import late_units
 from adc.driver.fingerprints import digest
+from adc.driver.late_units import Late, lates
 from adc.driver.makers import makers
 from adc.frontend.abstract import Abstract
 from adc.frontend.functions.declared import Declared, Traced
@@ -28,7 +31,7 @@ from adc.ir.alias import returned_memory
 from adc.ir.arith import contract
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
-from adc.ir.externals import SYMBOL, Named, provided
+from adc.ir.externals import SYMBOL, UNIT, Named, provided
 from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type
 from adc.passes.base import asked_verification, run_pipeline
@@ -36,13 +39,16 @@ from adc.passes.base import asked_verification, run_pipeline
 
 @dataclass(frozen=True)
 class Code:
-    """What is kept of a compiled kernel: the cache name of its object code, its symbol there, and what it imports."""
+    """What is kept of a compiled kernel: the cache names of its object code, its symbol there, what it imports, and its
+    units: those that are ``present`` in the object code, and those that are compiled when they are called."""
 
-    key: str
+    keys: tuple[str, ...]
     exported: str
     imports: tuple[str, ...]
     externals: tuple[tuple[str, Named], ...]
     elsewhere: tuple[str, ...]
+    present: tuple[str, ...]
+    late: tuple[Late, ...]
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,9 @@ class KernelLibrary:
         with _lock:
             return _RULES[name]()[:2]
 
-    def _compiled(self, symbol: str, traced: Traced, small: bool) -> tuple[Code, bytes]:
+    def _compiled(self, symbol: str, traced: Traced, small: bool) -> tuple[Code, list[bytes]]:
         from adc.backend.lowering.lower import lower_module
+        from adc.backend.lowering.lower_units import lower_units
         from adc.passes import pipelines
         from adc.passes.bounds.drop_checks import DropChecks
         from adc.passes.simplify.drop_rules import DropRules
@@ -115,13 +122,26 @@ class KernelLibrary:
         module = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
         module = run_pipeline(module, pipelines.LOWER, verify=asked_verification())
         threads, vectors = self.parallel and not (small and _calls_lapack(module)), vectorises(self.level)
-        lowered = lower_module(module, exports=[name], threads=threads, polls=True, vectors=vectors, is_kernel=True)
-        text = lowered.text()
-        optimized = optimize_or_find(text, lowered.target, self.level)
-        externals = tuple((s, f) for f, s in lowered.linking.names.items())
-        code = Code(optimized.key, f"adc.{name}", tuple(stub.imports(text)), externals, lowered.elsewhere)
+        _mark_units(module, name)
+        apart = lower_units(module, threads=threads, vectors=vectors, is_kernel=True)
+        lowered = lower_module(
+            module, exports=[name], threads=threads, polls=True, vectors=vectors, is_kernel=True, units=apart.units
+        )
+        present = apart.with_needed(lowered.needs)
+        levels = {apart.texts[unit]: apart.level(unit, self.level) for unit in present}
+        levels[lowered.text()] = self.level
+        optimized = optimize_or_find_all(levels, lowered.target)
+        code = Code(
+            tuple(each.key for each in optimized),
+            f"adc.{name}",
+            tuple(dict.fromkeys(provided for text in levels for provided in stub.imports(text))),
+            tuple((s, f) for each in (lowered, *apart.lowered.values()) for f, s in each.linking.names.items()),
+            tuple(dict.fromkeys(s for each in (lowered, *apart.lowered.values()) for s in each.elsewhere)),
+            tuple(present),
+            lates(lowered, apart, self.level),
+        )
         object_cache.keep(_place(symbol), pickle.dumps(code))
-        return code, optimized.object_code
+        return code, [each.object_code for each in optimized]
 
 
 def library_for(options: Options) -> KernelLibrary | None:
@@ -134,14 +154,22 @@ def library_for(options: Options) -> KernelLibrary | None:
     )
 
 
+def _mark_units(module: Module, entry: str) -> None:
+    """Functions with loops are compiled separately; many are for some sizes only, and are never called."""
+    loops = Effects.of(module).looping
+    for name, func in module.funcs.items():
+        if name != entry and name in loops and SYMBOL not in func.attrs:
+            func.attrs[UNIT] = True
+
+
 def _calls_lapack(module: Module) -> bool:
     return any(op.opdef is ops.foreign for f in module.funcs.values() if SYMBOL not in f.attrs for op in f.walk())
 
 
 _DECLARED: dict[str, Declared | None] = {}
 _RULES: dict[str, Callable[[], Traced]] = {}
-_PENDING: dict[str, Callable[[], tuple[Code, bytes]]] = {}
-_LOADED: dict[str, tuple[Library, int]] = {}
+_PENDING: dict[str, Callable[[], tuple[Code, list[bytes]]]] = {}
+_LOADED: dict[str, tuple[Library, object, int]] = {}
 _lock = forks.Lock()
 
 
@@ -153,27 +181,27 @@ def address(symbol: str) -> int:
             code, made = _kept(symbol) or _pending(symbol)
             imports = {name: runtime.address(name) for name in code.imports}
             imports.update(linked(code.externals, code.elsewhere))
-            library = engine().load(made, [code.exported], imports)
-            _LOADED[symbol] = library, library.address(code.exported)
+            library, units = late_units.load(made, [code.exported], imports, code.late, code.present)
+            _LOADED[symbol] = library, units, library.address(code.exported)
             _PENDING.pop(symbol, None)
-        return _LOADED[symbol][1]
+        return _LOADED[symbol][2]
 
 
 def _place(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _kept(symbol: str) -> tuple[Code, bytes] | None:
+def _kept(symbol: str) -> tuple[Code, list[bytes]] | None:
     """The kernel from the cache."""
     data = object_cache.find(_place(symbol))
     if data is None:
         return None
     code: Code = pickle.loads(data)
-    made = object_cache.find(code.key)
-    return None if made is None else (code, made)
+    made = [found for key in code.keys if (found := object_cache.find(key)) is not None]
+    return (code, made) if len(made) == len(code.keys) else None
 
 
-def _pending(symbol: str) -> tuple[Code, bytes]:
+def _pending(symbol: str) -> tuple[Code, list[bytes]]:
     if symbol not in _PENDING:
         raise LookupError(symbol)
     return _PENDING[symbol]()

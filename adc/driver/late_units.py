@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import traceback
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from adc.backend import object_cache, runtime
 from adc.backend.calls import stub
 from adc.backend.jit import Library, engine
-from adc.backend.lowering.lower_units import Units
 from adc.backend.optimize import optimize_or_find
 from adc.backend.target import Target, host
-from adc.driver.kernels import linked
 from adc.ir import forks
+
+if TYPE_CHECKING:
+    from adc.backend.lowering.lower import Lowered
+    from adc.backend.lowering.lower_units import Units
 
 
 @dataclass(frozen=True)
@@ -38,10 +42,10 @@ class Late:
     needs: tuple[str, ...]
 
 
-def lates(units: Units, needed: Collection[str], level: int, target: Target) -> tuple[Late, ...]:
-    """The units that are compiled late, where ``needed`` are not, and those that they are linked with."""
-    late = units.with_needed(symbol for symbol in units.texts if symbol not in needed)
-    return tuple(_late(units, symbol, level, target) for symbol in late)
+def lates(lowered: Lowered, units: Units, level: int) -> tuple[Late, ...]:
+    """The units that a module or its units call late, and those that these are linked with."""
+    late = units.with_needed(symbol for each in (lowered, *units.lowered.values()) for symbol in each.late)
+    return tuple(_late(units, symbol, level, lowered.target) for symbol in late)
 
 
 def _late(units: Units, symbol: str, level: int, target: Target) -> Late:
@@ -53,9 +57,11 @@ def _late(units: Units, symbol: str, level: int, target: Target) -> Late:
 
 @dataclass(eq=False)
 class _Unit:
-    """A unit in this process. Its code stays as long as this object, which all that may call it hold."""
+    """A unit in this process, and the addresses of kernels. Its code stays as long as this object, which all that may
+    call it hold."""
 
     late: Late
+    kernels: Mapping[str, int]
     library: Library | None = None
     lock: forks.Lock = field(default_factory=forks.Lock)
 
@@ -70,7 +76,8 @@ class _Unit:
 
     def symbols(self) -> dict[str, int]:
         """The addresses of all that it is linked with but units."""
-        return {name: runtime.address(name) for name in self.late.imports} | linked((), self.late.elsewhere)
+        found = {name: runtime.address(name) for name in self.late.imports}
+        return found | {symbol: self.kernels[symbol] for symbol in self.late.elsewhere}
 
 
 _UNITS: WeakValueDictionary[str, _Unit] = WeakValueDictionary()
@@ -85,12 +92,13 @@ def load(
     present: Collection[str],
 ) -> tuple[Library, object]:
     """Link object code that calls the units ``late``, which can be compiled as long as the second result exists.
-    ``present`` are the units in the object code itself."""
+    ``present`` are the units in the object code itself. ``symbols``: the addresses of what it imports, and of the
+    kernels that late units call."""
     if not late:
         return engine().load(code, exports, symbols), None
     _install()
     with _registering:
-        units = [_UNITS.setdefault(one.symbol, _Unit(one)) for one in late]
+        units = [_UNITS.setdefault(one.symbol, _Unit(one, symbols)) for one in late]
     new = _kept([unit for unit in units if unit.library is None and unit.late.symbol not in present], present)
     given = dict(symbols)
     for unit in new:
@@ -122,7 +130,12 @@ def _install() -> None:
 
 
 def _resolve(symbol: bytes) -> int:
-    return _UNITS[symbol.decode()].address()
+    """The address of a unit; 0 if it cannot be compiled."""
+    try:
+        return _UNITS[symbol.decode()].address()
+    except BaseException:  # it has no caller in Python
+        traceback.print_exc()
+        return 0
 
 
 _RESOLVE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)(_resolve)

@@ -46,8 +46,7 @@ class Lowered:
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
     ``repeats``: it has loops or recursive functions. ``linking`` has the user's C functions that it calls. ``places``:
     file and line of loops, by number. ``elsewhere`` are the symbols of functions that are compiled separately,
-    ``needs`` those of units that must be there when it is linked; the others that it calls are compiled when they are
-    reached.
+    ``needs`` those of units that it is linked with, ``late`` those of units that are compiled when it calls them.
     """
 
     target: Target
@@ -62,6 +61,7 @@ class Lowered:
     places: tuple[tuple[str, int], ...] = ()
     elsewhere: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with additional ``definitions`` of the symbols ``defined``.
@@ -137,6 +137,7 @@ def lower_module(
         elsewhere=tuple(emitter.elsewhere),
         places=tuple(emitter.places),
         needs=tuple(emitter.needs),
+        late=tuple(emitter.late),
     )
 
 

@@ -161,6 +161,7 @@ def _target(e: FunctionEmitter, op: Op) -> str:
         e.shares_out = True
         unit = e.module.enter_unit(name)
         if late_calls.is_late(op):
+            e.module.late[unit] = None
             return late_calls.code_of(e, unit)
         e.module.needs[unit] = None
         return f"@{quoted(unit)}"

@@ -242,7 +242,7 @@ class FunctionEmitter:
         fail = self.fail_label()
         self.branch_if(condition, good, bad, self.likely(True))
         self.cold.append(f"{bad}:")
-        if module.is_unit:
+        if module.is_unit and not module.is_kernel:
             first, own, number = self.given(FIRST_SITE, "i32"), number, self.name()
             self.cold.append(f"  {number} = add i32 {first}, {own}{self.dbg}")
         if len(operands) <= 2:

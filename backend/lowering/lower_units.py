@@ -52,11 +52,18 @@ NO_UNITS = Units({}, {}, frozenset(), {})
 
 
 def lower_units(
-    module: Module, *, threads: bool, vectors: bool, alike: bool = False, target: Target | None = None
+    module: Module,
+    *,
+    threads: bool,
+    vectors: bool,
+    alike: bool = False,
+    is_kernel: bool = False,
+    target: Target | None = None,
 ) -> Units:
     """Lower the functions marked ``adc.unit``, callees first, as ``lower_module`` does with ``polls``.
 
-    A function stays in the module if it calls functions that are not units, or C functions of the user.
+    A function stays in the module if it calls C functions of the user, or functions that are not units. With
+    ``is_kernel`` the latter are small, and each unit has its own copies of those that it calls.
     """
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
@@ -64,7 +71,9 @@ def lower_units(
     made: dict[str, Lowered] = {}
     for name in (name for component in components(module) for name in component):
         func = module.funcs[name]
-        if UNIT not in func.attrs or not all(_is_apart(module.funcs[n], units) for n in callees(func)):
+        if UNIT not in func.attrs:
+            continue
+        if not is_kernel and not all(_is_apart(module.funcs[n], units) for n in callees(func)):
             continue
         part = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
         lowered = lower_module(
@@ -75,6 +84,7 @@ def lower_units(
             polls=True,
             vectors=vectors,
             alike=alike,
+            is_kernel=is_kernel,
             units=units,
             is_unit=True,
         )

@@ -70,7 +70,8 @@ class ModuleEmitter:
     linking: Linking = field(default_factory=Linking)
     units: Mapping[str, Unit] = field(default_factory=dict)  # functions that are modules of their own
     firsts: dict[str, tuple[int, int]] = field(default_factory=dict)  # of a unit: its first site and loop here
-    needs: dict[str, None] = field(default_factory=dict)  # units that must be there; others are compiled when called
+    needs: dict[str, None] = field(default_factory=dict)  # units that it is linked with
+    late: dict[str, None] = field(default_factory=dict)  # those that are compiled when they are called
     vectors: bool = True  # functions have vector variants, since loops may become SIMD
     alike: bool = False  # functions have the same bits in the vectors of SIMD loops as everywhere else
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions

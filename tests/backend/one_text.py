@@ -175,7 +175,7 @@ def main(folder: Path, seed: int) -> None:
             parts["raised"] = repr(error)
         if number % 6 == 1 and not parts:  # what LLVM gets follows from the other stages
             parts |= {stage: compiled.dump_ir(stage) for stage in STAGES}
-        parts |= {f"LLVM IR {n}": text for n, text in enumerate(texts)}
+        parts |= {f"LLVM IR {n}": text for n, text in enumerate(dict.fromkeys(texts))}
         for stage, text in parts.items():
             told[f"{name}: {stage}"] = text
     (folder / f"{seed}.json").write_text(json.dumps({"texts": told, "runs": runs}))
