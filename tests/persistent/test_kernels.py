@@ -15,7 +15,7 @@ import pytest
 import adc
 from adc.backend import object_cache, runtime
 from adc.border.options import Options
-from adc.driver import cpu, kernels
+from adc.driver import cpu, kernels, late_units
 from adc.frontend.kernels import COMPILED_ONCE, compiled_once
 from adc.ir.externals import SYMBOL
 from adc.persistent import records
@@ -241,8 +241,13 @@ def test_short_loops_beside_lapack_are_not_shared_out(
     has_lapack: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts: list[str] = []
-    original = kernels.optimize_or_find
-    monkeypatch.setattr(kernels, "optimize_or_find", lambda text, *given: texts.append(text) or original(text, *given))
+    at_once, later = kernels.optimize_or_find_all, late_units.optimize_or_find
+    def noted(levels: dict[str, int], target: Any) -> Any:
+        texts.extend(levels)
+        return at_once(levels, target)
+
+    monkeypatch.setattr(kernels, "optimize_or_find_all", noted)
+    monkeypatch.setattr(late_units, "optimize_or_find", lambda text, *given: texts.append(text) or later(text, *given))
     monkeypatch.setenv("ADC_LAPACK", str(int(has_lapack)))
     a = np.array([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 4.0]])
 
