@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from adc.backend.lowering import team
+from adc.backend.lowering import defined_sums, team
 from adc.backend.lowering.handing_over import hands_over
 from adc.backend.lowering.lower_allocations import arrays_in_turn
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
@@ -110,21 +110,30 @@ def _iterations(
     if group:
         e.groups.append((op, group))
 
-    def body(counter: str, carried: list[Operand]) -> list[Operand]:
+    signs = "nsz " if op.attrs.get(SIGNS_APART) else ""
+    flags = signs if e.module.alike else f"reassoc contract {signs}"
+
+    def iteration(counter: str) -> Op:
         if op in e.facts.outer:
             e.poll()
         e.env[block.args[0]] = subscript(counter)
-        terminator = e.lower_ops(block)
-        flags = "reassoc contract nsz " if op.attrs.get(SIGNS_APART) else "reassoc contract "
-        return [
-            combine(e, kind, v.type, str(x), e.scalar(v), flags)
-            for kind, v, x in zip(terminator.attrs["kinds"], terminator.operands, carried, strict=True)
-        ]
+        return e.lower_ops(block)
+
+    def combined(kind: str, v: Value, x: str) -> str:
+        return combine(e, kind, v.type, x, e.scalar(v), flags)
+
+    def body(counter: str, carried: list[Operand]) -> list[Operand]:
+        terminator = iteration(counter)
+        values = zip(terminator.attrs["kinds"], terminator.operands, map(str, carried), strict=True)
+        return [combined(*each) for each in values]
 
     # Strips change the order of sums, so loops with float results have strips even in code that does not poll.
     strip = strip_of(e, op) if e.module.effects.polls or any(r.type.is_float for r in op.results) else 0
     types = [r.type for r in op.results]
-    results = range_loop(e, lower, upper, step, types, inits, body, group, op, strip)
+    if defined_sums.is_defined(e, op, step):
+        results = defined_sums.loop(e, op, (lower, upper), inits, iteration, combined, group, strip)
+    else:
+        results = range_loop(e, lower, upper, step, types, inits, body, group, op, strip)
     if group:
         e.groups.pop()
     return results

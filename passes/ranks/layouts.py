@@ -11,6 +11,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import UNKNOWN, Block, Func, Op, Value
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.nesting import inside, with_inner
+from adc.ir.opdef import OpDef
 from adc.ir.partitions import NONE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
@@ -246,11 +247,14 @@ class Layouts:
             op = symbol.value.op
             if symbol.dim is not None or op is None or op.opdef not in (ops.maxsi, ops.minsi):
                 continue
-            a, b = (self._unclipped(self.forms.of(v)) for v in op.operands)
+            a, b = (self._unclipped(self._as_of_others(self.forms.of(v))) for v in op.operands)
             if op.opdef is ops.maxsi and b.is_constant and b.constant <= 0:
                 return self._unclipped(extent.substitute(symbol, a))
             if op.opdef is ops.maxsi and a.is_constant and a.constant <= 0:
                 return self._unclipped(extent.substitute(symbol, b))
+            others = [y for x, y in zip(op.operands, (b, a), strict=True) if self._is_limit(x, y, of=op.opdef)]
+            if others:
+                return self._unclipped(extent.substitute(symbol, others[0]))
             if (a - b).is_constant:
                 less = ((a - b).constant < 0) == (op.opdef is ops.minsi)
                 return self._unclipped(extent.substitute(symbol, a if less else b))
@@ -259,6 +263,16 @@ class Layouts:
                 if op.opdef is ops.minsi and one.is_constant and one.constant <= 1 and self._is_like_grid(many):
                     return self._unclipped(extent.substitute(symbol, one))
         return extent
+
+    def _is_limit(self, value: Value, other: Form, *, of: OpDef) -> bool:
+        """Whether the greater of a value and another one (``of``), or the lesser, is always the other: ``max(min(x, 2),
+        x)`` is ``x``."""
+        op = value.op
+        if op is None or op.opdef is not (ops.minsi if of is ops.maxsi else ops.maxsi):
+            return False
+        rests = [self._unclipped(self._as_of_others(self.forms.of(v))) - other for v in op.operands]
+        sign = 1 if of is ops.maxsi else -1
+        return any(rest.is_constant and sign * rest.constant <= 0 for rest in rests)
 
     def _is_like_grid(self, extent: Form) -> bool:
         return any((extent - given).is_constant for _, given, _ in self._like)

@@ -48,6 +48,37 @@ def test_bits_are_those_without_a_schedule_on_any_number_of_ranks(schedule: Any)
         assert {bits(found) for found in on_ranks(ranks, f, *given())} == {bits(one)}, ranks
 
 
+def fluid(h0: Any, hu0: Any, steps: Any) -> Any:
+    """Ends of arrays are written after the middle: what is kept of a step is said by several extents."""
+    h, hu = h0.copy(), 0.1 * hu0
+    for _ in range(steps):
+        hm = 0.5 * (h[1:] + h[:-1]) - 0.02 * np.diff(hu)
+        um = 0.5 * (hu[1:] + hu[:-1]) - 0.02 * np.diff(hu**2 / h + h**2)
+        h[1:-1] = h[1:-1] - 0.05 * np.diff(um)
+        hu[1:-1] = hu[1:-1] - 0.05 * np.diff(um**2 / hm + hm**2)
+        hu[0] = -hu[1]
+        hu[-1] = -hu[-2]
+        h[0] = h[1]
+        h[-1] = h[-2]
+    return np.sum(h * hu) + h[7]
+
+
+def test_arrays_that_are_written_in_parts() -> None:
+    args = (*(1.0 + np.random.default_rng(3).random((2, 15))), 5)
+    value, gradient = jit_grad(argnums=(0, 1))(fluid).value_and_grad(*args)
+    f = jit_grad(argnums=(0, 1), checkpoint=adc.revolve(2))(fluid)
+
+    def run() -> Any:
+        grid = adc.Grid((15,))
+        found, bars = adc.distribute(f, grid).value_and_grad(*args)
+        return found, *map(grid.gather, bars)
+
+    (one,) = mpi.simulate(1, run)
+    np.testing.assert_allclose(one[1:], gradient, rtol=1e-12)
+    assert one[0] == pytest.approx(value, rel=1e-14)
+    assert {bits(found) for found in mpi.simulate(3, run)} == {bits(one)}
+
+
 def test_steps_are_run_again() -> None:
     """More messages are sent than without a schedule."""
 

@@ -1,13 +1,15 @@
 """LLVM's optimisations change no bits that depend on the number of ranks: elements are the same in the vectors of SIMD
-loops and in remainders, and sums that loops carry have the order of the loop."""
+loops and in remainders, and sums have an order of their own."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
+import adc
 from adc import jit_grad
 from tests.ranks.stencils import bits
 from tests.ranks.table import on_ranks
@@ -57,6 +59,45 @@ def test_one_axis() -> None:
 def test_sums_of_products() -> None:
     rho = np.random.default_rng(5).normal(size=(13, 11))
     same_bits(jit_grad(argnums=(0,), _level=3)(populations), (rho, 2), [(1, 1), (1, 2)])
+
+
+def limited(q0: Any, a: Any, steps: Any) -> Any:
+    """The gradient by ``a`` is a sum of products, which LLVM vectorised on one rank only."""
+    q = q0.copy()
+    for _ in range(steps):
+        qm, qp = np.roll(q, 1), np.roll(q, -1)
+        b0, b1 = (qp - q) ** 2, (q - qm) ** 2
+        a0, a1 = (2 / 3) / (1e-6 + b0) ** 2, (1 / 3) / (1e-6 + b1) ** 2
+        f = a * (a0 * (q + qp) / 2 + a1 * (3 * q - qm) / 2) / (a0 + a1)
+        q = q - 0.3 * (f - np.roll(f, 1))
+    return np.sum(q**2)
+
+
+def test_sums_that_are_derivatives() -> None:
+    q = np.random.default_rng(7).random(33)
+    same_bits(jit_grad(argnums=(0, 1), _level=3)(limited), (q, 0.8, 3), [(1,), (2,)])
+
+
+def moments(u: Any, v: Any, w: Any) -> Any:
+    return np.sum(u * v), np.sum(u), np.max(u), np.dot(u, v) + w * np.min(v)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_sums_of_all_lengths(kind: Any) -> None:
+    """They are right, and those of optimised code those of other code."""
+    compiled = [jit_grad(_level=level)(moments) for level in (0, 3)]
+    for n in (1, 2, 31, 32, 33, 255, 256, 257, 287, 288, 511, 512, 544, 1025, 3000):
+        u, v = np.random.default_rng(n).normal(size=(2, n)).astype(kind)
+        found = [adc.distribute(f, adc.Grid((n,)))(u, v, kind(0.5)) for f in compiled]
+        assert bits(found[0]) == bits(found[1]), n
+        wanted = [math.fsum(u.astype(float) * v), math.fsum(u.astype(float)), max(u)]
+        wanted.append(wanted[0] + 0.5 * float(min(v)))
+        np.testing.assert_allclose(found[0], wanted, rtol=0, atol=n * np.finfo(kind).eps)
+
+
+def test_sums_of_zeros_keep_their_sign() -> None:
+    f, u = jit_grad(_level=3)(moments), np.full(70, -0.0)
+    assert bits(adc.distribute(f, adc.Grid((70,)))(u, u, 0.0)[1]) == bits(f(u, u, 0.0)[1])
 
 
 def same_bits(f: Any, args: tuple[Any, ...], layouts: list[tuple[int, ...]]) -> None:
