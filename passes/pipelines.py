@@ -28,6 +28,7 @@ from adc.passes.fusion.fuse_sweeps import FuseSweeps
 from adc.passes.fusion.interchange_loops import InterchangeLoops
 from adc.passes.fusion.join_versions import JoinVersions
 from adc.passes.fusion.unswitch_loops import UnswitchLoops
+from adc.passes.outlining.outline_branches import OutlineBranches
 from adc.passes.outlining.outline_cold import OutlineCold
 from adc.passes.outlining.outline_nests import OutlineNests
 from adc.passes.ranks.owner_computes import OwnerComputes
@@ -242,6 +243,9 @@ LOWER: Pipeline = (
     *(*WIDEN, *FREE, *OUTLINE),
 )
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
+
+LOWER_KERNEL: Pipeline = (*LOWER, OutlineBranches())
+"""The same for library functions, which are compiled in parts."""
 
 
 def lower(*choices: Pass) -> Pipeline:

@@ -34,6 +34,7 @@ from adc.ir.core import Func, Module
 from adc.ir.externals import SYMBOL, UNIT, Named, provided
 from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type
+from adc.passes.analysis.kinds import LOOPS
 from adc.passes.base import asked_verification, run_pipeline
 
 
@@ -117,10 +118,13 @@ class KernelLibrary:
         if self.contract:
             contract(module)
         module.funcs[name].attrs["adc.entry"] = True
+        for func in module.funcs.values():
+            if func.name != name and any(op.opdef in LOOPS for op in func.walk()):
+                func.attrs["adc.noinline"] = True
         simplify = DropRules(), DropChecks(), DropChecks(ops.fits), *pipelines.PREPARE
         module = run_pipeline(module, simplify, verify=asked_verification())
         module = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
-        module = run_pipeline(module, pipelines.LOWER, verify=asked_verification())
+        module = run_pipeline(module, pipelines.LOWER_KERNEL, verify=asked_verification())
         threads, vectors = self.parallel and not (small and _calls_lapack(module)), vectorises(self.level)
         _mark_units(module, name)
         apart = lower_units(module, threads=threads, vectors=vectors, is_kernel=True)

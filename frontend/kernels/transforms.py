@@ -43,7 +43,9 @@ def complex_transforms(x: Any, n: Any, sign: Any, scale: Any) -> Any:
         rows = max(1, min(before, IN_CACHE // 2 // max(size * width, 1)))
     first = 1 if rows * width >= ENOUGH or size <= SHORT else _balanced(size)
     second = size // first
-    turns_c, turns_s = _turns(first, second)
+    turns_c, turns_s = np.empty((first, second)), np.empty((first, second))
+    if first > 1:
+        _turns(turns_c, turns_s)
     first_c, first_s = _roots(first)
     second_c, second_s = _roots(second)
     ar, ai = np.empty(rows * size * width), np.empty(rows * size * width)
@@ -163,9 +165,9 @@ def _roots(n: Any) -> Any:
     return c, s
 
 
-def _turns(n: Any, m: Any) -> Any:
+def _turns(c: Any, s: Any) -> None:
     """The powers ``i * j`` of a root of order ``n * m``, i below n, j below m: rows are products of two."""
-    c, s = np.empty((n, m)), np.empty((n, m))
+    n, m = c.shape
     step = 1
     while step * step < n:
         step += 1
@@ -180,7 +182,6 @@ def _turns(n: Any, m: Any) -> Any:
             for j in range(m):
                 c[i + k, j] = c[i, j] * c[k, j] - s[i, j] * s[k, j]
                 s[i + k, j] = c[i, j] * s[k, j] + s[i, j] * c[k, j]
-    return c, s
 
 
 def _chirp(n: Any) -> Any:

@@ -30,7 +30,7 @@ class OutlineCold:
         moved: list[Func] = []
         for func in list(module.funcs.values()):
             regions = [region for op in walk_warm(func.body) if (region := cold_region(op)) is not None]
-            pieces = [_inside(region) for region in regions if any(op.opdef in LOOPS for op in region.walk())]
+            pieces = [inside(region) for region in regions if any(op.opdef in LOOPS for op in region.walk())]
             pieces = [piece for piece in pieces if not shows_frame(piece.moved)]
             if pieces:
                 branches = [next(enclosing(piece.moved[0].parent)) for piece in pieces]
@@ -43,7 +43,8 @@ class OutlineCold:
         return module
 
 
-def _inside(region: Block) -> Piece:
+def inside(region: Block) -> Piece:
+    """All that is in a region."""
     moved = region.ops[:-1]
     own = {result for op in moved for result in op.results}
     return Piece(moved, [v for v in dict.fromkeys(region.terminator.operands) if v in own])
