@@ -20,7 +20,7 @@ from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.outlining.equal_functions import merge_equal
-from adc.passes.outlining.outline import Piece, outline, shows_frame
+from adc.passes.outlining.outline import outline, shows_frame
 from adc.passes.outlining.outline_cold import inside
 
 
