@@ -17,7 +17,7 @@ from typing import Protocol
 from adc.frontend import abstract
 from adc.frontend.data.compounds import Contents, compound
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Ref, array
+from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, Static, array, is_static_number
 from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST
 from adc.frontend.frame import Frame
@@ -34,6 +34,7 @@ from adc.ir.core import Block, Value
 from adc.ir.diagnostics import AdcError
 
 FIRST_ROOM = 8  # items, when a list begins to grow
+_LONG_RUN = 4  # equal numbers that a loop writes
 
 PREALLOCATE = "make an array with np.zeros() before the loop, and store into its elements"
 
@@ -110,15 +111,39 @@ def converted(
     count = len(held.items)
     for value in held.items:
         check_unshared(frame, value, held, around)
-    items = [columns.parts(frame, value, item) for value in held.items]
+    runs = _runs(held.items)
+    items = [columns.parts(frame, held.items[start], item) for start, _ in runs]
     shapes = columns.shapes(items[0]) if items else _like(frame, like, item)
     result = allocated(frame, item, count, const_index(count), shapes, _pools_for(held, like))
     for value in held.items:
         rows.check_pools(result, value)
-    for k, found in enumerate(items):
+    for (start, end), found in zip(runs, items, strict=True):
         columns.check_shapes(rows.buffers(result), columns.shapes(found))
-        columns.write(frame, rows.buffers(result), const_index(k), found)
+        _write_run(frame, rows.buffers(result), start, end, found)
     return result
+
+
+def _write_run(frame: Frame, buffers: Sequence[Array], start: int, end: int, parts: Sequence[AbstractValue]) -> None:
+    if end - start == 1:
+        columns.write(frame, buffers, const_index(start), parts)
+    else:
+        count, first = const_index(end - start), const_index(start)
+        nest([count], lambda i: columns.write(frame, buffers, i[0] + first, parts))
+
+
+def _runs(items: Sequence[AbstractValue]) -> list[tuple[int, int]]:
+    """Where runs of items that are known to be the same number begin and end; short ones are single items."""
+    ends = [k for k in range(1, len(items)) if not _is_same(items[k - 1], items[k])]
+    found: list[tuple[int, int]] = []
+    for start, end in zip([0, *ends], [*ends, len(items)], strict=True):
+        found += [(start, end)] if end - start > _LONG_RUN else [(k, k + 1) for k in range(start, end)]
+    return found if items else []
+
+
+def _is_same(a: AbstractValue, b: AbstractValue) -> bool:
+    if isinstance(a, Static) and isinstance(b, Static):
+        return type(a.value) is type(b.value) and repr(a.value) == repr(b.value) and is_static_number(a)
+    return a is b and isinstance(a, Scalar)
 
 
 def _pools_for(held: Contents, like: Contents | None) -> list[Ref]:
