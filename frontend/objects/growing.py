@@ -123,7 +123,7 @@ def converted(
     return result
 
 
-def _write_run(frame: Frame, buffers: Sequence[Array], start: int, end: int, parts: Sequence[AbstractValue]) -> None:
+def _write_run(frame: Frame, buffers: Sequence[Array], start: int, end: int, parts: Sequence[columns.Part]) -> None:
     if end - start == 1:
         columns.write(frame, buffers, const_index(start), parts)
     else:
