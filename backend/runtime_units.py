@@ -63,7 +63,6 @@ def _core() -> str:
         stub_helpers.stub_helpers_ir(),
         _CAPSULE_IR,
         libraries.LIBRARIES_IR,
-        late.TEXT,
     )
     return "\n".join(parts)
 
@@ -78,7 +77,6 @@ _CORE = (
     *stub_helpers.EXPORTS,
     *libraries.DECLARATIONS,
     *libraries.GLOBALS,
-    *late.EXPORTS,
     "adc_capsule_destroy",
     "adc_rt_capsule",
 )
@@ -87,6 +85,7 @@ UNITS = {
     CALLABLE: Unit(lambda: callable_slots.TEXT, tuple(f"adc_callable_{slot}" for slot in callable_slots.SLOTS)),
     CORE: Unit(_core, _CORE),
     "contents": Unit(contents.contents_ir, contents.EXPORTS, level=1),
+    "late": Unit(lambda: late.TEXT, late.EXPORTS),
     "products": Unit(lambda: products.products_ir(target.host()), tuple(products.DECLARATIONS)),
     "transposes": Unit(transposes.transposes_ir, tuple(transposes.DECLARATIONS)),
     _TEAM: Unit(lambda: team.team_ir(polls=True), tuple(team.DECLARATIONS)),

@@ -17,9 +17,15 @@ EXPORTS = ("adc_late", "adc_late_resolver")
 
 DECLARATIONS = {"adc_late": "declare ptr @adc_late(ptr) nounwind"}
 
+STACK_BYTES = 1 << 24  # LLVM recurses; the default for threads is half a megabyte on some systems
+
 TEXT = f"""
 @adc_late_resolver = global ptr null, align 8
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
+declare i32 @pthread_attr_init(ptr)
+declare i32 @pthread_attr_setstacksize(ptr, i64)
+declare i32 @pthread_attr_destroy(ptr)
 
 define internal i32 @adc_rt_late_failed(ptr %ctx) {{
   call void @adc_raise(ptr %ctx, i32 {NO_MEMORY}, i64 0, i64 0)
@@ -38,13 +44,17 @@ define ptr @adc_late(ptr %slot) {{
 entry:
   %thread.p = alloca i64
   %code.p = alloca ptr
+  %attributes = alloca [128 x i8], align 16
   %known = load atomic ptr, ptr %slot acquire, align 8
   %is.known = icmp ne ptr %known, null
   br i1 %is.known, label %done, label %first
 done:
   ret ptr %known
 first:
-  %error = call i32 @pthread_create(ptr %thread.p, ptr null, ptr @adc_rt_late_resolve, ptr %slot)
+  call i32 @pthread_attr_init(ptr %attributes)
+  call i32 @pthread_attr_setstacksize(ptr %attributes, i64 {STACK_BYTES})
+  %error = call i32 @pthread_create(ptr %thread.p, ptr %attributes, ptr @adc_rt_late_resolve, ptr %slot)
+  call i32 @pthread_attr_destroy(ptr %attributes)
   %runs = icmp eq i32 %error, 0
   br i1 %runs, label %wait, label %failed
 wait:
