@@ -57,12 +57,16 @@ def _world() -> Communicator:
     return Processes(MPI, world)
 
 
+_FORWARDING = 0.2  # seconds in which mpiexec passes on what was written: when a rank aborts, it drops what is left
+
+
 def _abort_on_exceptions(world: Any) -> None:
     before = sys.excepthook
 
     def hook(*error: Any) -> None:
         before(*error)
         sys.stderr.flush()
+        time.sleep(_FORWARDING)
         world.Abort(1)
 
     sys.excepthook = hook

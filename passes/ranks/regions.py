@@ -134,15 +134,24 @@ class Nest(Accesses):
 
     def takes_all(self, store: Access, load: Access, box: Box) -> bool:
         """Whether a rank reads more along an axis than its own block and a few elements, for something else than a
-        number that is made of them all, such as their sum."""
+        number that is made of them all, such as their sum. One row of a matrix is not much for what all ranks keep:
+        receivers along it have subscripts that are not known."""
+        kept = not self.layouts.is_shared(store.array)
         return any(
             axis != NONE
             and along.axis == NONE
             and along.by
             and not self._is_short(along.low, along.high)
             and not (load.at is not None and self._is_reduced(load.at[d], store))
+            and not (kept and any(e != d and self._is_fixed(load, e) for e in range(len(box.axes))))
             for d, (axis, along) in enumerate(zip(self.layouts.of(load.array), box.axes, strict=True))
         )
+
+    def _is_fixed(self, load: Access, d: int) -> bool:
+        """Whether all iterations read the same element along an axis, which has many."""
+        if load.at is None or self._is_short(Form.ZERO, self.layouts.extent(load.array, d)):
+            return False
+        return isinstance(self.moved(load.at[d]), Form)
 
     def _is_reduced(self, form: Form, store: Access) -> bool:
         """Whether a subscript runs along a loop that moves no subscript of the store, so that what is stored is made of

@@ -1,5 +1,5 @@
 """Loops over the taps of a stencil: an element is computed from a range of elements whose length is known when the loop
-is reached."""
+is reached; and receivers, whose subscripts are not known at all."""
 
 from __future__ import annotations
 
@@ -92,3 +92,31 @@ def test_more_taps_than_a_block_has_elements() -> None:
         g = jit_grad(argnums=(0,))(f)
         (one,) = on_ranks((1,), g, (9,), args)
         assert {bits(found) for found in on_ranks((6,), g, (9,), args)} == {bits(one)}
+
+
+RECEIVERS = np.array([3, 5, 1, 5])
+
+
+def recorded(c: Any, wavelet: Any, seen: Any) -> Any:
+    p, before, misfit = np.zeros_like(c), np.zeros_like(c), 0.0
+    for t in range(len(wavelet)):
+        new = 2.0 * p - before
+        near = p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2]
+        new[1:-1, 1:-1] += c[1:-1, 1:-1] * (near - 4.0 * p[1:-1, 1:-1])
+        new[2, 3] += wavelet[t]
+        before, p = p, new
+        misfit += np.sum((p[5, RECEIVERS] - seen[t]) ** 2)
+    return misfit
+
+
+def test_receivers_along_a_row() -> None:
+    rng = np.random.default_rng(0)
+    args = 0.3 * rng.random((8, 7)), rng.random(5), rng.random((5, 4))
+    f = jit_grad(argnums=(0, 1, 2))(recorded)
+    value, gradient = f.value_and_grad(*args)
+    (one,) = on_ranks((1, 1), f, (8, 7), args)
+    assert one[0] == pytest.approx(value, rel=1e-13) == pytest.approx(recorded(*args), rel=1e-13)
+    for bar, true in zip(one[1], gradient, strict=True):
+        np.testing.assert_allclose(bar, true, rtol=1e-12, atol=1e-15)
+    for ranks in ((1, 2), (2, 2), (1, 3)):
+        assert {bits(found) for found in on_ranks(ranks, f, (8, 7), args)} == {bits(one)}, ranks
