@@ -320,7 +320,7 @@ def _made(obj: Any, args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...]) 
 def _refuse_own(obj: Any) -> None:
     """Refuse adc's public functions: they work on functions, outside compiled code."""
     name = getattr(obj, "__name__", None)
-    if name is not None and obj is getattr(sys.modules.get("adc"), name, None):
+    if name is not None and obj is vars(sys.modules["adc"]).get(name):
         help = f"call adc.{name}() of a function that is defined outside, or " if name in _OF_KNOWN else ""
         raise _outside_only(f"adc.{name}()", help)
     if isinstance(obj, types.FunctionType) and obj.__code__.co_name == "adc_call":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -27,6 +28,7 @@ class Unsupported(Exception):
         self.node, self.message, self.help = node, message, help
 
 
+@functools.lru_cache(maxsize=1024)
 def is_generator(function: Function) -> bool:
     """Whether calling the function makes a generator."""
     body = function.body if isinstance(function, ast.FunctionDef) else []
