@@ -108,7 +108,13 @@ class Nest(Accesses):
     def _is_short(self, low: Form, high: Form) -> bool:
         """Whether a range has only a few numbers in all cases."""
         pairs = product(self._bounds(low, -1), self._bounds(high, 1))
-        return any((b - a).is_constant and (b - a).constant <= FEW for a, b in pairs)
+        if any((b - a).is_constant and (b - a).constant <= FEW for a, b in pairs):
+            return True
+        for symbol in high.symbols():
+            op, once = symbol.value.op, high.coefficient(symbol) == Form.number(1)
+            if once and symbol.dim is None and op is not None and op.opdef is ops.maxsi:
+                return all(self._is_short(low, high.substitute(symbol, self.forms.of(v))) for v in op.operands)
+        return False
 
     def _bounds(self, form: Form, sign: int, depth: int = MOST_CHOICES) -> list[Form]:
         """Forms that are not less than ``form`` (``sign`` 1), or not greater (-1)."""

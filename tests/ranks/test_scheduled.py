@@ -79,6 +79,34 @@ def test_arrays_that_are_written_in_parts() -> None:
     assert {bits(found) for found in mpi.simulate(3, run)} == {bits(one)}
 
 
+def bordered(u0: Any, nu: Any, steps: Any) -> Any:
+    """Periodic along the first axis, reflecting along the second: single rows and columns are kept of a step."""
+    n, m = u0.shape
+    u = u0
+    for _ in range(steps):
+        v = np.empty_like(u)
+        for i in range(n):
+            for j in range(m):
+                below = u[i + 1, j] if i + 1 < n else u[0, j]
+                above = u[i - 1, j] if i > 0 else u[n - 1, j]
+                right = u[i, j + 1] if j < m - 1 else u[i, m - 2]
+                left = u[i, j - 1] if j > 0 else u[i, 1]
+                v[i, j] = u[i, j] - 0.05 * u[i, j] * (below - above) + nu * (left + right - 2.0 * u[i, j])
+        u = v
+    return np.mean(u**2)
+
+
+def test_borders_of_two_kinds() -> None:
+    f = jit_grad(argnums=(0, 1), checkpoint=adc.revolve(2))(bordered)
+    args = np.random.default_rng(3).random((7, 6)), 0.1, 3
+    value, (u_bar, nu_bar) = jit_grad(argnums=(0, 1))(bordered).value_and_grad(*args)
+    (one,) = on_ranks((1, 1), f, *args)
+    np.testing.assert_allclose(one[1], u_bar, rtol=1e-12, atol=1e-15)
+    assert one[0] == pytest.approx(value, rel=1e-13)
+    assert one[2] == pytest.approx(nu_bar, rel=1e-12)
+    assert {bits(found) for found in on_ranks((2, 2), f, *args)} == {bits(one)}
+
+
 def test_steps_are_run_again() -> None:
     """More messages are sent than without a schedule."""
 
