@@ -1,13 +1,19 @@
 """The amount of code for a program: lines of LLVM IR for its value and gradient, and of assembly, compared with goals.
 
-Run ``python -m benchmarks.code_lines [PATTERN]``. Texts that several parts share count once; the stubs that Python
-calls are counted separately.
+Run ``python -m benchmarks.code_lines [PATTERN]``. What is counted is what one call of the value and one of the gradient
+compile. Texts that several parts share count once; the stubs that Python calls, and units that the calls do not reach,
+are counted separately.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import sys
+import zlib
+from collections.abc import Iterable
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -15,7 +21,7 @@ import numpy as np
 from adc import jit_grad
 from adc.backend.optimize import Optimized, optimize
 from adc.backend.target import Target, host
-from adc.driver import cpu
+from adc.driver import cpu, late_units
 from benchmarks.generated import load
 from benchmarks.latency import arrays, programs
 
@@ -41,36 +47,56 @@ GOALS = {"README's heat": 3000, "network of 2": 4000, "Runge-Kutta on ten number
 """Lines of LLVM before optimisation."""
 
 
-def levels_of(source: str) -> dict[str, int]:
-    """The texts of a program's value and gradient, each with LLVM's optimisation level."""
+def levels_of(source: str) -> tuple[dict[str, int], list[str]]:
+    """The texts of a program's value and gradient that are compiled, each with LLVM's optimisation level, and those of
+    units that are not."""
     text = f"{programs.HEAD}{source}\ndef both():\n    return main, arguments, argnums\n"
     main, arguments, argnums = load(text, "<program>", "both")()
     found: dict[str, int] = {}
+    units: list[str] = []
+    lates = late_units.lates
 
     def keep(levels: dict[str, int], target: Target) -> list[Optimized]:
         found.update(levels)
         return [optimize(each, target, 0) for each in levels]
 
-    with mock.patch.object(cpu, "optimize_or_find_all", keep), np.errstate(all="ignore"):
+    def keep_one(text: str, target: Target, level: int) -> Optimized:
+        return keep({text: level}, target)[0]
+
+    def note(*given: Any) -> tuple[late_units.Late, ...]:
+        made = lates(*given)
+        units.extend(zlib.decompress(late.text).decode() for late in made)
+        return made
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(os.environ, {"ADC_CACHE": "0"}))
+        stack.enter_context(mock.patch.object(cpu, "optimize_or_find_all", keep))
+        stack.enter_context(mock.patch.object(late_units, "optimize_or_find", keep_one))
+        stack.enter_context(mock.patch.object(late_units, "lates", note))
+        stack.enter_context(np.errstate(all="ignore"))
         function = jit_grad(argnums=argnums)(main)
         function(*arguments)
         function.value_and_grad(*arguments)
-    return found
+    return found, [text for text in dict.fromkeys(units) if text not in found]
+
+
+def _lines(texts: Iterable[str]) -> int:
+    return sum(len(text.splitlines()) for text in texts)
 
 
 def main() -> int:
     good = True
-    print(f"{'':28}{'LLVM':>8}{'goal':>8}{'assembly':>10}{'stubs':>8}")
+    print(f"{'':28}{'LLVM':>8}{'goal':>8}{'assembly':>10}{'stubs':>8}{'not reached':>13}")
     for name, source in PROGRAMS.items():
         if not re.search(sys.argv[1] if len(sys.argv) > 1 else "", name):
             continue
-        levels = levels_of(source)
+        levels, left = levels_of(source)
         code = {text: level for text, level in levels.items() if '@"adc.stub' not in text}
-        lines = sum(len(text.splitlines()) for text in code)
-        stubs = sum(len(text.splitlines()) for text in levels) - lines
-        assembly = sum(len(optimize(text, host(), level).assembly().splitlines()) for text, level in code.items())
+        lines = _lines(code)
+        stubs = _lines(levels) - lines
+        assembly = _lines(optimize(text, host(), level).assembly() for text, level in code.items())
         good &= lines <= GOALS.get(name, lines)
-        print(f"{name:28}{lines:8}{GOALS.get(name, '-'):>8}{assembly:10}{stubs:8}", flush=True)
+        print(f"{name:28}{lines:8}{GOALS.get(name, '-'):>8}{assembly:10}{stubs:8}{_lines(left):13}", flush=True)
     return 0 if good else 1
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import re
 import sys
 import time
@@ -23,7 +24,7 @@ from adc import jit_grad
 from adc.backend import optimize
 from adc.backend.optimize import Optimized
 from adc.backend.target import Target, host
-from adc.driver import cpu
+from adc.driver import cpu, late_units
 from benchmarks.generated import load
 from benchmarks.latency import arrays, programs
 
@@ -52,7 +53,14 @@ def texts(pattern: str) -> Iterator[tuple[str, list[str]]]:
             made += modules
             return [Optimized(llvm_ir, target, 0) for llvm_ir in modules]
 
-        with mock.patch.object(cpu, "optimize_or_find_all", keep), np.errstate(all="ignore"):
+        def keep_one(llvm_ir: str, target: Target, level: int, keep: Any = keep) -> Optimized:
+            return keep({llvm_ir: level}, target)[0]
+
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(mock.patch.dict(os.environ, {"ADC_CACHE": "0"}))
+            stack.enter_context(mock.patch.object(cpu, "optimize_or_find_all", keep))
+            stack.enter_context(mock.patch.object(late_units, "optimize_or_find", keep_one))
+            stack.enter_context(np.errstate(all="ignore"))
             jit_grad(argnums=argnums)(main).value_and_grad(*arguments)
         yield name, made
 
