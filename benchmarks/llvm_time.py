@@ -53,8 +53,9 @@ def texts(pattern: str) -> Iterator[tuple[str, list[str]]]:
             made += modules
             return [Optimized(llvm_ir, target, 0) for llvm_ir in modules]
 
-        def keep_one(llvm_ir: str, target: Target, level: int, keep: Any = keep) -> Optimized:
-            return keep({llvm_ir: level}, target)[0]
+        def keep_one(llvm_ir: str, target: Target, level: int, made: list[str] = made) -> Optimized:
+            made.append(llvm_ir)
+            return Optimized(llvm_ir, target, 0)
 
         with contextlib.ExitStack() as stack:
             stack.enter_context(mock.patch.dict(os.environ, {"ADC_CACHE": "0"}))
