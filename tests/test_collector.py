@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -47,3 +49,51 @@ def test_it_is_on_after_compiling_and_after_an_error() -> None:
     with pytest.raises(adc.AdcError):
         adc.jit_grad(lambda x: {x})(1.5)
     assert gc.isenabled()
+
+
+SET_ASIDE = """
+import gc
+
+from adc.driver import collector
+
+
+def pair():
+    both = [None], []
+    both[0][0] = both
+    both[1].append(both)
+
+
+class Seen:
+    pass
+
+
+def compile(objects):
+    with collector.paused():
+        seen = Seen()
+        seen.itself = seen
+        for _ in range(objects // 3):
+            pair()
+    begun.append(gc.get_count()[0])
+
+
+begun, runs = [], []
+gc.collect()
+gc.callbacks.append(lambda phase, info: runs.append(info["generation"]) if phase == "start" else None)
+compile(60_000)
+assert not runs and begun[-1] < 700 and any(isinstance(o, Seen) for o in gc.get_objects(2)), (runs, begun)
+for _ in range(3):
+    compile(60_000)
+assert not runs, runs
+compile(60_000)  # now there are many
+assert runs == [2] and not any(isinstance(o, Seen) for o in gc.get_objects()), runs
+compile(1_000_000)  # at once: they are collected while they are new
+assert runs[:2] == [2, 0], runs
+gc.freeze()
+frozen = gc.get_freeze_count()
+compile(60_000)
+assert gc.get_freeze_count() == frozen > 0
+"""
+
+
+def test_new_objects_are_set_aside_until_there_are_many() -> None:
+    subprocess.run([sys.executable, "-c", SET_ASIDE], check=True)
