@@ -124,10 +124,10 @@ class Moments:
             if type(arg.type) is MemRefType:
                 mine.append((arg, self._next(), False, block if arg in sources else None, sources.get(arg, ())))
         for op in block.ops:
-            if op.regions:
-                self._regions(op)
             if op.opdef in _NUMBERS:
                 continue
+            if op.regions:
+                self._regions(op)
             of: tuple[object, dict[Value, tuple[Value, ...]]] | None = None
             for result in op.results:
                 if type(result.type) is MemRefType:

@@ -52,15 +52,19 @@ def in_and_out(block: Block, kinds: Container[OpDef]) -> list[Op]:
     """The same, with operations that have regions listed again after what is in them: what they yield is known
     there."""
     found: list[Op] = []
+    _gather_twice(block, kinds, found)
+    return found
+
+
+def _gather_twice(block: Block, kinds: Container[OpDef], found: list[Op]) -> None:
     for op in block.ops:
         if op.opdef in kinds:
             found.append(op)
         if op.regions:
             for region in op.regions:
-                found += in_and_out(region, kinds)
+                _gather_twice(region, kinds, found)
             if op.opdef in kinds:
                 found.append(op)
-    return found
 
 
 def inside(value: Value, op: Op) -> bool:

@@ -56,27 +56,27 @@ class _Walk:
         added: list[Key] = []
         asserted = [gone for condition in equal if (gone := self._assert_equality(condition)) is not None]
         kept: list[Op] = []
-        memory = self._memory
+        memory, seen, known_equal = self._memory, self._seen, self._equal
         mark = memory.enter() if memory else 0
         for op in block.ops:
             kind = op.opdef
-            if self._equal and not self._equal.keys().isdisjoint(op.operands):
+            if known_equal and not known_equal.keys().isdisjoint(op.operands):
                 self._take_equals(op)
             if kind in PURE or kind is ops.bound or kind is ops.assert_:
                 key = self._key(op)
-                before = self._seen.get(key)
+                before = seen.get(key)
                 if before is not None:
                     replace_op(op, before if kind is not ops.assert_ else ())
                     continue
-                self._seen[key] = op.results
+                seen[key] = op.results
                 added.append(key)
                 if kind is ops.assert_ and (gone := self._assert_equality(op.operands[0])) is not None:
                     asserted.append(gone)
                 if kind is ops.bound and op.attrs["check"]:
                     # The checked value also serves where no check is asked for.
                     unchecked = (kind, False, *op.operands)
-                    if unchecked not in self._seen:
-                        self._seen[unchecked] = op.results
+                    if unchecked not in seen:
+                        seen[unchecked] = op.results
                         added.append(unchecked)
             elif op.regions:
                 if kind in COUNTED:
@@ -102,9 +102,9 @@ class _Walk:
             kept.append(op)
         block.set_ops(kept)
         for key in added:
-            del self._seen[key]
+            del seen[key]
         for value in asserted:
-            del self._equal[value]
+            del known_equal[value]
         if memory:
             memory.leave(mark)
 
