@@ -81,7 +81,7 @@ gc.collect()
 gc.callbacks.append(lambda phase, info: runs.append(info["generation"]) if phase == "start" else None)
 compile(60_000)
 assert not runs and begun[-1] < 700 and any(isinstance(o, Seen) for o in gc.get_objects(2)), (runs, begun)
-for _ in range(3):
+for _ in range(7):
     compile(60_000)
 assert not runs, runs
 compile(60_000)  # now there are many

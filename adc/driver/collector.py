@@ -20,7 +20,7 @@ _lock = forks.Lock()
 _pauses = 0
 _was_on = False
 _aside = 0  # objects since the last collection here
-_MOST_ASIDE = 250_000  # some 30 MB
+_MOST_ASIDE = 500_000  # some 60 MB
 
 
 @contextmanager
@@ -46,13 +46,12 @@ def _set_aside() -> None:
     """Put new objects among the oldest without looking for garbage; when there are many of these, collect them."""
     global _aside
     new, threshold = gc.get_count()[0], gc.get_threshold()[0]
-    # What the program froze would be released with them; what is too much at once, Python collects while it is young.
-    if gc.get_freeze_count() or not 0 < threshold < new <= _MOST_ASIDE:
+    if gc.get_freeze_count() or not 0 < threshold < new:  # what the program froze would be released with them
         return
-    _aside += new
-    if _aside <= _MOST_ASIDE:
+    if _aside + new <= _MOST_ASIDE:
+        _aside += new
         gc.freeze()
         gc.unfreeze()
-    else:
+    elif 2 * new <= _MOST_ASIDE:  # if more are new, Python collects these alone, which takes less time
         _aside = 0
         gc.collect()
