@@ -42,7 +42,8 @@ class Array(Abstract):
 
     Arguments whose ``alias`` is the same number may overlap; those without one never do. ``ones`` says for each extent
     whether it is 1, which decides how an array is broadcast; None where that is not known, and an empty tuple if
-    nothing is. ``dims``, only while tracing: the extents (see ``adc.frontend.data.dims``).
+    nothing is. ``extents``: those that the code is compiled for, None where it is for all; () if it is for all of
+    them. ``dims``, only while tracing: the extents (see ``adc.frontend.data.dims``).
     """
 
     element: Type
@@ -51,6 +52,7 @@ class Array(Abstract):
     alias: int | None = None
     writable: bool = True
     ones: tuple[bool | None, ...] = ()
+    extents: tuple[int | None, ...] = ()
     dims: tuple[Any, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adc.frontend import abstract
+from adc.frontend.attempts import Attempt
 from adc.frontend.callee import Callee, python_function
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data.values import AbstractValue, Ref, Static
@@ -56,17 +57,19 @@ def trace(
         raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
     callee, how = Callee.of(function, UNKNOWN), (lapack, deterministic)
     entry, pools = None if RULES.has(function) else function, Pools()
-    refused: CompileError | None = None
+    given = [leaf for a in (*args, *kwargs.values()) for leaf in abstract.walk_abstract(a)]
+    given_arrays = [leaf for leaf in given if isinstance(leaf, abstract.Array) and leaf.rank > 0]
+    sized = any(leaf.extents for leaf in given_arrays)
+    attempt = Attempt(counts=sized, sized=sized)
     while True:
-        tracer = Tracer(capture_aliases, *how, entry=entry, library=library, counts=refused is not None)
+        tracer = Tracer(capture_aliases, *how, entry=entry, library=library, attempt=attempt)
         try:
             return _traced(callee, args, kwargs, tracer, pins, pools)
         except CompileError as error:
-            if refused is not None or not tracer.constants:
-                raise (refused or error) from None
-            # Once more, with the ints that are known where functions are called: they may decide between paths of
-            # which one does not apply, or on which values have other numbers of dimensions.
-            refused, pools = error, Pools()
+            if not attempt.again(error, bool(tracer.constants), bool(given_arrays)):
+                assert attempt.refused is not None
+                raise attempt.refused from None
+            pools = Pools()
         except RecursiveEntry:
             entry = None  # the entry function then calls the recursive one
         except NeedsPool as need:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from adc.frontend import abstract
+from adc.frontend.attempts import Attempt
 from adc.frontend.data import dims
 from adc.frontend.data.callables import Closure, Scope
 from adc.frontend.data.compounds import Contents
@@ -140,6 +141,7 @@ class Tracer(Protocol):
     lapack: bool  # whether code may call LAPACK in this process
     owned: ArraysOfPrograms
     deterministic: bool  # whether libraries must use one thread
+    attempt: Attempt
 
     def call(
         self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
@@ -224,6 +226,7 @@ class Frame(Scope):
     loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
     catching: tuple[type[Exception], ...] = ()  # exceptions that handlers here or in callers take
     states: dict[Op, dict[str, AbstractValue]] = field(default_factory=dict)  # ``env`` where these may be raised
+    joins: Loc | None = None  # the ``if`` whose branches are merged
     thrown: dict[Op, AbstractValue] = field(default_factory=dict)  # what calls return of them; see ``control.thrown``
 
     @property
@@ -265,7 +268,8 @@ class Frame(Scope):
             # Another argument may be the same memory and be written to: only this access to it is protected.
             roots = {root, self.new_root(name, protected)} if protected else {root}
             pairs = isinstance(a.element, ComplexType)
-            return array(arg, frozenset(roots), [1 if one else None for one in a.ones], pairs=pairs)
+            known = a.extents or [1 if one else None for one in a.ones]
+            return array(arg, frozenset(roots), known, pairs=pairs)
 
     @contextmanager
     def in_body(self) -> Iterator[None]:
@@ -355,6 +359,10 @@ class Frame(Scope):
             a = c.abstract
             protected = ""
             if isinstance(a, abstract.Array):
+                self.tracer.attempt.captures_arrays = True
+                if self.tracer.attempt.sized:
+                    a = replace(a, extents=c.fetch().shape)
+                    c = replace(c, abstract=a)
                 a = replace(a, alias=self.tracer.capture_alias(c.name))
                 protected = f"'{c.name}' is captured from outside the function"
             known = self.captures[c.key] = (c, self.add_argument(a, c.name, protected))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from adc.frontend import abstract, traps
+from adc.frontend.attempts import Attempt
 from adc.frontend.callee import Callee
 from adc.frontend.calls import call_value
 from adc.frontend.closures import bind_captured, brought_home, capture, keep_variables
@@ -85,7 +86,7 @@ class Tracer:
     version: int = field(default_factory=lambda: RULES.version)  # of the rules
     library: Library | None = None  # of functions compiled by themselves; None: they are traced here
     root: Key | None = None  # the key of a function that is traced to be compiled by itself
-    counts: bool = False  # whether the functions of the program are told the ints that their callers know
+    attempt: Attempt = field(default_factory=Attempt)
     entry: object = None  # identity of the callee that is the entry
     called: tuple[Op, Roots] | None = None  # the last call of a function, and the caller's memory that it writes to
     known: dict[Key, Specialisation] = field(default_factory=dict)
@@ -94,7 +95,7 @@ class Tracer:
     pools: dict[Key, Pools] = field(default_factory=dict)  # the objects of each function that are kept in pools
     owned: ArraysOfPrograms = field(default_factory=ArraysOfPrograms)
     _attempts: dict[Key, _Attempt] = field(default_factory=dict)
-    _parts: dict[Key, list[str]] = field(default_factory=dict)  # the functions made for rules
+    _parts: dict[Key, list[str]] = field(default_factory=dict)  # functions made for rules
     sources: dict[str, FunctionSource] = field(default_factory=dict)  # of the functions in IR, by their names
     _solve: Builder[Key, Assumption] = field(init=False)
 
@@ -141,7 +142,7 @@ class Tracer:
         if frame.pools.has_site(current_loc()) and callee.ruled is None and callee.identity is not self.entry:
             callee = callee if by_itself(callee) else callee.keeping()
         while True:
-            told = self.counts and callee.source.placed is None
+            told = self.attempt.counts and callee.source.placed is None
             wanted = self.constants.setdefault(callee.identity, Constants(counts=told))
             numbers: dict[str, int] = {}
             prepared, constants = wanted.passed(frame, arguments)
@@ -149,7 +150,7 @@ class Tracer:
             # Once more: ``packed`` has revealed what objects hold.
             values = [wanted.given(name, v, constants) for name, v in packed.items()]
             refs = [frame.heap.refs[key] for key in numbers]
-            signature = describe_arguments(values)
+            signature = describe_arguments(values, told)
             if callee.ruled is not None:
                 signature = tuple(map(unprotected, signature))
             if by_itself(callee):
@@ -339,11 +340,8 @@ class Tracer:
             if callee.catching is not None:
                 result = thrown.outcome(frame, result)
         if any(isinstance(leaf, Method) for leaf in _parts(result)):
-            raise refuse(
-                callee.source.header,
-                f"{callee.source.name}() returns a function, which is not supported",
-                kind=kinds.CANNOT_RETURN,
-            )
+            message = f"{callee.source.name}() returns a function, which is not supported"
+            raise refuse(callee.source.header, message, kind=kinds.CANNOT_RETURN)
         return result
 
     def _emit_call(self, frame: Frame, s: Specialisation, values: list[AbstractValue]) -> AbstractValue:

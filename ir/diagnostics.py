@@ -123,6 +123,7 @@ class AdcError(Exception):
     end_lineno: int | None
     end_offset: int | None
     text: str | None
+    divides: Loc | None = None  # the ``if`` after whose branches a variable has no common type
 
     def __init__(
         self,
@@ -169,20 +170,25 @@ class AdcError(Exception):
     def notes(self) -> tuple[Note, ...]:
         return self.diagnostic.notes
 
+    def _saying(self: E, diagnostic: Diagnostic) -> E:
+        error = rebuilt(type(self), diagnostic)
+        error.divides = self.divides
+        return error
+
     def noted(self: E, note: Note) -> E:
         """This error with one more note: the next call outwards on the way to the line that failed."""
         d = self.diagnostic
-        return rebuilt(type(self), Diagnostic(d.kind, d.message, d.loc, d.help, (*d.notes, note), d.source, d.label))
+        return self._saying(Diagnostic(d.kind, d.message, d.loc, d.help, (*d.notes, note), d.source, d.label))
 
     def placed(self: E, loc: Loc) -> E:
         """This error with a place."""
         d = self.diagnostic
-        return rebuilt(type(self), Diagnostic(d.kind, d.message, loc, d.help, d.notes, d.source, d.label))
+        return self._saying(Diagnostic(d.kind, d.message, loc, d.help, d.notes, d.source, d.label))
 
     def helped(self: E, help: str) -> E:
         """This error with a way out."""
         d = self.diagnostic
-        return rebuilt(type(self), Diagnostic(d.kind, d.message, d.loc, help, d.notes, d.source, d.label))
+        return self._saying(Diagnostic(d.kind, d.message, d.loc, help, d.notes, d.source, d.label))
 
     def render(self) -> str:
         """The diagnostic as the command line prints it, without colours."""
@@ -205,6 +211,8 @@ def rebuilt(cls: type[E], diagnostic: Diagnostic) -> E:
 
 class CompileError(AdcError):
     """Base of the refusals of source code: what adc does not compile."""
+
+    sizes_may_help = False  # whether code for these sizes of the arguments alone has not been tried
 
 
 class CompileSyntaxError(CompileError, SyntaxError):

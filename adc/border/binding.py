@@ -58,7 +58,7 @@ def leaf_params(names: Sequence[str], traced: Traced, *, read_only: bool) -> lis
             assert isinstance(leaf.abstract, Array)
             a = leaf.abstract
             writable = position in traced.mutated and not read_only
-            params.append(ArrayParam(source, a.element, a.rank, a.layout, writable, a.ones))
+            params.append(ArrayParam(source, a.element, a.rank, a.layout, writable, a.ones, a.extents))
     return params
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from adc.border import aliasing, containers
 from adc.border.alignment import Borrowed, is_addressable
 from adc.border.misuse import OF_JIT_GRAD
-from adc.frontend.abstract import DTYPES, Abstract, Static, Tuple, abstract_of
+from adc.frontend.abstract import DTYPES, Abstract, Array, Static, Tuple, abstract_of
 from adc.frontend.suggestions import nearest
 from adc.ir import kinds
 
@@ -310,7 +310,8 @@ def leaf_type(abstracts: tuple[Abstract, ...], path: tuple[int, ...]) -> Abstrac
 def pinned(
     abstracts: tuple[Abstract, ...], values: tuple[Any, ...], paths: Iterable[tuple[int, ...]]
 ) -> tuple[Abstract, ...]:
-    """The types with the leaves at ``paths`` as constants, so that code is compiled for their values."""
+    """The types with the leaves at ``paths`` as constants, so that code is compiled for their values; of arrays, for
+    their extents."""
     result = list(abstracts)
     for path in paths:
         result[path[0]] = _pinned(result[path[0]], path[1:], values[path[0]])
@@ -319,7 +320,7 @@ def pinned(
 
 def _pinned(a: Abstract, path: tuple[int, ...], value: Any) -> Abstract:
     if not path:
-        return Static(value)
+        return replace(a, extents=value.shape) if isinstance(a, Array) else Static(value)
     assert isinstance(a, Tuple)
     k = path[0]
     items = (*a.items[:k], _pinned(a.items[k], path[1:], value[k]), *a.items[k + 1 :])

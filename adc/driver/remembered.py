@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adc.border.binding import table_of
-from adc.frontend.abstract import Abstract, abstract_of
+from adc.frontend.abstract import Abstract, Array, abstract_of
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Leaf, Traced
 from adc.ir.copies import is_copy
@@ -60,6 +60,12 @@ def fetched(leaf: Leaf) -> Any:
     return leaf.fetch()
 
 
+def _is_of(value: Any, type: Abstract) -> bool:
+    sized = isinstance(type, Array) and type.extents
+    now = abstract_of(value)
+    return (replace(now, extents=value.shape) if sized and isinstance(now, Array) else now) == type
+
+
 def still_holds(traced: Traced) -> bool:
     """Whether everything that the function reads by name is still the same as in tracing, or of the same type.
 
@@ -73,6 +79,6 @@ def still_holds(traced: Traced) -> bool:
             return False
         table.refresh()  # compiled code compares objects by identity
     try:
-        return all(abstract_of(fetched(leaf)) == leaf.abstract for leaf in traced.leaves if leaf.kind == "capture")
+        return all(_is_of(fetched(leaf), leaf.abstract) for leaf in traced.leaves if leaf.kind == "capture")
     except (LookupError, AttributeError, ValueError, TypeError):
         return False

@@ -35,6 +35,7 @@ from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract, walk_ab
 from adc.frontend.rules.registry import RULES
 from adc.functions.overlap import with_overlap
 from adc.ir import forks, kinds, notices
+from adc.ir.diagnostics import CompileError
 from adc.ir.notices import AdcWarning
 from adc.ir.schedules import Schedule
 from adc.persistent import records
@@ -210,13 +211,14 @@ class Dispatcher(NativeCallable):
         constants = Constants(subject, types)
         while True:
             try:
-                key = pinned(types, values, constants.paths)
-                made = make(with_overlap(subject, key, values, borrowed))
+                made = make(with_overlap(subject, pinned(types, values, constants.paths), values, borrowed))
             except UnknownConstant as unknown:
                 leaf = leaf_type(types, unknown.path)
                 if not isinstance(leaf, Scalar) or leaf.type.is_float or unknown.path in constants.paths:
                     raise
                 constants.add(unknown.path)
+            except CompileError as error:
+                constants.add_sizes(values, error)  # once more, for arrays of these sizes alone
             else:
                 if isinstance(made, Specialisation):
                     constants.keep(made)

@@ -50,7 +50,7 @@ class ScalarParam:
 @dataclass(frozen=True)
 class ArrayParam:
     """An ndarray of exactly this element type, rank and layout, aligned; writeable if ``writable``. ``ones`` says for
-    each extent whether it is 1; None, and (), mean that it may be."""
+    each extent whether it is 1; None, and (), mean that it may be. ``extents``: which it must have, as far as known."""
 
     source: Source
     element: Type = f64
@@ -58,6 +58,7 @@ class ArrayParam:
     layout: Layout = "C"
     writable: bool = False
     ones: tuple[bool | None, ...] = ()
+    extents: tuple[int | None, ...] = ()
 
     @property
     def type(self) -> MemRefType:

@@ -208,7 +208,12 @@ class Arguments:
         shape = [
             w.let(f"icmp {'eq' if one else 'ne'} i64 {extent}, 1")
             for extent, one in zip(array.extents, param.ones, strict=False)
-            if one is not None
+            if one is not None and not param.extents
+        ]
+        shape += [
+            w.let(f"icmp eq i64 {extent}, {wanted}")
+            for extent, wanted in zip(array.extents, param.extents, strict=False)
+            if wanted is not None
         ]
         if strided:
             shape += self._strides(array, param)

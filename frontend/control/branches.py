@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
@@ -204,7 +204,9 @@ def _spec(
 ) -> abstract.Abstract | Poison:
     for value in (a, b):
         if isinstance(value, Poison):
-            return value
+            # If nothing comes after the inner ``if`` in its block, the one around it is divided next.
+            further = value.divides in frame.tracer.attempt.divided and name != RETURN
+            return replace(value, divides=frame.joins) if further else value
     if a is None or b is None:
         value = a or b
         assert value is not None
@@ -223,6 +225,7 @@ def _spec(
             way_out(env, a, b, _instead(name, a, b)),
             kind=kinds.TYPE_DIFFERS,
             objects=tuple(ref for v in (a, b) for ref in heap.refs_of(v)),
+            divides=frame.joins if name != RETURN else None,
         )
 
 

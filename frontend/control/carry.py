@@ -78,6 +78,8 @@ class Carry:
         hints = frame.hints.get(self.stmt, {})
         for name in sorted(assigns):
             value = self.before.get(name)
+            if isinstance(value, Poison) and name in at_head and frame.tracer.attempt.may_divide(value.divides):
+                raise heap.unreadable(frame, value)
             if value is not None and (name not in at_head | after or isinstance(value, Poison)):
                 del self.before[name]
                 value = None

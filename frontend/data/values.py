@@ -295,13 +295,14 @@ class Unbound(AbstractValue):
 @dataclass(frozen=True, eq=False)
 class Poison(AbstractValue):
     """A variable that must not be read, with the reason for the refusal. ``objects`` are among its possible values; if
-    kept in pools, they may have a common type."""
+    kept in pools, they may have a common type. ``divides``: the ``if`` whose branches gave it different values."""
 
     reason: str
     notes: tuple[Note, ...] = ()
     help: str = ""
     kind: Kind = kinds.TYPE_DIFFERS
     objects: tuple[Ref, ...] = ()
+    divides: Loc | None = None
 
 
 NONE = Static(None)

@@ -58,7 +58,7 @@ Traced = tuple[Module, str, abstract.Abstract]
 def general(a: abstract.Abstract) -> abstract.Abstract:
     """The type of an argument for which these functions are compiled: they write to no argument, so overlaps do not
     matter, and the code is the same for all extents."""
-    return _of_arrays(a, alias=None, writable=True, ones=(), dims=())
+    return _of_arrays(a, alias=None, writable=True, ones=(), extents=(), dims=())
 
 
 def unprotected(a: abstract.Abstract) -> abstract.Abstract:

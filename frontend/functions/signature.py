@@ -12,7 +12,7 @@ from adc.frontend.closures import capture
 from adc.frontend.containers import sequences
 from adc.frontend.data.callables import Closure, Code
 from adc.frontend.data.compounds import SliceObject, compound
-from adc.frontend.data.dims import ArgumentDim, Dim, ToldDim, dim_in_call, is_one
+from adc.frontend.data.dims import ArgumentDim, Dim, ToldDim, dim_in_call, is_one, representative, static_dim
 from adc.frontend.data.roots import overlap, protection
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -122,8 +122,9 @@ def _constant(v: AbstractValue) -> AbstractValue:
     return Static(static_of(v, "this argument"))
 
 
-def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstract, ...]:
-    """Abstract types of prepared arguments; arrays that may overlap get a common alias number."""
+def describe_arguments(values: Sequence[AbstractValue], extents: bool = False) -> tuple[abstract.Abstract, ...]:
+    """Abstract types of prepared arguments; arrays that may overlap get a common alias number. ``extents``: the callee
+    is told those that are known."""
     numbers = _alias_numbers([a for v in values for a in arrays_of(v)])
     position = iter(range(10**9))
 
@@ -133,7 +134,9 @@ def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstra
         if isinstance(v, Array):
             alias = numbers[next(position)]
             ones = tuple(map(is_one, v.dims))
-            return abstract.Array(v.dtype, v.rank, v.layout, alias, not protection(v.roots), ones)
+            known = tuple(map(static_dim, map(representative, v.dims))) if extents else ()
+            told = known if any(n is not None for n in known) else ()
+            return abstract.Array(v.dtype, v.rank, v.layout, alias, not protection(v.roots), ones, told)
         if isinstance(v, Compound):
             return abstract.Tuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Range):

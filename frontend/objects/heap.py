@@ -88,7 +88,9 @@ def unreadable(frame: Frame, value: Poison, loc: Loc | None = None) -> Exception
     for ref in value.objects:
         frame.want_pool(ref)
     frame.want_lists_in(*value.objects)
-    return refuse(loc or current_loc(), value.reason, value.help, value.notes, kind=value.kind)
+    error = refuse(loc or current_loc(), value.reason, value.help, value.notes, kind=value.kind)
+    error.divides = value.divides
+    return error
 
 
 def _other_way(reason: str) -> str:

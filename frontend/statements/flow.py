@@ -3,7 +3,8 @@
 Nothing is traced twice, and code that cannot be left early is traced as if there were no jumps. If one branch of an
 ``if`` always leaves, the statements after it are traced in the other branch; otherwise the code after a statement that
 may have left runs under its flag (``adc.frontend.control.jumps``). A branch that raises needs neither: later code runs
-only if it was not taken.
+only if it was not taken. Where the branches of an ``if`` give a variable values that have no common type, the program
+is traced once more, with all that comes after it in the block traced in each of them (``Attempt.divided``).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.iteration import Items, Known
 from adc.ir.arith import const_index
 from adc.ir.builder import current_block
-from adc.ir.core import Value
+from adc.ir.core import Loc, Value
 
 Execute = Callable[[Frame, ast.stmt], None]
 Step = ast.stmt | Callable[[], None]
@@ -148,10 +149,14 @@ def guarded(frame: Frame, has_left: Value, rest: Callable[[], None], place: Plac
     two_paths(frame, has_left, stay, go_on, place.live)
 
 
-def two_paths(frame: Frame, known: Value, then: Path, other: Path, live: Iterable[str]) -> None:
-    """Two paths. Those live variables are merged that either of them changes."""
+def two_paths(
+    frame: Frame, known: Value, then: Path, other: Path, live: Iterable[str], joins: Loc | None = None
+) -> None:
+    """Two paths. Those live variables are merged that either of them changes. ``joins``: the ``if`` that this is."""
     paths = trace(frame, then), trace(frame, other)
+    frame.joins = joins
     either(frame, known, *paths, [n for n in live if any(_changed(frame, t, n) for t in paths)])
+    frame.joins = None
 
 
 def _changed(frame: Frame, path: Traced, name: str) -> bool:
@@ -177,29 +182,42 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
             return False
     live = frame.liveness
     after = live.after[statement] | frame.captured
+    at = frame.loc(statement)
+    divided = at in frame.tracer.attempt.divided
     with frame.at(statement):
-        if not _may_leave(statement):
+        if not _may_leave(statement) and not divided:
             inner = replace(place, live=after)
             ways = zip((True, False), branches, strict=True)
             then, other_ = (trace(frame, partial(_branch, frame, statement, holds, b, inner)) for holds, b in ways)
+            frame.joins = at
             either(frame, known, then, other_, live.assigns[statement] & after)
+            frame.joins = None
             return False
         falls = [falls_through(branch) for branch in branches]
-        if all(falls):
+        apart = divided or not all(falls)
+        if not apart:
             inner = replace(place, live=after, tail=place.tail and not todo)
             paths: list[list[Step]] = [list(branch) for branch in branches]
         else:
             inner, rest = place, todo[::-1]
             paths = [[*branch, *(rest if goes_on else ())] for branch, goes_on in zip(branches, falls, strict=True)]
-        first, second = (partial(_branch, frame, statement, holds, p, inner) for holds, p in zip((True, False), paths))
-        two_paths(frame, known, first, second, inner.live)
-        return not all(falls)
+        take = _apart if divided else _branch
+        first, second = (partial(take, frame, statement, holds, p, inner) for holds, p in zip((True, False), paths))
+        two_paths(frame, known, first, second, inner.live, at)
+        return apart
 
 
 def _branch(frame: Frame, statement: ast.If, holds: bool, steps: Sequence[Step], place: Place) -> None:
     """The steps of one side of an ``if``, where the condition narrows the values of variables."""
     with narrowed(frame, statement.test, holds, evaluate):
         run(frame, steps, place)
+
+
+def _apart(frame: Frame, statement: ast.If, holds: bool, steps: Sequence[Step], place: Place) -> None:
+    """The same for a divided ``if``: what loops found out about types in the other branch does not hold here."""
+    frame.hints.clear()
+    _branch(frame, statement, holds, steps, place)
+    frame.hints.clear()
 
 
 def _raises(statements: Sequence[ast.stmt]) -> bool:

@@ -284,7 +284,7 @@ def in_parallel(x):
 
 REFUSED = [
     *(named, named_in_loop, read_before, changed_by_name, read_before_it_grew, shared, recorded, from_method, twice),
-    *(from_method_by_name, changed_in_method, given_to_method, of_two_objects, of_the_caller, copied, broadcast),
+    *(from_method_by_name, changed_in_method, given_to_method, of_two_objects, copied, broadcast),
     *(added_in_loop, passed_with_object, assigned_on_the_right, in_tuple, in_parallel),
 ]
 
@@ -293,6 +293,13 @@ REFUSED = [
 def test_refused(function):
     with pytest.raises(CompileError, match=r"cannot store into this array|may be changed later|in a parallel loop"):
         jit_grad(function)(X.copy())
+
+
+def test_arrays_of_the_caller_are_changed_by_objects_whose_number_is_known():
+    x, y = X.copy(), X.copy()
+    assert jit_grad(of_the_caller)(x) == of_the_caller(y)
+    assert x.tolist() == y.tolist()
+    np.testing.assert_array_equal(adc.grad(of_the_caller)(X), [1.0, 0.0, 0.0, 0.0])
 
 
 def item(xs, k):

@@ -160,7 +160,6 @@ def summed(x, k):
 
 REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "float": (float_bound, "a subscript must be an integer, not a float"),
-    "a number on another path": (with_a_number, "'s' is int on one path and slice on another"),
     "no attribute": (no_such_attribute, "slice has no attribute 'length'"),
     "of a list": (of_a_list, "the slice of a tuple or list must be known"),
     "an operand": (summed, "+ is not defined for float64 and slice"),
@@ -172,6 +171,12 @@ def test_refusals(name: str) -> None:
     function, message = REFUSALS[name]
     with pytest.raises(AdcError, match=re.escape(message)):
         jit_grad(function)(X, 2)
+
+
+def test_a_number_on_another_path() -> None:
+    for k in (2, 5):
+        for x in (X, -X):
+            assert jit_grad(with_a_number)(x, k) == with_a_number(x, k)
 
 
 def test_errors_of_the_run() -> None:
