@@ -234,7 +234,8 @@ def _along(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> A
     dims = [lazy.plain[k] for k in axes]
     over = Over(axes, over.keepdims)
     in_one = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else False
-    if in_one and axes[-1] < lazy.rank - 1 and (r.kind == "add" or dtype == i1):
+    in_front = in_one and axes[-1] < lazy.rank - 1 and not _along_rows(lazy, axes)
+    if in_front and (r.kind == "add" or dtype == i1):
         return _by_slabs(frame, r, lazy, over, dtype)
 
     def result(place: Callable[[list[Value]], list[Value]]) -> Value:
@@ -242,6 +243,13 @@ def _along(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> A
         return _from_operand(r, total, dtype)
 
     return each(frame, lazy, over, dtype, result)
+
+
+def _along_rows(lazy: Lazy, axes: Sequence[int]) -> bool:
+    """Whether one of the axes is that along which elements are neighbours in memory, as the first one is in a
+    transposed array."""
+    rows = [r.array.type.strides for r in lazy.reads if r.pointwise and r.array.rank == lazy.rank]
+    return any(s is not None and any(s[k] == 1 for k in axes) and s[-1] != 1 for s in rows)
 
 
 def _by_slabs(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> Array:

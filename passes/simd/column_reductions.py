@@ -1,4 +1,4 @@
-"""Extremes and products of columns are taken row by row, as NumPy takes them.
+"""Sums, extremes and products of columns are taken row by row, as NumPy takes them.
 
     parallel j:                              parallel j: t[j] = -inf
         r = -inf                             for i:
@@ -10,7 +10,7 @@ read in order, as SIMD. The results so far are an array (scalar expansion; Allen
 Modern Architectures, Morgan Kaufmann 2001, sections 5.3 and 5.2 for the interchange). If there are loops outside of the
 one over columns, the loop over rows goes outside of those whose elements are nearer to each other than its own.
 
-An extreme does not depend on the order of its elements, and products stay in theirs.
+An extreme does not depend on the order of its elements, and products and sums stay in theirs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from adc.passes.analysis.kinds import ELEMENT, PURE, accessed
 from adc.passes.building import loop_of, parallel_loop
 from adc.passes.rewrite import put_before, put_instead
 
-IN_ORDER = frozenset({"min", "max", "mul"})
 _KNOWN = frozenset({"threads", REVERSE})
 
 
@@ -125,7 +124,7 @@ class ColumnReduction:
 def find_column_reduction(inner: Op, memory: Memory, forms: Forms) -> ColumnReduction | None:
     """The loops that ``inner``, a reduction in a loop over columns, is made of, if it can go row by row."""
     rows = [inner]
-    while (following := _reduction_inside(rows[-1])) is not None:
+    while (following := reduction_inside(rows[-1])) is not None:
         rows.append(following)
     if any(op.regions for op in rows[-1].regions[0].ops):
         return None
@@ -153,7 +152,7 @@ def _is_written_before(inner: Op, columns: Sequence[Op], arrays: Sequence[Value]
     return False
 
 
-def _reduction_inside(loop: Op) -> Op | None:
+def reduction_inside(loop: Op) -> Op | None:
     """A reduction of the same kind whose results are those of an iteration of ``loop``."""
     found = [op for op in loop.regions[0].ops if op.regions]
     end = loop.regions[0].terminator

@@ -4,10 +4,12 @@ neighbours, or nearer to each other.
 ``for j: for i: a[i, j] = x[i] * c[j]`` goes down the columns of ``a``, with a cache line for each element; the other
 way round it is SIMD. Adjoints have such nests (that of ``v @ a`` by ``a``), and users write them. Iterations of
 parallel loops may run in any order, so the two may be swapped: what the outer loop loads for the inner one is then
-loaded for each element. Nests of more loops are sorted in this way.
+loaded for each element. Nests of more loops are sorted in this way, and so are nests that only reduce all elements to
+numbers, like ``np.sum(a.T * a.T)``: the order in which parallel loops reduce is adc's own.
 
-Extremes and products of columns are taken row by row: see ``column_reductions``. Where that cannot be done, a loop that
-finds one takes its steps in order: then ``vectorise-outer`` finds those of many columns side by side.
+Sums, extremes and products of columns are taken row by row: see ``column_reductions``. Where that cannot be done, a
+loop that finds an extreme or a product takes its steps in order: then ``vectorise-outer`` finds those of many columns
+side by side.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 9.3.
 """
@@ -31,10 +33,13 @@ from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT, PURE
 from adc.passes.rewrite import put_instead, to_sequential
-from adc.passes.simd.column_reductions import IN_ORDER, find_column_reduction
+from adc.passes.simd.column_reductions import find_column_reduction, reduction_inside
 
 STRIDED = 8
 """The cost of an element whose neighbours along the loop are apart in memory; one that is beside them costs 1."""
+
+DEPTH = 8
+"""The trip count that loops inside of the two are taken to have."""
 
 FEW = 16
 """Inner loops that are known to have fewer iterations are unrolled, and the outer one becomes SIMD."""
@@ -58,9 +63,9 @@ class OrderLoops:
             forms = Forms()
             for inner in [op for op in walk_warm(func.body) if _is_along_column(op, forms)]:
                 reduction = find_column_reduction(inner, Memory.asked(func, summaries), forms)
-                if reduction is not None:
+                if reduction is not None and "add" not in _kinds(inner):
                     reduction.replace()
-                elif _takes_steps_alike(inner):
+                elif _takes_steps_alike(inner) and ("add" not in _kinds(inner) or _only_columns(inner, forms)):
                     put_instead(inner, [to_sequential(inner)])
         return module
 
@@ -81,15 +86,27 @@ def _exchange_some(func: Func, summaries: Summaries) -> bool:
 
 
 def _is_along_column(inner: Op, forms: Forms) -> bool:
-    """Whether a loop only computes an extreme or a product along which neighbours are apart, inside a loop along which
-    they are side by side."""
-    if inner.opdef is not ops.parallel or not inner.results or not set(_kinds(inner)) <= IN_ORDER:
+    """Whether a loop only reduces elements along which neighbours are apart, inside a loop along which they are side by
+    side."""
+    if inner.opdef is not ops.parallel or not inner.results:
         return False
     outer = next(enclosing(inner.parent), None)
     if outer is None or outer.opdef is not ops.parallel or int(constant_of(outer.operands[1]) or FEW) < FEW:
         return False
     body, column, row = list(inner.regions[0].walk()), outer.regions[0].args[0], inner.regions[0].args[0]
     return _cost(body, column, forms) < _cost(body, row, forms)
+
+
+def _only_columns(inner: Op, forms: Forms) -> bool:
+    """Whether all loops beside this sum go along columns, too, and elements of columns are apart in memory: then
+    nothing that goes along rows is run for several columns side by side."""
+    outer = next(enclosing(inner.parent))
+    loops = [op for op in outer.regions[0].ops if op.regions and op.results]
+    return all(
+        op.opdef is ops.for_
+        or (_is_along_column(op, forms) and _cost(list(op.regions[0].walk()), op.regions[0].args[0], forms) >= STRIDED)
+        for op in loops
+    )
 
 
 def _takes_steps_alike(inner: Op) -> bool:
@@ -111,19 +128,31 @@ def _pair(outer: Op) -> tuple[Op, Op] | None:
     innermost = inner
     while any(op.regions for op in innermost.regions[0].ops):
         following = _only_loop(innermost)
-        if following is None or following.opdef is not ops.parallel:
+        if following is None:
+            return (outer, inner) if _is_of_results(innermost) else None
+        if following.opdef is not ops.parallel:
             return None
         innermost = following
     return outer, inner
 
 
+def _is_of_results(loop: Op) -> bool:
+    """Whether the only operation with regions in a loop is a reduction, whose results are used in the loop."""
+    found = [op for op in loop.regions[0].ops if op.regions]
+    if len(found) != 1 or found[0].opdef is not ops.parallel or not found[0].results:
+        return False
+    return not any(op.regions for op in found[0].regions[0].ops)
+
+
 def _only_loop(outer: Op) -> Op | None:
     """The only operation with regions in a loop, if it is at the end; None if there is none, or if one of the two has
-    results."""
+    results, unless those of the loop only combine those of the other one."""
     found = [op for op in outer.regions[0].ops if op.regions] if outer.opdef is ops.parallel else []
-    if outer.results or len(found) != 1 or found[0].results or found[0] is not outer.regions[0].ops[-2]:
+    if len(found) != 1 or found[0] is not outer.regions[0].ops[-2]:
         return None
-    return found[0]
+    if outer.results:
+        return reduction_inside(outer)
+    return None if found[0].results else found[0]
 
 
 _KNOWN = frozenset({"threads", REVERSE})
@@ -150,7 +179,8 @@ def _pays(outer: Op, inner: Op, forms: Forms) -> bool:
     """Whether elements along the outer loop are nearer to each other than along the inner one."""
     ahead, body = outer.regions[0].ops[:-2], list(inner.regions[0].walk())
     now, then = inner.regions[0].args[0], outer.regions[0].args[0]
-    near, far = _cost([*ahead, *body], then, forms), _cost(body, now, forms)
+    often = [op for op in body if op.parent is not inner.regions[0]] * (DEPTH - 1)
+    near, far = _cost([*ahead, *body, *often], then, forms), _cost([*body, *often], now, forms)
     if near != far or _only_loop(inner) is None:
         return near < far
     return _leading(body, then, forms) > _leading(body, now, forms)
@@ -197,9 +227,13 @@ def _exchange(outer: Op, inner: Op) -> None:
         with insert_at(part, inner.loc):
             for op in (*outer.regions[0].ops[:-2], *inner.regions[0].ops):
                 clone_op(op, mapping)
+        types, starts = [r.type for r in outer.results], (outer.operands[3:], inner.operands[3:])
         with insert_at(whole, inner.loc):
-            build(ops.parallel, outer.operands, dict(inner.attrs), [], [part])
-            build(ops.reduce, [], {"kinds": ()})
-        build(ops.parallel, inner.operands, dict(outer.attrs), [], [whole])
+            parts = build(ops.parallel, [*outer.operands[:3], *starts[1]], dict(inner.attrs), types, [part]).results
+            build(ops.reduce, parts, {"kinds": tuple(_kinds(outer))})
+        found = build(ops.parallel, [*inner.operands[:3], *starts[0]], dict(outer.attrs), types, [whole]).results
     put_instead(outer, made.ops)
+    for old, new in zip(outer.results, found, strict=True):
+        old.replace_uses(new)
+        new.hint = old.hint
     outer.drop()

@@ -219,7 +219,30 @@ class _Analysis:
             return False
         if any(isinstance(r.type, MemRefType) for r in op.results):
             return False
-        return any(map(_is_chain, (op, *op.regions[0].walk()))) or any(accesses_of(self._own(), op))
+        if any(map(_is_chain, (op, *op.regions[0].walk()))) or any(accesses_of(self._own(), op)):
+            return True
+        return op.opdef is ops.parallel and self._goes_across(op)
+
+    def _goes_across(self, loop: Op) -> bool:
+        """Whether each iteration of a loop accesses only elements that lanes have side by side, in columns, and
+        elements that are the same for all."""
+        body, counter = loop.regions[0].ops, loop.regions[0].args[0]
+        if any(op.regions or op.opdef is ops.accumulate for op in body):
+            return False
+        found: set[int] = set()
+        for op in body:
+            if op.opdef not in ELEMENT:
+                continue
+            memref, *subscripts = op.operands[0 if op.opdef is ops.load else 1 :]
+            if not isinstance(t := memref.type, MemRefType) or t.strides is not None or memref.op in self.lanes.arrays:
+                return False
+            forms = [self.forms.of(v).split(self.forms.symbol(self.lanes.counter)) for v in subscripts]
+            fixed = [s.value is counter or not inside(s.value, self.loop) for _, rest in forms for s in rest.symbols()]
+            steps = [factor.constant if factor.is_constant else None for factor, _ in forms]
+            if not all(fixed) or any(step != 0 for step in steps[:-1]) or steps[-1] not in (0, 1):
+                return False
+            found.add(steps[-1])
+        return found == {1} and constant_of(self.loop.operands[2]) == 1
 
     def _own(self) -> set[Value]:
         return {alloc.result for alloc in self.lanes.arrays}

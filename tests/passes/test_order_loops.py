@@ -10,6 +10,7 @@ import pytest
 import adc
 from adc import jit_grad, prange
 from adc.ir import ops
+from adc.ir.interpret import interpreter
 from adc.ir.text.parser import parse_module
 from adc.passes.simd.order_loops import OrderLoops
 
@@ -242,3 +243,68 @@ def test_which_columns_are_reduced_row_by_row() -> None:
 
     assert loops(most, np.ones((30, 40)))
     assert not loops(along, np.ones((30, 40)))
+
+
+TOTAL = """
+func.func @f(%a: memref<?x?xf64>, %m: index, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %start = arith.constant START : f64
+  %s = scf.parallel (%j) = (%c0) to (%n) step (%c1) init (%start) -> f64 {
+    %t = scf.parallel (%i) = (%c0) to (%m) step (%c1) init (%zero) -> f64 {
+      %u = memref.load %a[PLACE] : memref<?x?xf64>
+      scf.reduce(%u : f64) {kinds = ["add"]}
+    }
+    scf.reduce(TERM : f64) {kinds = ["add"]}
+  } {threads = true}
+  func.return %s : f64
+}
+"""
+
+
+def outer_of_total(place: str, term: str = "%t") -> str:
+    text = TOTAL.replace("PLACE", place).replace("START", "3.0").replace("TERM", term)
+    module = parse_module(text)
+    OrderLoops(exchange_only=True).run(module)
+    a = RNG.random((4, 6))
+    found = interpreter.run(module, "f", [a, 4, 6] if place == "%i, %j" else [a, 6, 4])[0]
+    np.testing.assert_allclose(found, 3.0 + np.sum(a), rtol=1e-14)
+    hint = next(op for op in module.funcs["f"].walk() if op.opdef is ops.parallel).regions[0].args[0].hint
+    assert hint is not None
+    return hint
+
+
+def test_totals_go_along_rows() -> None:
+    assert outer_of_total("%i, %j") == "i"
+    assert outer_of_total("%j, %i") == "j"
+
+
+def by_memory(a: Any) -> Any:
+    b, c = a.transpose(2, 0, 1), a.T
+    ends = np.sqrt(b.sum(axis=0)).sum() + np.log(b.sum(axis=1)).sum() + (b * b).sum(axis=2).sum() + np.sum(c * b.T)
+    return ends + np.sum(np.sqrt(c.sum(axis=(0, 1)))) + np.sum(c.mean(axis=1) ** 2) + np.sum(c[0].sum(axis=1) ** 2)
+
+
+@pytest.mark.parametrize("shape", [(3, 3, 3), (1, 1, 1), (70, 70, 70)])
+def test_sums_of_transposed_arrays(shape: tuple[int, ...]) -> None:
+    a = RNG.random(shape) + 0.5
+    value, gradient = adc.value_and_grad(by_memory)(a)
+    np.testing.assert_allclose(value, by_memory(a), rtol=1e-12)
+    along, h = RNG.normal(size=shape), 1e-6
+    slope = (by_memory(a + h * along) - by_memory(a - h * along)) / (2 * h)
+    np.testing.assert_allclose(np.sum(gradient * along), slope, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(adc.jvp(by_memory, (a,), (along,))[1], np.sum(gradient * along), rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("extents", [(5, 3), (3, 100), (60, 50), (200, 7)])
+def test_sums_of_columns(extents: tuple[int, int]) -> None:
+    def of_columns(x: Any) -> Any:
+        spread = x.T - x.T.mean(axis=1)[:, None]
+        return np.sum(np.sqrt((spread * spread).sum(axis=1) + 1.0))
+
+    x = RNG.normal(size=extents)
+    value, gradient = adc.value_and_grad(of_columns)(x)
+    np.testing.assert_allclose(value, of_columns(x), rtol=1e-13)
+    off = x - x.mean(axis=0)
+    np.testing.assert_allclose(gradient, off / np.sqrt((off * off).sum(axis=0) + 1.0), rtol=1e-10, atol=1e-13)
