@@ -123,7 +123,8 @@ def on_threads(count: int) -> Iterator[None]:
 
 @functools.cache
 def _new_array() -> Callable[..., Any]:
-    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, number, pointer, pointer, ctypes.c_int64, number)
     return kind(address("adc_array_new"))
 
 
@@ -134,7 +135,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         return np.empty(shape, dtype)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call consumes a reference
     extents = (ctypes.c_int64 * len(shape))(*shape)
-    array: np.ndarray[Any, Any] = _new_array()(len(shape), extents, id(dtype), size)
+    array: np.ndarray[Any, Any] = _new_array()(len(shape), extents, id(dtype), size, 0)
     return array
 
 

@@ -17,7 +17,7 @@ from adc.frontend.forms import COMPLEX, TUPLE, Form, Unsuitable, build, form_of,
 from adc.frontend.prelude.python_rows import Cell, PooledList
 from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16, f32, f64, i1, i64, index
 
-Layout = Literal["C", "inner", "any"]
+Layout = Literal["C", "F", "inner", "any"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Scalar(Abstract):
 
 @dataclass(frozen=True)
 class Array(Abstract):
-    """An array. ``layout``: ``"C"`` contiguous, ``"inner"`` innermost stride of one element, ``"any"``.
+    """An array. ``layout``: ``"C"`` contiguous, ``"inner"`` innermost stride of one element, ``"any"``; ``"F"``, only
+    of arguments: contiguous in Fortran's order. In the IR such an argument is the transposed array, which is ``"C"``.
 
     Arguments whose ``alias`` is the same number may overlap; those without one never do. ``ones`` says for each extent
     whether it is 1, which decides how an array is broadcast; None where that is not known, and an empty tuple if
@@ -354,11 +355,12 @@ def memref_type(a: Array) -> MemRefType:
     """The IR type of an array. An array of complex numbers has one more axis: the real and the imaginary part."""
     strides: tuple[int | None, ...] | None = None
     if isinstance(a.element, ComplexType):
+        assert a.layout != "F"
         if a.rank and a.layout != "C":
             strides = (*(None,) * (a.rank - 1), 2 if a.layout == "inner" else None, 1)
             return MemRefType((None,) * (a.rank + 1), a.element.part, strides)
         return MemRefType((*(None,) * a.rank, 2), a.element.part)
-    if a.layout != "C":
+    if a.layout not in ("C", "F"):
         strides = (*(None,) * (a.rank - 1), 1 if a.layout == "inner" else None) if a.rank else ()
     return MemRefType((None,) * a.rank, a.element, strides)
 

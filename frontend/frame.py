@@ -21,6 +21,7 @@ from adc.frontend.looks import Looks
 from adc.frontend.sites import Pools
 from adc.frontend.syntax.liveness import Liveness
 from adc.frontend.syntax.source import FunctionSource
+from adc.ir import ops
 from adc.ir.builder import at_loc, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.types import ComplexType, Type
@@ -37,6 +38,9 @@ class Capture:
     name: str
     fetch: Callable[[], Any]
     abstract: abstract.Abstract
+
+COLUMNS = "adc.columns"
+"""Marks arguments of the IR that are the transposed arrays of the caller."""
 
 
 @dataclass(eq=False)
@@ -250,10 +254,13 @@ class Frame(Scope):
         type_: Type
         if isinstance(a, abstract.Array):
             type_ = abstract.memref_type(a)
+            if a.layout == "F":
+                attrs[COLUMNS] = True
             if a.alias is not None:
                 attrs["adc.alias"] = a.alias
             if False in a.ones:
-                attrs[dims.NOT_ONE] = tuple(k for k, one in enumerate(a.ones) if one is False)
+                ones = a.ones if COLUMNS not in attrs else a.ones[::-1]
+                attrs[dims.NOT_ONE] = tuple(k for k, one in enumerate(ones) if one is False)
         else:
             type_ = a.type if self.entry else abstract.value_type(a.type)
         arg = self.func.body.add_arg(type_, name)
@@ -269,7 +276,11 @@ class Frame(Scope):
             roots = {root, self.new_root(name, protected)} if protected else {root}
             pairs = isinstance(a.element, ComplexType)
             known = a.extents or [1 if one else None for one in a.ones]
-            return array(arg, frozenset(roots), known, pairs=pairs)
+            if a.layout != "F":
+                return array(arg, frozenset(roots), known, pairs=pairs)
+            rows = array(arg, frozenset(roots), known[::-1])
+            turned = ops.transpose(rows.memref, permutation=tuple(range(a.rank))[::-1])
+            return Array(_named(turned, name), rows.dims[::-1], rows.roots)
 
     @contextmanager
     def in_body(self) -> Iterator[None]:

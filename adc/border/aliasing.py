@@ -112,10 +112,10 @@ def laid_out_alike(arrays: Mapping[int, NDArray], *, copy: bool, names: Mapping[
     return views
 
 
-def zeros(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Literal["C", "inner", "any"]) -> NDArray:
+def zeros(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Literal["C", "F", "inner", "any"]) -> NDArray:
     """An array of zeros whose layout is exactly ``layout``, as compiled code may require."""
-    if layout == "C":
-        return np.zeros(shape, dtype)
+    if layout in ("C", "F"):
+        return np.zeros(shape, dtype, layout)
     *outer, last = shape
     if layout == "inner":
         return np.zeros((*outer, last + 1), dtype)[..., :-1]

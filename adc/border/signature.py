@@ -17,9 +17,10 @@ import numpy as np
 from adc.border import aliasing, containers
 from adc.border.alignment import Borrowed, is_addressable
 from adc.border.misuse import OF_JIT_GRAD
-from adc.frontend.abstract import DTYPES, Abstract, Array, Static, Tuple, abstract_of
+from adc.frontend.abstract import DTYPES, Abstract, Array, Static, Tuple, abstract_of, map_abstract
 from adc.frontend.suggestions import nearest
 from adc.ir import kinds
+from adc.ir.types import ComplexType
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -289,6 +290,20 @@ def abstracts_of(
     if shapes:
         found = [containers.shaped(a, shape) for a, shape in zip(found, shapes, strict=True)]
     return tuple(found)
+
+
+def in_columns(types: tuple[Abstract, ...], values: tuple[Any, ...]) -> tuple[Abstract, ...]:
+    """The types, with the layout of the arrays among ``values`` that are contiguous in Fortran's order."""
+    arrays = (leaf for _, leaf in leaves(values) if isinstance(leaf, np.ndarray))
+
+    def mark(leaf: Abstract) -> Abstract:
+        if not isinstance(leaf, Array):
+            return leaf
+        flags = next(arrays).flags
+        columns = flags.f_contiguous and not flags.c_contiguous and not isinstance(leaf.element, ComplexType)
+        return replace(leaf, layout="F") if columns and flags.aligned else leaf
+
+    return tuple(map_abstract(a, mark) for a in types)
 
 
 def structure(abstract: Abstract) -> tuple[Any, ...] | None:

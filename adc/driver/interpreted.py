@@ -76,8 +76,11 @@ def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:
         objects: dict[int, Any] = {}
         for position, param in enumerate(signature.params):
             if isinstance(param, ShadowParam):
-                by_param[position] = np.zeros_like(by_param[param.of], order="C", subok=False)
-                passed.append(by_param[position])
+                like = signature.params[param.of]
+                columns = isinstance(like, ArrayParam) and like.layout == "F"
+                made = np.zeros_like(by_param[param.of], order="F" if columns else "C", subok=False)
+                by_param[position] = made
+                passed.append(made.T if columns else made)
                 continue
             if isinstance(param, StaticParam | Unchanged):
                 continue
@@ -92,7 +95,7 @@ def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:
             else:
                 assert isinstance(param, RecordParam)
             by_param[position] = value
-            passed.append(value)
+            passed.append(value.T if isinstance(param, ArrayParam) and param.layout == "F" else value)
         results = interpreter.run(module, signature.function, passed)
         return _output(signature.output, results, signature.results, by_param, objects)
 

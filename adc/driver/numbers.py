@@ -11,6 +11,7 @@ from adc.backend.calls.abi import Argument, Out, ScalarParam, Signature, TupleOu
 from adc.backend.library.numpy_abi import DTYPES
 from adc.border.complexes import as_pairs
 from adc.driver.compiler import Staged, compile_functions
+from adc.frontend.frame import COLUMNS
 from adc.ir.core import Func, Module
 from adc.ir.types import Type, f64, i1, i64
 
@@ -29,7 +30,8 @@ def sizes(func: Func, leaves: Sequence[Any], *, shadows: bool) -> list[int | flo
     for k, attrs in enumerate(func.arg_attrs):
         if "adc.shadow" in attrs and not shadows:
             continue
-        value = leaves[attrs.get("adc.shadow", k)]
+        of = attrs.get("adc.shadow", k)
+        value = leaves[of] if COLUMNS not in func.arg_attrs[of] else leaves[of].T
         found += as_pairs(value).shape if isinstance(value, np.ndarray) else [_number(value, func.args[k].type)]
     return found
 

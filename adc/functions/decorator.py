@@ -82,6 +82,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
     """
 
     _kind = "primal"
+    _in_columns = True
 
     def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options, binding: str = "") -> None:
         fn = unwrapped(fn)

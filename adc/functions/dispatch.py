@@ -25,7 +25,7 @@ from adc.border.containers import Lowered, lower
 from adc.border.known_containers import Known
 from adc.border.options import NONE, Derivative, Selection
 from adc.border.pickling import by_name
-from adc.border.signature import abstracts_of, leaf_type, normalise, pinned
+from adc.border.signature import abstracts_of, in_columns, leaf_type, normalise, pinned
 from adc.driver import collector
 from adc.driver.compiler import Staged
 from adc.driver.specialise import Misfit, Specialisation, misfit
@@ -60,6 +60,7 @@ class Dispatcher(NativeCallable):
     """
 
     _kind: ClassVar[str]
+    _in_columns: ClassVar[bool] = False  # whether arrays in Fortran's order have code of their own
     __signature__ = Computed(lambda self: inspect.signature(self._subject.fn))  # a derivative has the same parameters
 
     def __init__(self, subject: Subject, chosen: Selection) -> None:
@@ -207,7 +208,8 @@ class Dispatcher(NativeCallable):
         """The result of ``make`` for the types of all parameters, and their values in the form that it takes."""
         subject = self._subject
         values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
-        types = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
+        found = abstracts_of(subject.parameters.names, values, lowered.shapes)
+        types = self._key(in_columns(found, values) if self._in_columns and not subject.options.shared else found)
         constants = Constants(subject, types)
         while True:
             try:

@@ -40,6 +40,7 @@ class GradientFunction(Checkpointing):
     """
 
     _kind = "gradient"
+    _in_columns = True
 
     def __init__(
         self, subject: Subject, chain: tuple[Selection, ...], *, with_value: bool, has_aux: bool = False

@@ -54,7 +54,10 @@ def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...], borrow
     places = iter(range(len(arrays)))
 
     def mark(leaf: Abstract) -> Abstract:
-        return replace(leaf, alias=order.get(numbers.get(next(places), -1))) if isinstance(leaf, Array) else leaf
+        if not isinstance(leaf, Array):
+            return leaf
+        layout = leaf.layout if leaf.layout != "F" else "any"  # shadows are laid out like their arrays
+        return replace(leaf, alias=order.get(numbers.get(next(places), -1)), layout=layout)
 
     return tuple(map_abstract(a, mark) for a in types)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from adc.ir.types import ComplexType, MemRefType, Type, f64
 
-Layout = Literal["C", "inner", "any"]
+Layout = Literal["C", "F", "inner", "any"]
 Structure = tuple["Structure", ...] | None  # None: not a tuple
 
 
@@ -50,7 +50,8 @@ class ScalarParam:
 @dataclass(frozen=True)
 class ArrayParam:
     """An ndarray of exactly this element type, rank and layout, aligned; writeable if ``writable``. ``ones`` says for
-    each extent whether it is 1; None, and (), mean that it may be. ``extents``: which it must have, as far as known."""
+    each extent whether it is 1; None, and (), mean that it may be. ``extents``: which it must have, as far as known. Of
+    an array in Fortran's order ("F"), compiled code takes the transposed array."""
 
     source: Source
     element: Type = f64
@@ -62,7 +63,7 @@ class ArrayParam:
 
     @property
     def type(self) -> MemRefType:
-        strided = self.layout != "C" and self.rank > 0
+        strided = self.layout not in ("C", "F") and self.rank > 0
         element, rank = self.element, self.rank
         if isinstance(element, ComplexType):  # floats, with one more axis
             element, rank = element.part, rank + 1
@@ -71,8 +72,8 @@ class ArrayParam:
 
 @dataclass(frozen=True)
 class ShadowParam:
-    """A new C-contiguous array of the shape and dtype of parameter ``of``; it can be part of the result. The callee
-    sets its elements, unless the stub fills it with zeros (``zeroed``)."""
+    """A new contiguous array of the shape and dtype of parameter ``of``, in Fortran's order if that is; it can be part
+    of the result. The callee sets its elements, unless the stub fills it with zeros (``zeroed``)."""
 
     of: int
     zeroed: bool = False

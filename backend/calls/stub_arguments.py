@@ -96,7 +96,7 @@ class Arguments:
                 assert isinstance(like, ArrayParam)
                 self.shadow_slots[position] = slot = self._shadow(self.arrays[param.of], like, param.zeroed)
                 self.arrays[position] = shadow = self._read(
-                    self.w.let(f"load ptr, ptr {slot}"), replace(like, layout="C")
+                    self.w.let(f"load ptr, ptr {slot}"), like if like.layout == "F" else replace(like, layout="C")
                 )
                 self._values[position] = shadow.words
 
@@ -197,9 +197,12 @@ class Arguments:
         w = self.w
         numbers = numpy_abi.type_numbers(param.element)
         wanted = numpy_abi.ALIGNED | (numpy_abi.WRITEABLE if param.writable else 0)
-        strided = param.layout != "C" and param.rank > 0
+        strided = param.layout not in ("C", "F") and param.rank > 0
         mask = wanted | numpy_abi.C_CONTIGUOUS
-        if not strided:
+        if param.layout == "F":
+            wanted |= numpy_abi.F_CONTIGUOUS
+            mask |= numpy_abi.F_CONTIGUOUS
+        elif not strided:
             wanted |= numpy_abi.C_CONTIGUOUS
         given = ", ".join(f"i32 {n}" for n in (param.rank, numbers[0], numbers[-1], mask, wanted))
         fits = w.call("adc_array_is", f"ptr {value}", given, returns="i32")
@@ -261,7 +264,8 @@ class Arguments:
             dimensions = w.field(value, numpy_abi.DIMENSIONS)
             extents = [w.field(dimensions, 8 * d, "i64") for d in range(rank)]
         complex_ = isinstance(param.element, ComplexType)
-        words = [f"ptr {data}", *(f"i64 {extent}" for extent in extents), *(["i64 2"] if complex_ else [])]
+        passed = extents if param.layout != "F" else extents[::-1]
+        words = [f"ptr {data}", *(f"i64 {extent}" for extent in passed), *(["i64 2"] if complex_ else [])]
         if param.type.strides is not None:
             steps = w.field(value, numpy_abi.STRIDES)
             strides = [w.field(steps, 8 * d, "i64") for d in range(rank)]
@@ -311,7 +315,8 @@ class Arguments:
         size = str(numpy_abi.DTYPES[param.element].itemsize)
         for d in range(param.rank):
             size = w.let(f"mul i64 {size}, {w.field(dimensions, 8 * d, 'i64')}")
-        new = w.call("adc_array_new", f"i32 {param.rank}", f"ptr {dimensions}", f"ptr {dtype}", f"i64 {size}")
+        given = f"i32 {param.rank}", f"ptr {dimensions}", f"ptr {dtype}", f"i64 {size}"
+        new = w.call("adc_array_new", *given, f"i32 {int(param.layout == 'F')}")
         slot = w.own(new)
         w.require(w.let(f"icmp ne ptr {new}, null"), "fail")
         if zeroed:

@@ -253,7 +253,7 @@ class Results:
             return w.let(f"load ptr, ptr {slot}")
         dtype = w.symbol(numpy_abi.dtype_symbol(element))
         w.call_void("Py_IncRef", f"ptr {dtype}")  # the call takes a reference
-        new = w.call("adc_array_new", rank, shape, f"ptr {dtype}", f"i64 {total}")
+        new = w.call("adc_array_new", rank, shape, f"ptr {dtype}", f"i64 {total}", "i32 0")
         fill, done = w.label("fill"), w.label("filled")
         w.branch_if(w.let(f"icmp eq ptr {new}, null"), done, fill)
         w.begin(fill)

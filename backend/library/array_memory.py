@@ -25,7 +25,7 @@ EXPORTS = (
     "adc_array_arena",
 )
 DECLARATIONS = {
-    "adc_array_new": "declare ptr @adc_array_new(i32, ptr, ptr, i64)",
+    "adc_array_new": "declare ptr @adc_array_new(i32, ptr, ptr, i64, i32)",
     "adc_array_adopt": "declare i1 @adc_array_adopt(ptr, ptr, ptr, i64)",
 }
 
@@ -204,13 +204,14 @@ no:
   ret i1 false
 }
 
-; A new C-contiguous array, not initialised; takes the reference to the dtype. ``bytes``: its size.
-define ptr @adc_array_new(i32 %rank, ptr %extents, ptr %dtype, i64 %bytes) {
+; A new contiguous array, not initialised, in Fortran's order if ``columns`` is 1; takes the reference to the dtype.
+; ``bytes``: its size.
+define ptr @adc_array_new(i32 %rank, ptr %extents, ptr %dtype, i64 %bytes, i32 %columns) {
 entry:
   %ours = call i1 @adc_array_ours(i64 %bytes)
   br i1 %ours, label %handler, label %plain
 plain:
-  %usual = call ptr @PyArray_Empty(i32 %rank, ptr %extents, ptr %dtype, i32 0)
+  %usual = call ptr @PyArray_Empty(i32 %rank, ptr %extents, ptr %dtype, i32 %columns)
   ret ptr %usual
 handler:
   %capsule = load ptr, ptr @adc_array_capsule
@@ -221,7 +222,7 @@ out:
   call void @Py_DecRef(ptr %dtype)
   ret ptr null
 make:
-  %new = call ptr @PyArray_Empty(i32 %rank, ptr %extents, ptr %dtype, i32 0)
+  %new = call ptr @PyArray_Empty(i32 %rank, ptr %extents, ptr %dtype, i32 %columns)
   %mine = call ptr @PyDataMem_SetHandler(ptr %before)
   call void @Py_DecRef(ptr %before)
   call void @Py_DecRef(ptr %mine)

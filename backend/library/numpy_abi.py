@@ -19,7 +19,7 @@ from adc.ir import types as t
 DATA, ND, DIMENSIONS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 BYTE_ORDER, TYPE_NUMBER = 26, 28
 
-C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400
 KEEP_ORDER = 2  # NPY_KEEPORDER
 
 # Positions in the table ``_ARRAY_API`` (numpy/__multiarray_api.h), unchanged since NumPy 1.7; the last, since 1.22.

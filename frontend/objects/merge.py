@@ -105,7 +105,7 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
         if a.rank != b.rank:
             raise Clash("the numbers of dimensions differ")
         layouts = {a.layout, b.layout}
-        layout: abstract.Layout = "any" if "any" in layouts or not a.rank else "inner"
+        layout: abstract.Layout = "any" if layouts & {"any", "F"} or not a.rank else "inner"
         return replace(a, layout=a.layout if len(layouts) == 1 else layout, dims=common_dims(a.dims, b.dims))
     x, y = _number(a), _number(b)
     if isinstance(x, abstract.Scalar) and isinstance(y, abstract.Scalar):
