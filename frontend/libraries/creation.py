@@ -59,10 +59,10 @@ def shape_argument(v: AbstractValue) -> list[Dim]:
         items = tuple(Static(x) for x in v.value)
     result: list[Dim] = []
     for item in map(unboxed, items):
-        if not is_numeric(item) or kind(as_number(item).dtype) >= 2:
-            raise refuse(
-                current_loc(), f"a shape is made of integers, not {describe_type(item)}", kind=kinds.WRONG_TYPE
-            )
+        if not is_numeric(item) or kind(as_number(item).dtype) >= 2 or as_number(item).dtype == i1:
+            help = "convert it, int(...)" if is_numeric(item) else ""
+            message = f"a shape is made of integers, not {describe_type(item)}"
+            raise refuse(current_loc(), message, help, kind=kinds.WRONG_TYPE)
         if isinstance(item, Static):
             if item.value < 0:
                 raise refuse(current_loc(), "negative dimensions are not allowed", kind=kinds.INVALID_VALUE)

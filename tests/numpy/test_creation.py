@@ -78,3 +78,12 @@ def test_what_is_refused() -> None:
     for body in ("np.r_['r', x]", "np.r_[1:]", "np.mgrid[x]", "np.zeros(3, order='F') + x[0]"):
         with pytest.raises((AdcError, ValueError)):
             adc.jit_grad(function_of(body, "x"))(INPUTS["x"])
+
+
+@pytest.mark.parametrize("body", ["np.zeros(n)", "np.ones((n, 2))", "np.empty(n)", "x.reshape(n, -1)", "np.full([n], x)"])
+def test_a_bool_is_not_an_extent(body: str) -> None:
+    program = function_of(body, "x, n")
+    with pytest.raises(TypeError):
+        program(INPUTS["x"], True)
+    with pytest.raises(CompileError, match="not bool"):
+        adc.jit_grad(program)(INPUTS["x"], True)
