@@ -300,7 +300,7 @@ def test_options_types_and_layouts_have_records_of_their_own(traces: list[str]) 
         for x in (grid, grid.T, grid[:, ::2], grid[:, :1], grid.astype(np.float32), X):
             for threads in (None, 2):
                 assert jit_grad(threads=threads)(total)(x) == pytest.approx(float(np.sum(np.multiply(x, x))))
-        assert len(traces) == 12  # a layout each: of C, of Fortran, any strides, one column; another dtype, another rank
+        assert len(traces) == 12  # a layout each: C, Fortran, any strides, one column; another dtype, another rank
 
 
 def test_modules_that_changed_since_they_may_have_been_read(monkeypatch: pytest.MonkeyPatch) -> None:
