@@ -276,10 +276,13 @@ def normalise(
 
 
 def abstracts_of(
-    names: tuple[str, ...], values: tuple[Any, ...], shapes: tuple[containers.Shape, ...] | None = None
+    names: tuple[str, ...],
+    values: tuple[Any, ...],
+    shapes: tuple[containers.Shape, ...] | None = None,
+    columns: bool = False,
 ) -> tuple[Abstract, ...]:
     """The types to specialise for: an abstract type for each argument. ``adc.functions.overlap`` finds out which arrays
-    overlap."""
+    overlap. ``columns``: arrays in Fortran's order have code of their own."""
     found = []
     for name, value in zip(names, values, strict=True):
         try:
@@ -289,10 +292,10 @@ def abstracts_of(
             raise kinds.UNSUPPORTED_ARGUMENT(f"argument {name}: {error}", help=help) from None
     if shapes:
         found = [containers.shaped(a, shape) for a, shape in zip(found, shapes, strict=True)]
-    return tuple(found)
+    return _in_columns(tuple(found), values) if columns else tuple(found)
 
 
-def in_columns(types: tuple[Abstract, ...], values: tuple[Any, ...]) -> tuple[Abstract, ...]:
+def _in_columns(types: tuple[Abstract, ...], values: tuple[Any, ...]) -> tuple[Abstract, ...]:
     """The types, with the layout of the arrays among ``values`` that are contiguous in Fortran's order."""
     arrays = (leaf for _, leaf in leaves(values) if isinstance(leaf, np.ndarray))
 

@@ -25,7 +25,7 @@ from adc.border.containers import Lowered, lower
 from adc.border.known_containers import Known
 from adc.border.options import NONE, Derivative, Selection
 from adc.border.pickling import by_name
-from adc.border.signature import abstracts_of, in_columns, leaf_type, normalise, pinned
+from adc.border.signature import abstracts_of, leaf_type, normalise, pinned
 from adc.driver import collector
 from adc.driver.compiler import Staged
 from adc.driver.specialise import Misfit, Specialisation, misfit
@@ -208,8 +208,8 @@ class Dispatcher(NativeCallable):
         """The result of ``make`` for the types of all parameters, and their values in the form that it takes."""
         subject = self._subject
         values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
-        found = abstracts_of(subject.parameters.names, values, lowered.shapes)
-        types = self._key(in_columns(found, values) if self._in_columns and not subject.options.shared else found)
+        columns = self._in_columns and not subject.options.shared
+        types = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes, columns))
         constants = Constants(subject, types)
         while True:
             try:
@@ -254,12 +254,10 @@ class Dispatcher(NativeCallable):
         """The specialisation that an earlier process compiled, or a new one, which is recorded for later processes."""
         kind = self._kept_as
         staged.record = None if kind is None else records.name_of(kind, staged)
-        spec = None if staged.record is None else records.find(staged.record, staged, self._miss)
-        if spec is not None:
+        if staged.record is not None and (spec := records.find(staged.record, staged, self._miss)) is not None:
             return spec
         with records.alone(staged.record) as waited:
-            if waited and staged.record is not None:
-                spec = records.find(staged.record, staged, self._miss)
+            spec = records.find(staged.record, staged, self._miss) if waited and staged.record is not None else None
             if spec is None:
                 said = notices.said
                 with collector.paused():  # also between stages: the garbage of all is collected together
