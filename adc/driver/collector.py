@@ -46,7 +46,9 @@ def _set_aside() -> None:
     """Put new objects among the oldest without looking for garbage; when there are many of these, collect them."""
     global _aside
     new, threshold = gc.get_count()[0], gc.get_threshold()[0]
-    if gc.get_freeze_count() or not 0 < threshold < new:  # what the program froze would be released with them
+    if not 0 < threshold < new:
+        return
+    if gc.get_freeze_count():  # what the program froze would be released with them; Python counts one by one
         return
     if _aside + new <= _MOST_ASIDE:
         _aside += new
