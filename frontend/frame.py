@@ -39,6 +39,7 @@ class Capture:
     fetch: Callable[[], Any]
     abstract: abstract.Abstract
 
+
 COLUMNS = "adc.columns"
 """Marks arguments of the IR that are the transposed arrays of the caller."""
 
