@@ -151,7 +151,6 @@ def returned_by_recursion(a: Any) -> Any:
         (stored_in_the_function, "this store may change what x.reshape(...) gave before"),
         (read_in_the_next_iteration, "this store may change what x.reshape(...) gave before"),
         (made_before_the_loop, "this store may change what np.diagonal(x) gave before"),
-        (returned_by_recursion, "not supported in a function that calls itself"),
         (stored_to_what_may_be_a_copy, "of an array that is no whole one may be a view or a copy"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
@@ -160,6 +159,16 @@ def test_stores_that_could_tell_are_refused(program: Callable[[Any], Any], says:
     with pytest.raises(adc.AdcError) as caught:
         adc.jit_grad(program)(A)
     assert says in str(caught.value)
+
+
+def test_a_recursion_over_the_rows_is_compiled_for_their_number() -> None:
+    made = adc.jit_grad(returned_by_recursion)
+    assert made(A) == pytest.approx(returned_by_recursion(A), rel=1e-14)
+    step = np.zeros(A.shape)
+    step[-1, -1] = 0.5
+    change = returned_by_recursion(A + step) - returned_by_recursion(A - step)
+    assert made.grad(A)[-1, -1] == pytest.approx(change, rel=1e-12)
+    assert made.grad(A)[0, 0] == 0.0
 
 
 def test_what_refusals_say_to_write_works() -> None:
