@@ -7,8 +7,6 @@ are counted separately.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import sys
 import zlib
@@ -16,12 +14,11 @@ from collections.abc import Iterable
 from typing import Any
 from unittest import mock
 
-import numpy as np
-
 from adc import jit_grad
-from adc.backend.optimize import Optimized, optimize
-from adc.backend.target import Target, host
-from adc.driver import cpu, late_units
+from adc.backend.optimize import optimize
+from adc.backend.target import host
+from adc.driver import late_units
+from benchmarks.compiled_texts import compiled_texts
 from benchmarks.generated import load
 from benchmarks.latency import arrays, programs
 
@@ -52,28 +49,15 @@ def levels_of(source: str) -> tuple[dict[str, int], list[str]]:
     units that are not."""
     text = f"{programs.HEAD}{source}\ndef both():\n    return main, arguments, argnums\n"
     main, arguments, argnums = load(text, "<program>", "both")()
-    found: dict[str, int] = {}
     units: list[str] = []
     lates = late_units.lates
-
-    def keep(levels: dict[str, int], target: Target) -> list[Optimized]:
-        found.update(levels)
-        return [optimize(each, target, 0) for each in levels]
-
-    def keep_one(text: str, target: Target, level: int) -> Optimized:
-        return keep({text: level}, target)[0]
 
     def note(*given: Any) -> tuple[late_units.Late, ...]:
         made = lates(*given)
         units.extend(zlib.decompress(late.text).decode() for late in made)
         return made
 
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(mock.patch.dict(os.environ, {"ADC_CACHE": "0"}))
-        stack.enter_context(mock.patch.object(cpu, "optimize_or_find_all", keep))
-        stack.enter_context(mock.patch.object(late_units, "optimize_or_find", keep_one))
-        stack.enter_context(mock.patch.object(late_units, "lates", note))
-        stack.enter_context(np.errstate(all="ignore"))
+    with compiled_texts() as found, mock.patch.object(late_units, "lates", note):
         function = jit_grad(argnums=argnums)(main)
         function(*arguments)
         function.value_and_grad(*arguments)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import re
 import sys
 import time
@@ -18,13 +17,10 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-import numpy as np
-
 from adc import jit_grad
 from adc.backend import optimize
-from adc.backend.optimize import Optimized
-from adc.backend.target import Target, host
-from adc.driver import cpu, late_units
+from adc.backend.target import host
+from benchmarks.compiled_texts import compiled_texts
 from benchmarks.generated import load
 from benchmarks.latency import arrays, programs
 
@@ -47,23 +43,9 @@ def texts(pattern: str) -> Iterator[tuple[str, list[str]]]:
             continue
         text = f"{programs.HEAD}{source}\ndef both():\n    return main, arguments, argnums\n"
         main, arguments, argnums = load(text, f"<{name}>", "both")()
-        made: list[str] = []
-
-        def keep(modules: dict[str, int], target: Target, made: list[str] = made) -> list[Optimized]:
-            made += modules
-            return [Optimized(llvm_ir, target, 0) for llvm_ir in modules]
-
-        def keep_one(llvm_ir: str, target: Target, level: int, made: list[str] = made) -> Optimized:
-            made.append(llvm_ir)
-            return Optimized(llvm_ir, target, 0)
-
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(mock.patch.dict(os.environ, {"ADC_CACHE": "0"}))
-            stack.enter_context(mock.patch.object(cpu, "optimize_or_find_all", keep))
-            stack.enter_context(mock.patch.object(late_units, "optimize_or_find", keep_one))
-            stack.enter_context(np.errstate(all="ignore"))
+        with compiled_texts() as found:
             jit_grad(argnums=argnums)(main).value_and_grad(*arguments)
-        yield name, made
+        yield name, list(found)
 
 
 def measure(modules: list[str], choice: str) -> Cost:

@@ -11,9 +11,9 @@ from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.optimize import Optimized, optimize, optimize_or_find_all, vectorises
 from adc.border.options import GDB, NAN, Options
-from adc.driver import late_units
 from adc.driver.kernels import KernelLibrary, library_for
 from adc.driver.loadable import Builtin, Loadable, stubs
+from adc.driver.objects import levels_of_units, objects_of
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
 from adc.passes.analysis import machine
@@ -107,8 +107,7 @@ def _object_code(
     fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
     own = llvm_text.with_aliases(lowered.text(), {f"adc.{name}": entry for name, entry in entries.items()})
     stubs_text = llvm_text.alone(lowered.target.triple, fragments)
-    present = apart.with_needed(lowered.needs)
-    levels = {apart.texts[symbol]: apart.level(symbol, options.level) for symbol in present}
+    levels = levels_of_units(lowered, apart, options.level)
     levels[own] = options.level if lowered.repeats or not apart.texts else 0
     levels[stubs_text] = 0  # at higher levels LLVM takes 20 ms, and saves 0.005 microseconds per call
     optimized = optimize_or_find_all(levels, lowered.target)
@@ -116,16 +115,11 @@ def _object_code(
     names = [running.NAMES] if lowered.counted else []
     loops = [running.Loop(name, loop.loc, loop.sweep, loop.is_part) for loop in lowered.counted]
     made = Loadable(
-        tuple(each.key for each in optimized),
+        objects_of(lowered, apart, levels, optimized, options.level),
         tuple(signatures),
         (*symbols, *tables, *names),
-        tuple(dict.fromkeys(symbol for text in levels for symbol in stub.imports(text))),
-        tuple((symbol, function) for function, symbol in lowered.linking.names.items()),
         tuple(loops),
         tuple(lowered.sites),
-        tuple(dict.fromkeys(symbol for each in (lowered, *apart.lowered.values()) for symbol in each.elsewhere)),
-        tuple(present),
-        late_units.lates(lowered, apart, options.level),
     )
     return made, [each.object_code for each in optimized]
 

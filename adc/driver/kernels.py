@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from types import FunctionType
 
 from adc.backend import object_cache, runtime
-from adc.backend.calls import stub
 from adc.backend.jit import Library
 from adc.backend.lowering.lower_effects import Effects
 from adc.backend.optimize import optimize_or_find_all, vectorises
 from adc.border.options import Options
-from adc.driver import late_units
 from adc.driver.fingerprints import digest
-from adc.driver.late_units import Late, lates
 from adc.driver.makers import makers
+from adc.driver.objects import Objects, levels_of_units, objects_of
 from adc.frontend.abstract import Abstract
 from adc.frontend.functions.declared import Declared, Traced
 from adc.frontend.kernels import SMALL
@@ -31,7 +29,7 @@ from adc.ir.alias import returned_memory
 from adc.ir.arith import contract
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
-from adc.ir.externals import SYMBOL, UNIT, Named, provided
+from adc.ir.externals import SYMBOL, UNIT, provided
 from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.kinds import LOOPS
@@ -40,16 +38,10 @@ from adc.passes.base import asked_verification, run_pipeline
 
 @dataclass(frozen=True)
 class Code:
-    """What is kept of a compiled kernel: the cache names of its object code, its symbol there, what it imports, and its
-    units: those that are ``present`` in the object code, and those that are compiled when they are called."""
+    """What is kept of a compiled kernel: its object code, and its symbol there."""
 
-    keys: tuple[str, ...]
+    objects: Objects
     exported: str
-    imports: tuple[str, ...]
-    externals: tuple[tuple[str, Named], ...]
-    elsewhere: tuple[str, ...]
-    present: tuple[str, ...]
-    late: tuple[Late, ...]
 
 
 @dataclass(frozen=True)
@@ -131,19 +123,9 @@ class KernelLibrary:
         lowered = lower_module(
             module, exports=[name], threads=threads, polls=True, vectors=vectors, is_kernel=True, units=apart.units
         )
-        present = apart.with_needed(lowered.needs)
-        levels = {apart.texts[unit]: apart.level(unit, self.level) for unit in present}
-        levels[lowered.text()] = self.level
+        levels = levels_of_units(lowered, apart, self.level) | {lowered.text(): self.level}
         optimized = optimize_or_find_all(levels, lowered.target)
-        code = Code(
-            tuple(each.key for each in optimized),
-            f"adc.{name}",
-            tuple(dict.fromkeys(provided for text in levels for provided in stub.imports(text))),
-            tuple((s, f) for each in (lowered, *apart.lowered.values()) for f, s in each.linking.names.items()),
-            tuple(dict.fromkeys(s for each in (lowered, *apart.lowered.values()) for s in each.elsewhere)),
-            tuple(present),
-            lates(lowered, apart, self.level),
-        )
+        code = Code(objects_of(lowered, apart, levels, optimized, self.level), f"adc.{name}")
         object_cache.keep(_place(symbol), pickle.dumps(code))
         return code, [each.object_code for each in optimized]
 
@@ -183,9 +165,7 @@ def address(symbol: str) -> int:
     with _lock:
         if symbol not in _LOADED:
             code, made = _kept(symbol) or _pending(symbol)
-            imports = {name: runtime.address(name) for name in code.imports}
-            imports.update(linked(code.externals, code.elsewhere))
-            library, units = late_units.load(made, [code.exported], imports, code.late, code.present)
+            library, units = code.objects.load(made, [code.exported], linked(code.objects))
             _LOADED[symbol] = library, units, library.address(code.exported)
             _PENDING.pop(symbol, None)
         return _LOADED[symbol][2]
@@ -201,8 +181,8 @@ def _kept(symbol: str) -> tuple[Code, list[bytes]] | None:
     if data is None:
         return None
     code: Code = pickle.loads(data)
-    made = [found for key in code.keys if (found := object_cache.find(key)) is not None]
-    return (code, made) if len(made) == len(code.keys) else None
+    made = code.objects.find()
+    return None if made is None else (code, made)
 
 
 def _pending(symbol: str) -> tuple[Code, list[bytes]]:
@@ -211,16 +191,16 @@ def _pending(symbol: str) -> tuple[Code, list[bytes]]:
     return _PENDING[symbol]()
 
 
-def linked(externals: tuple[tuple[str, Named], ...], elsewhere: tuple[str, ...]) -> dict[str, int]:
+def linked(objects: Objects) -> dict[str, int]:
     """The addresses of functions of other libraries, and of kernels. Raises ``LookupError`` if one is missing."""
     found: dict[str, int] = {}
-    for symbol, function in externals:
+    for symbol, function in objects.externals:
         if (known := provided(function)) is None:
             raise LookupError(symbol)
         found[symbol] = known.address
         if known.threads is not None:
             runtime.keep_to_one_thread(*known.threads)
-    return found | {symbol: address(symbol) for symbol in elsewhere}
+    return found | {symbol: address(symbol) for symbol in objects.elsewhere}
 
 
 def _declared(symbol: str, traced: Traced) -> Declared | None:

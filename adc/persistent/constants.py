@@ -28,8 +28,8 @@ class Constants:
         self._found = False
         self._refused: CompileError | None = None
         if types not in subject.constants:
-            leaves = (leaf for a in types for leaf in walk_abstract(a))
-            integers = any(isinstance(leaf, Scalar) and leaf.type.is_integer for leaf in leaves)
+            found = (leaf for a in types for leaf in walk_abstract(a))
+            integers = any(isinstance(leaf, Scalar) and leaf.type.is_integer for leaf in found)
             subject.constants[types] = set(self._earlier() if integers else ())
 
     @property

@@ -222,7 +222,7 @@ def _read(reader: Reader, staged: Staged, miss: Callable[..., Any]) -> Specialis
     known[("traced",)] = traced
     known[("table",)] = table_of(traced)
     for i, (loadable, missed) in enumerate(reader.load()):
-        code = loadable.find()
+        code = loadable.objects.find()
         if code is None:
             raise _Stale
         functions = loadable.load(code, miss=missed, name=subject.name, doc=subject.fn.__doc__)

@@ -197,7 +197,7 @@ class Arguments:
         w = self.w
         numbers = numpy_abi.type_numbers(param.element)
         wanted = numpy_abi.ALIGNED | (numpy_abi.WRITEABLE if param.writable else 0)
-        strided = param.layout not in ("C", "F") and param.rank > 0
+        strided = param.type.strides is not None
         mask = wanted | numpy_abi.C_CONTIGUOUS
         if param.layout == "F":
             wanted |= numpy_abi.F_CONTIGUOUS

@@ -10,6 +10,7 @@ from adc.backend.library.late import DECLARATIONS
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_types import quoted
 from adc.ir import ops
+from adc.ir.branches import usual_side
 from adc.ir.core import Op
 from adc.ir.nesting import enclosing
 
@@ -18,12 +19,8 @@ def is_late(call: Op) -> bool:
     """Whether the unit that is called need not be there before."""
     block = call.parent
     for op in enclosing(block):
-        if op.opdef is ops.if_:
-            usual = op.regions[0] if ops.LIKELY in op.attrs else None
-            if ops.COLD in op.attrs:
-                usual = op.regions[1] if op.attrs[ops.COLD] == "then" else op.regions[0]
-            if block is not usual:
-                return True
+        if op.opdef is ops.if_ and block is not usual_side(op):
+            return True
         block = op.parent
     return False
 

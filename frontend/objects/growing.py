@@ -137,7 +137,7 @@ def _runs(items: Sequence[AbstractValue]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for start, end in zip([0, *ends], [*ends, len(items)], strict=True):
         found += [(start, end)] if end - start > _LONG_RUN else [(k, k + 1) for k in range(start, end)]
-    return found if items else []
+    return found
 
 
 def _is_same(a: AbstractValue, b: AbstractValue) -> bool:

@@ -14,6 +14,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
+from adc.ir.branches import usual_side
 from adc.ir.core import Block, Func, Module, Op
 from adc.ir.externals import UNIT
 from adc.passes.analysis.cold import COLD
@@ -58,17 +59,10 @@ def _sides(block: Block) -> Iterator[Block]:
     for op in block.ops:
         if op.opdef is ops.if_:
             for region in op.regions:
-                if region is _usual_side(op):
+                if region is usual_side(op):
                     yield from _sides(region)
                 elif COLD not in op.attrs:  # outline-cold
                     yield region
-
-
-def _usual_side(branch: Op) -> Block | None:
-    """The region of an ``scf.if`` that its marks say is the usual one."""
-    if COLD in branch.attrs:
-        return branch.regions[1] if branch.attrs[COLD] == "then" else branch.regions[0]
-    return branch.regions[0] if ops.LIKELY in branch.attrs else None
 
 
 def _is_of_known_length(loop: Op) -> bool:

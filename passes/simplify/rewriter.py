@@ -263,11 +263,10 @@ class Rewriter:
                 self._put(left)
             return
         values = self._simpler(op)
-        if values is not None:
+        if values is None:
+            self._put(op)
+        else:
             self.replace_op(op, values)
-            return
-        op.parent = self._block  # as _put, which most operations would call
-        self._out.append(op)
 
     def _pool(self, op: Op) -> None:
         value, type = op.attrs["value"], op.result.type
