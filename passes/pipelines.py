@@ -67,9 +67,11 @@ from adc.passes.simplify.inline_base_cases import InlineBaseCases
 from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.meld_branches import MeldBranches
+from adc.passes.simplify.merge_arguments import MergeArguments
 from adc.passes.simplify.merge_branches import MergeBranches
 from adc.passes.simplify.promote_elements import PromoteElements
 from adc.passes.simplify.renew_overwritten import RenewOverwritten
+from adc.passes.simplify.share_calls import ShareCalls
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.simplify.swap_copied import SwapCopied
 from adc.passes.simplify.update_in_place import UpdateInPlace
@@ -117,6 +119,8 @@ PREPARE: Pipeline = (
     Inline(most=_SHORT, anywhere=True),  # so that callers see which memory the results are
     *SIMPLIFY,
     IfChanged(Inline(), (*SIMPLIFY, Canonicalize(), DCE())),  # of parts that functions took, extents are one by now
+    IfChanged(MergeArguments(), (CSE(),)),
+    IfChanged(ShareCalls(), SIMPLIFY),
     IfChanged(InlineBaseCases(), SIMPLIFY),
     IfChanged(UpliftWhiles(), SIMPLIFY),
     IfChanged(DelinearizeLoops(), SIMPLIFY),

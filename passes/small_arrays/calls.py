@@ -13,8 +13,9 @@ from adc.passes.analysis.records import names_arguments
 _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED, SYMBOL, DERIVATIVE})
 
 
-def own_calls(module: Module) -> dict[str, list[Op]]:
-    """The calls of each function whose signature may change, since nothing else refers to it."""
+def own_calls(module: Module, *, aliased: bool = False) -> dict[str, list[Op]]:
+    """The calls of each function whose signature may change, since nothing else refers to it. ``aliased``: also of
+    functions with arguments that may overlap."""
     found: dict[str, list[Op]] = {}
     for func in module.funcs.values():
         for op in func.walk():
@@ -30,7 +31,7 @@ def own_calls(module: Module) -> dict[str, list[Op]]:
         fixed.add(func.attrs.get(DERIVATIVE, ""))
         rules = attached(func)
         fixed.update([func.name, *rules.functions] if rules is not None else ())
-    own = {name for name, func in module.funcs.items() if name not in fixed and _is_own(func)}
+    own = {name for name, func in module.funcs.items() if name not in fixed and _is_own(func, aliased=aliased)}
     return {name: calls for name, calls in found.items() if name in own}
 
 
@@ -42,7 +43,8 @@ def function_of(op: Op) -> Func:
     return block.parent
 
 
-def _is_own(func: Func) -> bool:
+def _is_own(func: Func, *, aliased: bool) -> bool:
     """Whether only calls determine what its arguments are."""
-    positions = any(name in attrs for attrs in func.arg_attrs for name in ("adc.shadow", "adc.tangent", "adc.alias"))
+    names = ("adc.shadow", "adc.tangent") if aliased else ("adc.shadow", "adc.tangent", "adc.alias")
+    positions = any(name in attrs for attrs in func.arg_attrs for name in names)
     return _STAYS.isdisjoint(func.attrs) and not positions and not names_arguments(func)
