@@ -112,15 +112,18 @@ SMALL_ARRAYS: Pipeline = (
 CONTRACT: Pipeline = (ReplaceSmallArrays(), *TIDY, DeadStores(), DCE())
 """After loops over elements have become the outermost: arrays of one element become numbers."""
 
+SHARE_CALLS: Pipeline = (IfChanged(MergeArguments(), (CSE(),)), IfChanged(ShareCalls(), SIMPLIFY))
+"""Functions that only read are called once for the same arguments."""
+
 _SHORT = 16  # operations of a function that returns a view of an array: the call would be as long
 
 PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     Inline(most=_SHORT, anywhere=True),  # so that callers see which memory the results are
     *SIMPLIFY,
+    *SHARE_CALLS,
     IfChanged(Inline(), (*SIMPLIFY, Canonicalize(), DCE())),  # of parts that functions took, extents are one by now
-    IfChanged(MergeArguments(), (CSE(),)),
-    IfChanged(ShareCalls(), SIMPLIFY),
+    *SHARE_CALLS,
     IfChanged(InlineBaseCases(), SIMPLIFY),
     IfChanged(UpliftWhiles(), SIMPLIFY),
     IfChanged(DelinearizeLoops(), SIMPLIFY),

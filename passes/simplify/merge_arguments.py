@@ -13,8 +13,8 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.callgraph import components
 from adc.ir.core import Func, Module, Op
+from adc.passes.analysis.calls import own_calls
 from adc.passes.rewrite import put_instead
-from adc.passes.small_arrays.calls import own_calls
 
 _READONLY, _ALIAS = "adc.readonly", "adc.alias"
 

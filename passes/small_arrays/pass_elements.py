@@ -12,8 +12,8 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType
+from adc.passes.analysis.calls import function_of, own_calls
 from adc.passes.rewrite import put_instead
-from adc.passes.small_arrays.calls import function_of, own_calls
 from adc.passes.small_arrays.carrying import allocate, read
 from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.sharing import may_be_copies

@@ -17,8 +17,8 @@ from adc.ir.builder import insert_at
 from adc.ir.callgraph import components
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
+from adc.passes.analysis.calls import own_calls
 from adc.passes.rewrite import put_instead
-from adc.passes.small_arrays.calls import own_calls
 from adc.passes.small_arrays.carrying import allocate, read
 from adc.passes.small_arrays.pass_elements import is_passed
 from adc.passes.small_arrays.views import Shape
