@@ -212,7 +212,7 @@ UNCHECKED: Pipeline = (DropChecks(), *PREPARE)
 FREE: Pipeline = (InsertDeallocs(), ShareArrays(), Canonicalize(), CSE(memory=False), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
-OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
+OUTLINE: Pipeline = (OutlineCold(), OutlineBranches(), OutlineNests())
 """Rare code, and code that makes functions long, moves to functions of its own."""
 
 WIDEN: Pipeline = (
@@ -250,9 +250,6 @@ LOWER: Pipeline = (
     *(*WIDEN, *FREE, *OUTLINE),
 )
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
-
-LOWER_KERNEL: Pipeline = (*LOWER, OutlineBranches())
-"""The same for library functions, which are compiled in parts."""
 
 
 def lower(*choices: Pass) -> Pipeline:

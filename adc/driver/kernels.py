@@ -116,7 +116,7 @@ class KernelLibrary:
         simplify = DropRules(), DropChecks(), DropChecks(ops.fits), *pipelines.PREPARE
         module = run_pipeline(module, simplify, verify=asked_verification())
         module = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
-        module = run_pipeline(module, pipelines.LOWER_KERNEL, verify=asked_verification())
+        module = run_pipeline(module, pipelines.LOWER, verify=asked_verification())
         threads, vectors = self.parallel and not (small and _calls_lapack(module)), vectorises(self.level)
         _mark_units(module, name)
         apart = lower_units(module, threads=threads, vectors=vectors, is_kernel=True)

@@ -1,8 +1,9 @@
-"""Branches with loops become functions of their own, of which those that no call takes are never compiled.
+"""Sides of branches become functions of their own, of which those that no call takes are never compiled.
 
-A library function has a side for each kind of argument, and a call takes one of them: what the others do would be most
-of the work of LLVM. Programs of users have such branches in loops, where a call for each iteration may cost more than
-what it does, and where the surroundings decide whether the loop becomes SIMD. So this is a pass for kernels.
+Statements on arrays whose extents may turn out to be one have a version for that; loops that add to shadows have one
+with copies for threads; library functions have a side for each kind of argument. A call takes one of them, and what
+the others do would be most of the work of LLVM. Branches in loops stay if it is not known which side is the usual one:
+a call for each iteration may cost more than what it does, and the surroundings decide whether the loop becomes SIMD.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from adc.passes.outlining.outline_cold import inside
 
 @dataclass(frozen=True)
 class OutlineBranches:
-    """Move each side of a branch that is in no loop to a function, if it has a loop and at least ``least`` operations,
-    and is not marked as the usual side."""
+    """Move sides of branches that have a loop to functions: those beside a side that is marked as the usual one, and
+    each side of other branches that are in no loop, from ``least`` operations."""
 
     least: int = 24
     name: ClassVar[str] = "outline-branches"
 
     def run(self, module: Module) -> Module:
         moved: list[Func] = []
-        work = list(module.funcs.values())
+        work = [func for func in module.funcs.values() if COLD not in func.attrs]
         while work:
             func = work.pop()
-            pieces = [inside(region) for region in _sides(func.body) if self._pays(region)]
+            pieces = [inside(region) for region in self._sides(func.body)]
             pieces = [piece for piece in pieces if not shows_frame(piece.moved)]
             if pieces:
                 made = outline(module, pieces, f"{func.name}.side", Aliasing.asked(func, module), Extents())
@@ -49,20 +50,20 @@ class OutlineBranches:
         merge_equal(module, moved)
         return module
 
-    def _pays(self, region: Block) -> bool:
-        loops = any(op.opdef in LOOPS and not _is_of_known_length(op) for op in region.walk())
-        return loops and sum(1 for _ in region.walk()) >= self.least
-
-
-def _sides(block: Block) -> Iterator[Block]:
-    """The outermost sides of branches that are in no loop, and are not the usual ones."""
-    for op in block.ops:
-        if op.opdef is ops.if_:
+    def _sides(self, block: Block, in_loop: bool = False) -> Iterator[Block]:
+        """The outermost sides to be moved."""
+        for op in block.ops:
+            usual = usual_side(op) if op.opdef is ops.if_ else None
+            asked = op.opdef is ops.if_ and (usual is not None or not in_loop)
             for region in op.regions:
-                if region is usual_side(op):
-                    yield from _sides(region)
-                elif COLD not in op.attrs:  # outline-cold
+                if asked and region is not usual and self._pays(region, marked=usual is not None):
                     yield region
+                else:
+                    yield from self._sides(region, in_loop or op.opdef in LOOPS)
+
+    def _pays(self, region: Block, *, marked: bool) -> bool:
+        loops = any(op.opdef in LOOPS and not _is_of_known_length(op) for op in region.walk())
+        return loops and (marked or sum(1 for _ in region.walk()) >= self.least)
 
 
 def _is_of_known_length(loop: Op) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
@@ -51,26 +52,54 @@ Values = tuple[Value, ...]
 # for and parallel -----------------------------------------------------------------------------------------------------
 
 
-def _trips(rw: Rewriter, op: Op) -> int | None:
-    """0 or 1 if the loop certainly runs that often."""
+class Trips(Enum):
+    """How often a loop runs."""
+
+    NEVER = 0
+    ONCE = 1
+    AT_MOST_ONCE = 2
+    OFTEN = 3  # as far as is known
+
+
+def _trips(rw: Rewriter, op: Op) -> Trips:
     lower, upper, step = op.operands[:3]
     facts = rw.integers
     if facts.proves_ge(lower, upper):
-        return 0
-    distance = facts.linear(upper, exact=True).plus(facts.linear(lower, exact=True), -1)
+        return Trips.NEVER
     stride = constant_of(step)
-    if not distance.terms and stride is not None and 0 < distance.constant <= stride:
-        return 1
-    return None
+    if stride is None or stride <= 0:
+        return Trips.OFTEN
+    left = facts.linear(lower, exact=True).plus(facts.linear(upper, exact=True), -1).plus_number(int(stride))
+    if facts.least(left) < 0:
+        return Trips.OFTEN
+    return Trips.AT_MOST_ONCE if left.terms else Trips.ONCE
+
+
+def _branch(rw: Rewriter, loop: Op) -> Op:
+    """A branch that is taken if a loop that runs at most once does, with the loop in it."""
+    lower, upper, step = loop.operands[:3]
+    condition = rw.emit(ops.cmpi, lower, upper, predicate="slt")
+    loop.set_operand(1, rw.emit(ops.addi, lower, step))
+    then, other = Block(), Block()
+    branch = Op(ops.if_, (condition,), [r.type for r in loop.results], {}, (then, other), loc=loop.loc)
+    for old, new in zip(loop.results, branch.results, strict=True):
+        rw.replace(old, new)
+    then.append(loop)
+    then.append(Op(ops.yield_, loop.results, (), loc=loop.loc))
+    other.append(Op(ops.yield_, loop.operands[3:], (), loc=loop.loc))
+    return branch
 
 
 def _for(rw: Rewriter, op: Op) -> Op | None:
     trips = _trips(rw, op)
-    if trips == 0:
+    if trips is Trips.NEVER:
         rw.replace_op(op, op.operands[3:])
         return None
+    if trips is Trips.AT_MOST_ONCE:
+        rw.later([_branch(rw, op)])
+        return None
     body = op.regions[0]
-    if trips == 1:
+    if trips is Trips.ONCE:
         values = _inline(rw, op, body, (op.operands[0], *op.operands[3:]))
         rw.replace_op(op, values)
         return None
@@ -217,10 +246,13 @@ def _is_odd(rw: Rewriter, number: Value) -> Value:
 
 def _parallel(rw: Rewriter, op: Op) -> Op | None:
     trips = _trips(rw, op)
-    if trips == 0:
+    if trips is Trips.NEVER:
         rw.replace_op(op, op.operands[3:])
         return None
-    if trips == 1:
+    if trips is Trips.AT_MOST_ONCE:
+        rw.later([_branch(rw, op)])
+        return None
+    if trips is Trips.ONCE:
         return _run_once(rw, op)
     rw.walk(op.regions[0])
     if _fails_first(rw, op):

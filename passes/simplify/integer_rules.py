@@ -270,7 +270,24 @@ def _cmpi(rw: Rewriter, op: Op) -> Result:
             if (predicate == "eq") == (number == 1):
                 return (boolean,)
             return (rw.emit(ops.xori, boolean, rw.constant(1, i1)),)
-    return _of_choice(rw, op)
+    return _of_extreme(rw, op) or _of_choice(rw, op)
+
+
+def _of_extreme(rw: Rewriter, op: Op) -> Result:
+    """Of ``min(x, 1) > 0``, where one of the two numbers is known to pass, what is asked of the other: ``x > 0``."""
+    predicate, (a, b) = op.attrs["predicate"], op.operands
+    if predicate not in ("slt", "sle", "sgt", "sge"):
+        return None
+    for extreme, other, less in ((a, b, predicate in ("slt", "sle")), (b, a, predicate in ("sgt", "sge"))):
+        made = made_by(extreme, ops.minsi) or made_by(extreme, ops.maxsi)
+        if made is None:
+            continue
+        every = (made.opdef is ops.minsi) != less  # both numbers have to pass
+        for x, y in (made.operands, made.operands[::-1]):
+            sides = [(v, other) if extreme is a else (other, v) for v in (x, y)]
+            if _decide(rw, predicate, *sides[0]) is every:
+                return (rw.emit(ops.cmpi, *sides[1], predicate=predicate),)
+    return None
 
 
 def _of_choice(rw: Rewriter, op: Op) -> Result:

@@ -39,11 +39,11 @@ def _bound(rw: Rewriter, op: Op) -> Result:
     inner = subscript.op
     if inner is not None and inner.opdef is ops.bound and inner.operands[1] is extent:
         return (subscript,)
-    if facts.proves_ge_zero(subscript) and (not op.attrs["check"] or facts.proves_ge(extent, subscript, 1)):
+    if facts.proves_ge_zero(subscript) and (not op.attrs["check"] or rw.proves_ge(extent, subscript, 1)):
         return (subscript,)
     if facts.interval(subscript)[1] < 0:
         from_start = rw.emit(ops.addi, subscript, extent)
-        if not op.attrs["check"] or facts.proves_ge_zero(from_start):
+        if not op.attrs["check"] or rw.holds(facts.linear(from_start, exact=True)):
             return (from_start,)
     return None
 
@@ -120,7 +120,12 @@ def _reshape(rw: Rewriter, op: Op) -> Result:
 
 def _copy(rw: Rewriter, op: Op) -> Result:
     source, target = op.operands
-    return () if source is target else None
+    return () if source is target else _fill(rw, op)
+
+
+def _fill(rw: Rewriter, op: Op) -> Result:
+    """Nothing is stored into an array without elements."""
+    return () if 0 in rw.extents.shape(op.operands[1]) else None
 
 
 def _dealloc(rw: Rewriter, op: Op) -> Result:
@@ -149,6 +154,7 @@ MEMORY: dict[OpDef, Rule] = {
     ops.subview: _subview,
     ops.reshape: _reshape,
     ops.copy: _copy,
+    ops.fill: _fill,
     ops.dealloc: _dealloc,
     ops.unpack: _unpack,
 }

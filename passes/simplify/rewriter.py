@@ -19,7 +19,7 @@ from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType, Type, i1, index
 from adc.passes.analysis.conditions import MEANING, is_wide
-from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.integers import Integers, Linear, says_more
 from adc.passes.analysis.kinds import COUNTED, TRAPS
 from adc.passes.rewrite import keep_hint, replace_op
@@ -43,7 +43,7 @@ class Rewriter:
         self._rules = rules
         self._control = control
         self.integers = Integers()
-        self.extents = Extents()
+        self.extents = Extents(like=shadowed(func))
         self.again = False
         self.loc: Loc = UNKNOWN
         self._block: Block = func.body

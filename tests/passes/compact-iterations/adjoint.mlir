@@ -40,7 +40,7 @@ func.func @f(%x: memref<?xf64>, %x_bar: memref<?xf64>, %bound: f64, %n: index) -
   %c512 = arith.constant 512 : index
   %cst = arith.constant -0.0 : f64
   %0 = arith.maxsi %n, %c0 : index
-  %1 = arith.cmpi sge, %0, %c64 : index
+  %1 = arith.cmpi sge, %n, %c64 : index
   %2 = scf.if %1 -> (i1) {
     %3 = arith.floordivsi %0, %c16 : index
     %4 = scf.parallel (%sample) = (%c0) to (%c16) step (%c1) init (%c0) -> index {

@@ -33,7 +33,7 @@ func.func @f(%x: memref<?xf64>, %bound: f64, %n: index) -> f64 {
   %false = arith.constant false : i1
   %c512 = arith.constant 512 : index
   %0 = arith.maxsi %n, %c0 : index
-  %1 = arith.cmpi sge, %0, %c64 : index
+  %1 = arith.cmpi sge, %n, %c64 : index
   %2 = scf.if %1 -> (i1) {
     %3 = arith.floordivsi %0, %c16 : index
     %4 = scf.parallel (%sample) = (%c0) to (%c16) step (%c1) init (%c0) -> index {

@@ -29,9 +29,8 @@ func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %out: memref<?x?xf64>, %n
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f64
   %c8 = arith.constant 8 : index
-  %0 = arith.maxsi %m, %c0 : index
-  %1 = arith.cmpi sle, %0, %c8 : index
-  scf.if %1 {
+  %0 = arith.cmpi sle, %m, %c8 : index
+  scf.if %0 {
     scf.parallel (%i) = (%c0) to (%n) step (%c1) {
       scf.parallel (%c) = (%c0) to (%k) step (%c1) {
         %s = scf.for %j = %c0 to %m step %c1 iter_args(%arg0 = %zero) -> (f64) {
@@ -39,8 +38,8 @@ func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %out: memref<?x?xf64>, %n
           %z = memref.load %b[%c, %j] : memref<?x?xf64>
           %d = arith.subf %x, %z : f64
           %y = arith.mulf %d, %d : f64
-          %2 = arith.addf %arg0, %y : f64
-          scf.yield %2 : f64
+          %1 = arith.addf %arg0, %y : f64
+          scf.yield %1 : f64
         } {adc.unordered = true}
         memref.store %s, %out[%c, %i] : memref<?x?xf64>
         scf.reduce()

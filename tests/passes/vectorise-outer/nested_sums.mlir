@@ -61,26 +61,25 @@ func.func @f(%a: memref<?x?x?xf64>, %out: memref<?xf64>, %n: index, %m: index) {
   scf.parallel (%arg1) = (%1) to (%2) step (%c1) {
     %9 = arith.muli %arg1, %c4 : index
     %10 = arith.subi %0, %9 : index
-    %11 = arith.minsi %10, %c4 : index
-    %12 = memref.alloc() : memref<4xf64>
+    %11 = memref.alloc() : memref<4xf64>
     scf.parallel (%lane_2) = (%c0) to (%c4) step (%c1) {
-      memref.store %zero, %12[%lane_2] : memref<4xf64>
+      memref.store %zero, %11[%lane_2] : memref<4xf64>
       scf.reduce()
     } {adc.lanes = true}
     scf.for %j_0 = %c0 to %m step %c1 {
       scf.for %k_0 = %c0 to %m step %c1 {
         scf.parallel (%lane_3) = (%c0) to (%c4) step (%c1) {
-          %13 = arith.addi %9, %lane_3 : index
-          %14 = arith.cmpi slt, %lane_3, %11 : index
-          %15 = scf.if %14 -> (f64) {
-            %x_0 = memref.load %a[%j_0, %k_0, %13] : memref<?x?x?xf64>
+          %12 = arith.addi %9, %lane_3 : index
+          %13 = arith.cmpi slt, %lane_3, %10 : index
+          %14 = scf.if %13 -> (f64) {
+            %x_0 = memref.load %a[%j_0, %k_0, %12] : memref<?x?x?xf64>
             scf.yield %x_0 : f64
           } else {
             scf.yield %zero : f64
           }
-          %16 = memref.load %12[%lane_3] : memref<4xf64>
-          %y_0 = arith.addf %16, %15 : f64
-          memref.store %y_0, %12[%lane_3] : memref<4xf64>
+          %15 = memref.load %11[%lane_3] : memref<4xf64>
+          %y_0 = arith.addf %15, %14 : f64
+          memref.store %y_0, %11[%lane_3] : memref<4xf64>
           scf.reduce()
         } {adc.lanes = true}
         scf.yield
@@ -88,11 +87,11 @@ func.func @f(%a: memref<?x?x?xf64>, %out: memref<?xf64>, %n: index, %m: index) {
       scf.yield
     }
     scf.parallel (%lane_4) = (%c0) to (%c4) step (%c1) {
-      %17 = memref.load %12[%lane_4] : memref<4xf64>
-      %18 = arith.addi %9, %lane_4 : index
-      %19 = arith.cmpi slt, %lane_4, %11 : index
-      scf.if %19 {
-        memref.store %17, %out[%18] : memref<?xf64>
+      %16 = memref.load %11[%lane_4] : memref<4xf64>
+      %17 = arith.addi %9, %lane_4 : index
+      %18 = arith.cmpi slt, %lane_4, %10 : index
+      scf.if %18 {
+        memref.store %16, %out[%17] : memref<?xf64>
         scf.yield
       }
       scf.reduce()

@@ -65,39 +65,38 @@ func.func @f(%a: memref<?x?xf64>, %out: memref<?xf64>, %n: index) {
   scf.parallel (%arg1) = (%1) to (%2) step (%c1) {
     %9 = arith.muli %arg1, %c4 : index
     %10 = arith.subi %0, %9 : index
-    %11 = arith.minsi %10, %c4 : index
-    %12 = memref.alloc() : memref<4xf64>
+    %11 = memref.alloc() : memref<4xf64>
     %t_0 = memref.alloc() : memref<3x4xf64>
     scf.parallel (%lane_2) = (%c0) to (%c4) step (%c1) {
-      memref.store %zero, %12[%lane_2] : memref<4xf64>
+      memref.store %zero, %11[%lane_2] : memref<4xf64>
       scf.reduce()
     } {adc.lanes = true}
     scf.for %j_0 = %c0 to %c3 step %c1 {
       scf.parallel (%lane_3) = (%c0) to (%c4) step (%c1) {
-        %13 = arith.addi %9, %lane_3 : index
-        %14 = arith.cmpi slt, %lane_3, %11 : index
-        %15 = scf.if %14 -> (f64) {
-          %x_1 = memref.load %a[%j_0, %13] : memref<?x?xf64>
+        %12 = arith.addi %9, %lane_3 : index
+        %13 = arith.cmpi slt, %lane_3, %10 : index
+        %14 = scf.if %13 -> (f64) {
+          %x_1 = memref.load %a[%j_0, %12] : memref<?x?xf64>
           scf.yield %x_1 : f64
         } else {
           scf.yield %zero : f64
         }
-        %16 = memref.load %12[%lane_3] : memref<4xf64>
-        %y_1 = arith.addf %16, %15 : f64
+        %15 = memref.load %11[%lane_3] : memref<4xf64>
+        %y_1 = arith.addf %15, %14 : f64
         memref.store %y_1, %t_0[%j_0, %lane_3] : memref<3x4xf64>
-        memref.store %y_1, %12[%lane_3] : memref<4xf64>
+        memref.store %y_1, %11[%lane_3] : memref<4xf64>
         scf.reduce()
       } {adc.lanes = true}
       scf.yield
     }
     scf.parallel (%lane_4) = (%c0) to (%c4) step (%c1) {
       %x_2 = memref.load %t_0[%c1, %lane_4] : memref<3x4xf64>
-      %17 = memref.load %12[%lane_4] : memref<4xf64>
-      %y_2 = arith.mulf %17, %x_2 : f64
-      %18 = arith.addi %9, %lane_4 : index
-      %19 = arith.cmpi slt, %lane_4, %11 : index
-      scf.if %19 {
-        memref.store %y_2, %out[%18] : memref<?xf64>
+      %16 = memref.load %11[%lane_4] : memref<4xf64>
+      %y_2 = arith.mulf %16, %x_2 : f64
+      %17 = arith.addi %9, %lane_4 : index
+      %18 = arith.cmpi slt, %lane_4, %10 : index
+      scf.if %18 {
+        memref.store %y_2, %out[%17] : memref<?xf64>
         scf.yield
       }
       scf.reduce()
