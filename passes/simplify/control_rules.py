@@ -79,8 +79,13 @@ def _branch(rw: Rewriter, loop: Op) -> Op:
     """A branch that is taken if a loop that runs at most once does, with the loop in it."""
     lower, upper, step = loop.operands[:3]
     condition = rw.emit(ops.cmpi, lower, upper, predicate="slt")
-    loop.set_operand(1, rw.emit(ops.addi, lower, step))
     then, other = Block(), Block()
+    if lower.op is not None and lower.op.opdef in (ops.minsi, ops.maxsi):
+        # In the branch it is known which of the two it is.
+        again = then.append(rw.new(lower.op.opdef, lower.op.operands))
+        loop.set_operand(0, again.result)
+    end = then.append(rw.new(ops.addi, (loop.operands[0], step)))
+    loop.set_operand(1, end.result)
     branch = Op(ops.if_, (condition,), [r.type for r in loop.results], {}, (then, other), loc=loop.loc)
     for old, new in zip(loop.results, branch.results, strict=True):
         rw.replace(old, new)

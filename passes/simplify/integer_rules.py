@@ -270,7 +270,15 @@ def _cmpi(rw: Rewriter, op: Op) -> Result:
             if (predicate == "eq") == (number == 1):
                 return (boolean,)
             return (rw.emit(ops.xori, boolean, rw.constant(1, i1)),)
-    return _of_extreme(rw, op) or _of_choice(rw, op)
+    return _of_signs(rw, op) or _of_extreme(rw, op) or _of_choice(rw, op)
+
+
+def _of_signs(rw: Rewriter, op: Op) -> Result:
+    """Of ``x ^ n < 0``, by which ``x % n`` asks whether the signs differ: the answer, where none is negative."""
+    pair = made_by(op.operands[0], ops.xori) if op.attrs["predicate"] == "slt" else None
+    if pair is None or constant_of(op.operands[1]) != 0 or not all(map(rw.proves_ge_zero, pair.operands)):
+        return None
+    return (rw.constant(0, i1),)
 
 
 def _of_extreme(rw: Rewriter, op: Op) -> Result:

@@ -39,11 +39,11 @@ def _bound(rw: Rewriter, op: Op) -> Result:
     inner = subscript.op
     if inner is not None and inner.opdef is ops.bound and inner.operands[1] is extent:
         return (subscript,)
-    if facts.proves_ge_zero(subscript) and (not op.attrs["check"] or rw.proves_ge(extent, subscript, 1)):
+    if rw.proves_ge_zero(subscript) and (not op.attrs["check"] or rw.proves_ge(extent, subscript, 1)):
         return (subscript,)
     if facts.interval(subscript)[1] < 0:
         from_start = rw.emit(ops.addi, subscript, extent)
-        if not op.attrs["check"] or rw.holds(facts.linear(from_start, exact=True)):
+        if not op.attrs["check"] or rw.proves_ge_zero(from_start):
             return (from_start,)
     return None
 

@@ -104,6 +104,10 @@ class Rewriter:
         exact = self.integers.linear(a, exact=True).plus(self.integers.linear(b, exact=True), -1)
         return self.holds(exact.plus_number(-margin))
 
+    def proves_ge_zero(self, a: Value) -> bool:
+        """Whether ``a >= 0`` where the present operation is."""
+        return self.holds(self.integers.linear(a, exact=True))
+
     def holds(self, form: Linear) -> bool:
         """Whether an exact form is not negative where the present operation is."""
         if self.integers.holds(form, (op for op in enclosing(self._block) if op.opdef in COUNTED)):

@@ -52,17 +52,14 @@ func.func @f(%x: memref<?xf64>, %y: memref<?xf64>) {
     memref.store %t_0, %y[%i] : memref<?xf64>
     scf.yield
   }
-  %i_0 = arith.maxsi %last, %c1 : index
   %1 = arith.cmpi sgt, %n, %c1 : index
   scf.if %1 {
     %before_0 = arith.addi %n, %c-2 : index
-    %wrapped = adc.bound %before_0, %n : index
     %a_1 = memref.load %x[%before_0] : memref<?xf64>
     %b_1 = memref.load %x[%last] : memref<?xf64>
-    %c_0 = memref.load %x[%wrapped] : memref<?xf64>
     %s_1 = arith.addf %a_1, %b_1 : f64
-    %t_1 = arith.addf %s_1, %c_0 : f64
-    memref.store %t_1, %y[%i_0] : memref<?xf64>
+    %t_1 = arith.addf %s_1, %a_1 : f64
+    memref.store %t_1, %y[%last] : memref<?xf64>
     scf.yield
   }
   func.return
