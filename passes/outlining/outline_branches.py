@@ -28,8 +28,8 @@ from adc.passes.outlining.outline_cold import inside
 
 @dataclass(frozen=True)
 class OutlineBranches:
-    """Move sides of branches that have a loop to functions: those beside a side that is marked as the usual one, and
-    each side of other branches that are in no loop, from ``least`` operations."""
+    """Move sides of branches that have a loop to functions: those beside a side that is marked as the usual one, and,
+    of other branches that are in no loop, each of two sides that do something, from ``least`` operations."""
 
     least: int = 24
     name: ClassVar[str] = "outline-branches"
@@ -54,7 +54,8 @@ class OutlineBranches:
         """The outermost sides to be moved."""
         for op in block.ops:
             usual = usual_side(op) if op.opdef is ops.if_ else None
-            asked = op.opdef is ops.if_ and (usual is not None or not in_loop)
+            both = op.opdef is ops.if_ and all(len(region.ops) > 1 for region in op.regions)
+            asked = usual is not None or (both and not in_loop)
             for region in op.regions:
                 if asked and region is not usual and self._pays(region, marked=usual is not None):
                     yield region

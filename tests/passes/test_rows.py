@@ -168,9 +168,9 @@ def test_elements_outside_of_the_rows_are_zero(first: list[int]) -> None:
 def test_rows_store_what_they_would_add() -> None:
     """Only what is outside of the rows is filled: parts of the array."""
     text = jit_grad(product, argnums=(0, 1)).dump_ir("lowered", "f64[::1], f64[::1], i64[::1], i64[::1]")
-    body = text[text.index("func.func @product.grad(") :].split("\nfunc.func")[0]
-    assert body.count("memref.subview %values_bar") == 2
-    chunks = body[body.index("%chunk)") :].split("adc.chunks")[0]
+    with_chunks = next(part for part in text.split("func.func") if "%chunk)" in part)
+    assert text.count("memref.subview %values_bar") == 2
+    chunks = with_chunks[with_chunks.index("%chunk)") :].split("adc.chunks")[0]
     assert "memref.store" in chunks and "memref.load %values_bar" not in chunks
 
 
