@@ -21,7 +21,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adc.backend import runtime
 from adc.backend.calls.abi import (
@@ -186,32 +185,6 @@ class State:
         """Raise the error of the error record; ``site`` is -1 if nothing was recorded. ``more`` is the address of
         further operands."""
         raise self._error(site, a, b, more)
-
-    @staticmethod
-    def view(array: npt.NDArray[Any], address: int, number: int, *layout: int) -> npt.NDArray[Any]:
-        """A window on ``array`` at an address, given NumPy's number of the dtype, extents and then strides in bytes;
-        ``array`` itself if the window is all of it."""
-        rank = len(layout) // 2
-        shape, strides = layout[:rank], layout[rank:]
-        dtype = array.dtype if number == array.dtype.num else numpy_abi.dtype_of(number)
-        if dtype is array.dtype and (address, shape, strides) == (array.ctypes.data, array.shape, array.strides):
-            return array
-        interface = {
-            "data": (address, not array.flags.writeable),
-            "shape": shape,
-            "strides": strides,
-            "typestr": dtype.str,
-            "version": 3,
-        }
-        return np.asarray(_Window(interface, array))
-
-
-class _Window:
-    """The memory of an array in another shape, for NumPy's array interface."""
-
-    def __init__(self, interface: dict[str, Any], base: npt.NDArray[Any]) -> None:
-        self.__array_interface__ = interface
-        self.base = base
 
 
 def bind(

@@ -25,14 +25,14 @@ from adc.ir.types import ComplexType, Type, f64, i1, i64, index, scalar_bytes
 
 @dataclass
 class ArrayValue:
-    """An ndarray taken apart. All fields are LLVM values except ``size``, the bytes of an element.
+    """An ndarray taken apart. All fields are LLVM values except the type of its elements.
 
     ``strides`` are in bytes, None if the layout is the identity; ``words`` are passed to compiled code; ``bounds`` the
     lowest address and the first one after the array.
     """
 
     object: str
-    size: int
+    element: Type
     data: str
     extents: list[str]
     strides: list[str] | None
@@ -272,13 +272,13 @@ class Arguments:
             shift = scalar_bytes(param.type.element).bit_length() - 1
             words += [f"i64 {w.let(f'ashr i64 {stride}, {shift}')}" for stride in strides]
             words += ["i64 1"] if complex_ else []
-        return ArrayValue(value, scalar_bytes(param.element), data, extents, strides, words)
+        return ArrayValue(value, param.element, data, extents, strides, words)
 
     def bounds(self, position: int) -> tuple[str, str]:
         """The lowest address of an array and the first one after it, both 0 if it is empty."""
         w, array = self.w, self.arrays[position]
         if array.bounds is None:
-            size = array.size
+            size = scalar_bytes(array.element)
             low = w.let(f"ptrtoint ptr {array.data} to i64")
             empty = self._any([w.let(f"icmp eq i64 {extent}, 0") for extent in array.extents] or ["false"])
             if array.strides is None:

@@ -220,10 +220,10 @@ class Results:
             within = w.let(f"and i1 {above}, {w.let(f'icmp ult i64 {where}, {high}')}")
             w.branch_if(within, inside, outside)
             w.begin(inside)
-            array = self.arguments.arrays[position].object
-            number = numpy_abi.DTYPES[element].num
-            words = [f"ptr {array}", f"i64 {where}", f"i64 {number}", *(f"i64 {v}" for v in (*shapes, *steps))]
-            w.do(f"store ptr {w.call_method('view', 'OLL' + 'L' * 2 * rank, *words)}, ptr {result}")
+            of = self.arguments.arrays[position]
+            kind = f"i32 {int(of.element == element)}", f"ptr {w.symbol(numpy_abi.dtype_symbol(element))}"
+            memory = f"i32 {rank}", f"ptr {extents}", f"ptr {strides}", f"ptr {data}"
+            w.do(f"store ptr {w.call('adc_array_view', f'ptr {of.object}', *kind, *memory)}, ptr {result}")
             w.branch(done)
             w.begin(outside)
         own = self._own(element, rank, data, extents, strides if t.strides is not None else "", total)

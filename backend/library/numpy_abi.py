@@ -31,6 +31,7 @@ _TABLE = {
     "PyArray_New": 93,
     "PyArray_NewFromDescr": 94,
     "PyArray_Empty": 184,
+    "PyArray_SetBaseObject": 282,
     "PyDataMem_SetHandler": 304,
 }
 DECLARATIONS = {
@@ -40,6 +41,7 @@ DECLARATIONS = {
     "PyArray_New": "declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
     "PyArray_NewFromDescr": "declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
     "PyArray_Empty": "declare ptr @PyArray_Empty(i32, ptr, ptr, i32)",
+    "PyArray_SetBaseObject": "declare i32 @PyArray_SetBaseObject(ptr, ptr)",
     "PyDataMem_SetHandler": "declare ptr @PyDataMem_SetHandler(ptr)",
 }
 DTYPES: dict[t.Type, np.dtype[Any]] = {
@@ -83,11 +85,6 @@ def type_numbers(element: t.Type) -> tuple[int, ...]:
     dtype = DTYPES[element]
     same = [np.dtype(c) for c in _CODES if np.dtype(c) == dtype]
     return tuple(sorted({d.num for d in same}))
-
-
-def dtype_of(number: int) -> np.dtype[np.generic]:
-    """The dtype of an element type by NumPy's number."""
-    return next(dtype for element, dtype in DTYPES.items() if number in type_numbers(element))
 
 
 def dtype_symbol(element: t.Type) -> str:

@@ -390,7 +390,7 @@ define i32 @adc.tail(ptr %ctx, ptr %p, i64 %n, ptr %out) {
     signature = Signature("tail", (None,), (ArrayParam(at(0)),), (memref(f64, 1),), Out(0))
     a = np.arange(5.0)
     tail = stub_for(kernel.replace("SKIP", "2"), signature)(a)
-    assert tail.tolist() == [2, 3, 4] and np.shares_memory(tail, a)
+    assert tail.tolist() == [2, 3, 4] and tail.base is a
     tail[0] = 20
     assert a[2] == 20
     a.flags.writeable = False
