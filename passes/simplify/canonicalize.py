@@ -1,7 +1,7 @@
 """Canonicalisation: fold what is known, bring the rest into one form.
 
 One walk over the function, in order. ``float_rules`` and ``integer_rules`` have the identities of arithmetic,
-``memory_rules`` those of memrefs; ``control_rules`` simplifies loops and branches.
+``memory_rules`` those of memrefs; ``loop_rules`` and ``control_rules`` simplify loops and branches.
 """
 
 from __future__ import annotations
