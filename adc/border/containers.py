@@ -161,6 +161,16 @@ def assemble(tree: Result, raw: Any, objects: dict[int, Any]) -> Any:
     return made
 
 
+@dataclass(frozen=True)
+class Assembly:
+    """What compiled code calls with nested tuples to make a result of ``tree``, in which nothing is an argument."""
+
+    tree: Result
+
+    def __call__(self, raw: Any) -> Any:
+        return assemble(self.tree, raw, {})
+
+
 def result_leaves(tree: Result, raw: Any) -> Iterator[tuple[ResultLeaf, Any]]:
     """The numbers and arrays in a result, with their values; ``raw`` is its value in nested tuples."""
     if isinstance(tree, ResultTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
+from adc.backend.calls.abi import CallOut, Out, Output, Param, Signature, TupleOut
 from adc.border import aliasing, binding, containers
 from adc.border.complexes import as_pairs
 from adc.border.options import Selection
@@ -49,11 +49,8 @@ class Specialisation:
         self.aliased = traced.alias_groups
         self._stored: frozenset[int] | None = None  # written through themselves; known if arguments overlap
         # Whether arguments or results have containers other than tuples: then calls go through Python.
-        self.wrapped = (
-            any(map(containers.is_special, self.abstracts))
-            or containers.needs_assembly(traced.result)
-            or bool(traced.changed)
-        )
+        self._takes_containers = any(map(containers.is_special, self.abstracts)) or bool(traced.changed)
+        self.wrapped = self._takes_containers or containers.needs_assembly(traced.result)
         # The paths of the IR arguments in the arguments of a call; None for captured variables.
         self._paths = [
             None if leaf.kind == "capture" else binding.leaf_path(self.names, leaf) for leaf in traced.leaves
@@ -163,13 +160,16 @@ class Primal(Specialisation):
         module = staged.primal(traced)
         params = binding.leaf_params(self.names, traced, read_only=False)
         guards = binding.guard_params(self.abstracts, traced)
+        output = binding.effects_output(traced)
+        if self.wrapped and not self._takes_containers:
+            self.wrapped, output = False, CallOut(containers.Assembly(traced.result), (output,))
         signature = binding.signature(
             self.names,
             self.abstracts,
             module,
             traced.entry,
             [*guards, *params],
-            binding.effects_output(traced),
+            output,
             disjoint=binding.disjoint_pairs(self.names, self.abstracts, traced, len(guards)),
             threads=self.subject.options.threads or 0,
         )

@@ -158,6 +158,7 @@ FORMS: dict[str, Callable[[], Any]] = {
     "closures": lambda: [jit_grad(closure(*c)).grad(X) for c in ((2.0, scale), (3, other), (2.0, scale))],
     "method": lambda: jit_grad(Model.run)(Model(2.0), X),
     "containers": lambda: jit_grad(lambda p, d: p.a * np.sum(p.b) * d["k"]).grad(Pair(2.0, X), {"k": 3.0}),
+    "containers in results": lambda: jit_grad(lambda x: {"pair": Pair(x[0], 2.0 * x), "list": [x[1], x]})(X),
     "partial": lambda: jit_grad(functools.partial(partials, 2.0, b=3.0)).grad(X),
     "defaults": lambda: jit_grad(partials)(2.0, X),
     "overlap": lambda: jit_grad(lambda x, y: np.sum(x * y)).grad(X[:-1], X[1:]),
