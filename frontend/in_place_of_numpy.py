@@ -38,7 +38,7 @@ GROUPS: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
     "objects and iterators": (
         """frompyfunc nditer nested_iters asmatrix bmat matrix recarray record poly1d broadcast flatiter
-        asarray_chkfinite require einsum_path may_share_memory shares_memory isfortran asfortranarray""",
+        asarray_chkfinite require einsum_path may_share_memory shares_memory isfortran""",
         _LAYOUT,
         {
             "frompyfunc": "use np.vectorize(f)",
@@ -54,7 +54,6 @@ GROUPS: dict[str, tuple[str, str, dict[str, str]]] = {
             "flatiter": "use a.ravel()",
             "asarray_chkfinite": "use np.asarray(a), and np.isfinite(a).all()",
             "require": "use np.ascontiguousarray(a)",
-            "asfortranarray": "use np.ascontiguousarray(a): new arrays are C-contiguous",
             "einsum_path": "leave it out: np.einsum('ij,jk', a, b) chooses by itself",
         },
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 from adc.frontend.containers import letters, records
@@ -218,6 +219,15 @@ def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstra
     return any_equal(frame, items, value)
 
 
+def check_not_nan(value: AbstractValue, item: AbstractValue | None = None) -> None:
+    """Refuse to look for NaN among numbers of the run: Python finds it if it is the same object."""
+    is_nan = isinstance(value, Static) and isinstance(value.value, float) and math.isnan(value.value)
+    if is_nan and (item is None or isinstance(item, Scalar)):
+        message = "whether a container of numbers has NaN in it depends on which object it is, and is not known here"
+        help = "any(math.isnan(v) for v in xs)"
+        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_OPERAND)
+
+
 def any_equal(frame: Frame, items: Iterable[AbstractValue], value: AbstractValue) -> AbstractValue:
     """Whether one of the items is equal to a value, for a container that holds them."""
     result: bool | Value = False
@@ -225,6 +235,7 @@ def any_equal(frame: Frame, items: Iterable[AbstractValue], value: AbstractValue
         known = scalars.truth(held_equal(frame, item, value))
         if known is True:
             return Static(True)
+        check_not_nan(value, item)
         if not isinstance(known, bool):
             result = known if isinstance(result, bool) else ops.ori(result, known)
     return Static(result) if isinstance(result, bool) else Scalar(result, i1)

@@ -194,6 +194,7 @@ def _membership(
 def _contained(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool | Value:
     numbers = growing.as_array(heap.contents(frame, right)) if rows.grows(frame, right) else None  # type: ignore[arg-type]
     if numbers is not None and is_numeric(left):
+        equality.check_not_nan(left)
         return as_condition(frame, frame.tracer.call(frame, Static(python_functions.contains), [numbers, left], {}))
     found = equality.contains(frame, right, left)
     if found is not None:

@@ -186,12 +186,15 @@ def _find(
     for k, item in enumerate((sequences.known_items(frame, owner) or ()) if whole else ()):
         same = scalars.truth(equality.held_equal(frame, item, value))
         if not isinstance(same, bool):
+            equality.check_not_nan(value, item)
             break
         if same:
             return Static(k)
     else:
         if whole and not rows.grows(frame, owner):
             raise refuse(current_loc(), "ValueError: the value is not in the list", kind=kinds.INVALID_VALUE)
+    if rows.grows(frame, owner):
+        equality.check_not_nan(value)
     if records.is_instance(value) and text is NONE:
         text = Static("the object is not in the list")  # Python shows this
     text = Static("tuple.index(x): x not in tuple") if isinstance(owner, Tuple) else text
@@ -201,10 +204,14 @@ def _find(
 
 def _count(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
     if rows.grows(frame, owner):
+        equality.check_not_nan(value)
         return frame.tracer.call(frame, Static(python_lists.count), [owner, value], {})
     total: AbstractValue = Static(0)
     for item in sequences.known_items(frame, owner) or ():
-        total = scalars.binary("+", total, equality.held_equal(frame, item, value))
+        same = equality.held_equal(frame, item, value)
+        if not isinstance(same, Static):
+            equality.check_not_nan(value, item)
+        total = scalars.binary("+", total, same)
     return total
 
 

@@ -10,12 +10,14 @@ import numpy as np
 from adc.frontend.arrays import arrays
 from adc.frontend.arrays.nested import array_of, new_array
 from adc.frontend.control.loops import counted, make_range
+from adc.frontend.data.described import bounds_of
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Lazy,
+    Range,
     Ref,
     Scalar,
     Static,
@@ -29,7 +31,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
 from adc.frontend.libraries.creation import astype, dtype_argument, need_array, shape_argument
-from adc.frontend.libraries.methods import copy
+from adc.frontend.libraries.memory_order import allocated, copy, is_fortran, turned
 from adc.frontend.libraries.reducing import as_array
 from adc.frontend.libraries.rules import Rule, common_dtype, need_numbers, no_keywords, positional, static_of, take
 from adc.frontend.numeric import layouts, nests, views
@@ -58,9 +60,9 @@ Keywords = Mapping[str, AbstractValue]
 def _filled(name: str, number: float | None) -> Rule:
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         shape, dtype, order = take(f"np.{name}", ["shape", "dtype", "order"], args, kwargs)
-        _in_c_order(f"np.{name}", order)
         assert shape is not None
-        result = new_array(frame, shape_argument(shape), dtype_argument(dtype, f64))
+        fortran = is_fortran(f"np.{name}", order)
+        result = allocated(frame, shape_argument(shape), dtype_argument(dtype, f64), fortran)
         return result if number is None else fill(result, Static(number))
 
     return rule
@@ -84,13 +86,16 @@ def fill(target: Array, value: AbstractValue) -> Array:
 
 def _full(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     shape, value, dtype, order = take("np.full", ["shape", "fill_value", "dtype", "order"], args, kwargs, 2)
-    _in_c_order("np.full", order)
     assert shape is not None and value is not None
+    given = value.dtype if is_array(value) else as_number(value).dtype  # type: ignore[attr-defined]
+    dims, dtype_ = shape_argument(shape), dtype_argument(dtype, given)
+    return _set(frame, allocated(frame, dims, dtype_, is_fortran("np.full", order)), value)
+
+
+def _set(frame: Frame, result: Array, value: AbstractValue) -> Array:
     if is_array(value):
-        result = new_array(frame, shape_argument(shape), dtype_argument(dtype, value.dtype))  # type: ignore[attr-defined]
         arrays.store(frame, result, value)
         return result
-    result = new_array(frame, shape_argument(shape), dtype_argument(dtype, as_number(value).dtype))
     return fill(result, value)
 
 
@@ -99,8 +104,8 @@ _LIKE = ["a", "dtype", "order", "subok", "shape"]
 
 def _filled_like(name: str, number: float | None) -> Rule:
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-        model, dtype, _, _, shape = take(f"np.{name}", _LIKE, args, kwargs)
-        result = _allocate_like(frame, name, model, dtype, shape)
+        model, dtype, order, _, shape = take(f"np.{name}", _LIKE, args, kwargs)
+        result = _allocate_like(frame, name, model, dtype, order, shape)
         return result if number is None else fill(result, Static(number))
 
     return rule
@@ -108,17 +113,18 @@ def _filled_like(name: str, number: float | None) -> Rule:
 
 def _full_like(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     names = ["a", "fill_value", "dtype", "order", "subok", "shape"]
-    model, value, dtype, _, _, shape = take("np.full_like", names, args, kwargs, 2)
+    model, value, dtype, order, _, shape = take("np.full_like", names, args, kwargs, 2)
     assert value is not None
-    result = _allocate_like(frame, "full_like", model, dtype, shape)
-    if is_array(value):
-        arrays.store(frame, result, value)
-        return result
-    return fill(result, value)
+    return _set(frame, _allocate_like(frame, "full_like", model, dtype, order, shape), value)
 
 
 def _allocate_like(
-    frame: Frame, name: str, model: AbstractValue | None, dtype: AbstractValue | None, shape: AbstractValue | None
+    frame: Frame,
+    name: str,
+    model: AbstractValue | None,
+    dtype: AbstractValue | None,
+    order: AbstractValue | None,
+    shape: AbstractValue | None,
 ) -> Array:
     if model is not None and is_numeric(model):
         model = nests.constant_array(model)
@@ -126,11 +132,13 @@ def _allocate_like(
         shown = "nothing" if model is None else describe_type(model)
         raise refuse(current_loc(), f"np.{name}() takes an array, not {shown}", for_array(model), kind=kinds.WRONG_TYPE)
     dims = model.dims if shape is None else shape_argument(shape)
-    return new_array(frame, dims, dtype_argument(dtype, model.dtype))
+    return allocated(frame, dims, dtype_argument(dtype, model.dtype), is_fortran(f"np.{name}", order))
 
 
-def _copy(frame: Frame, x: AbstractValue) -> AbstractValue:
-    return copy(frame, need_array("np.copy", x))
+def _copy(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
+    value, order, _ = take("np.copy", ["a", "order", "subok"], args, kwargs)
+    assert value is not None
+    return copy(frame, need_array("np.copy", value), is_fortran("np.copy", order))
 
 
 def _array(name: str, copies: bool) -> Rule:
@@ -141,22 +149,14 @@ def _array(name: str, copies: bool) -> Rule:
             raise refuse(current_loc(), f"{name}() takes 3 arguments here", kind=kinds.WRONG_CALL)
         given = dict(zip(names, take(name, names, args, kwargs), strict=True))
         value, dtype, wish, least = given[names[0]], given["dtype"], given.get("copy"), given.get("ndmin")
-        _in_c_order(name, given["order"])
         assert value is not None
-        wished = static_of(wish, "copy")
+        wished, fortran = static_of(wish, "copy"), is_fortran(name, given["order"])
         made = _as_array(frame, name, value, dtype, wished if isinstance(wished, bool) else copies)
+        made = in_fortran_order(frame, made) if fortran else made
         missing = (static_of(least, "ndmin") or 0) - made.rank
         return views.with_new_axes(made, [True] * missing + [False] * made.rank) if missing > 0 else made
 
     return rule
-
-
-def _in_c_order(name: str, order: AbstractValue | None) -> None:
-    wanted = static_of(order, "the order")
-    if wanted not in (None, "C", "K", "A"):
-        help = "leave it out: new arrays are C-contiguous"
-        message = f"{name}() with order='{wanted}' is not supported"
-        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_OPTION)
 
 
 def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValue | None, copies: bool) -> Array:
@@ -165,6 +165,10 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
         if not copies and wanted == value.dtype and isinstance(value, Array):
             return value
         return copy(frame, astype(value, wanted))
+    if isinstance(value, Range):
+        numbers = _arange(frame, bounds_of(value), {})
+        assert isinstance(numbers, Array)
+        return copy(frame, astype(numbers, dtype_argument(dtype, i64)))
     if isinstance(value, Tuple):
         return array_of(frame, value, dtype_argument(dtype, None))
     if rows.grows(frame, value):  # a list of tuples of numbers
@@ -185,13 +189,27 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
     )
 
 
+def _as_fortran(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
+    value, dtype = take("np.asfortranarray", ["a", "dtype"], args, kwargs)
+    assert value is not None
+    made = _as_array(frame, "np.asfortranarray", value, dtype, copies=False)
+    return views.with_new_axes(made, [True]) if made.rank == 0 else in_fortran_order(frame, made)
+
+
+def in_fortran_order(frame: Frame, made: Array) -> Array:
+    """The array, or a copy if it is not contiguous in Fortran's order."""
+    return turned(_whole(frame, turned(made))) if made.rank > 0 else made
+
+
 def _contiguous(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     """The array, or a copy if it is not contiguous. An argument that is a window is not."""
     value, dtype = take("np.ascontiguousarray", ["a", "dtype"], args, kwargs)
     assert value is not None
     made = _as_array(frame, "np.ascontiguousarray", value, dtype, copies=False)
-    if made.rank == 0:
-        return views.with_new_axes(made, [True])
+    return views.with_new_axes(made, [True]) if made.rank == 0 else _whole(frame, made)
+
+
+def _whole(frame: Frame, made: Array) -> Array:
     if layouts.layout_of(made.memref) is None:
         return copy(frame, made)
     whole = views.reshape(frame, made, [1], 0)  # a view if and only if it is contiguous
@@ -323,11 +341,12 @@ TABLE: dict[Any, Rule] = {
     np.ones_like: _filled_like("ones_like", 1),
     np.empty_like: _filled_like("empty_like", None),
     np.full_like: _full_like,
-    np.copy: positional("np.copy", 1, _copy),
+    np.copy: _copy,
     np.array: _array("np.array", copies=True),
     np.asarray: _array("np.asarray", copies=False),
     np.asanyarray: _array("np.asanyarray", copies=False),
     np.ascontiguousarray: _contiguous,
+    np.asfortranarray: _as_fortran,
     np.ndarray: _filled("ndarray", None),
     np.arange: _arange,
     np.linspace: _linspace,

@@ -241,7 +241,7 @@ def _deepcopy(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 
 def _copied_array(frame: Frame, v: AbstractValue) -> AbstractValue:
-    from adc.frontend.libraries.methods import copy as copy_array
+    from adc.frontend.libraries.memory_order import copy as copy_array
 
     return copy_array(frame, v) if isinstance(v, Array | Lazy) else v
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from adc.frontend.arrays import arrays
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Range, Static, Tuple, is_list, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent
@@ -42,7 +42,7 @@ def _part(frame: Frame, item: Item) -> AbstractValue:
             return _points(frame, v)
         if isinstance(v, Array | Lazy) and v.rank:
             return v
-        if isinstance(v, Tuple):
+        if isinstance(v, Tuple | Range) or is_list(v):
             return _call(frame, np.array, v)
         if isinstance(v, Array | Lazy) or is_numeric(v):
             return _call(frame, np.array, Tuple((v,)))

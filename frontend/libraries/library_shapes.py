@@ -15,7 +15,8 @@ from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, 
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import shape_argument
-from adc.frontend.libraries.methods import METHODS, copy, cumulative_axes
+from adc.frontend.libraries.memory_order import copy
+from adc.frontend.libraries.methods import METHODS, cumulative_axes
 from adc.frontend.libraries.rules import Rule, static_of, take
 from adc.frontend.numeric import nests, slices, views
 from adc.ir import kinds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries import library_complex, reducing, scans
 from adc.frontend.libraries.container_methods import call_container_method
 from adc.frontend.libraries.creation import astype, casting_rule, dtype_argument
+from adc.frontend.libraries.memory_order import copy, is_fortran
 from adc.frontend.libraries.rules import Rule, static_of, take
 from adc.frontend.numeric import complexes, nests, slices
 from adc.frontend.numeric.convert import as_complex, as_python, cast
@@ -26,20 +26,11 @@ from adc.frontend.prelude import positions
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
-from adc.ir.builder import build, current_loc
+from adc.ir.builder import current_loc
 from adc.ir.types import c128, f64, i64
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
-
-
-def copy(frame: Frame, value: Array | Lazy) -> Array:
-    """A new array with the same elements."""
-    if isinstance(value, Lazy):
-        return nests.materialise(frame, replace(value, view=""))
-    result = nests.allocate(frame, value.dims, value.dtype)
-    build(ops.copy, [value.memref, result.memref])
-    return result
 
 
 def cumulative_axes(axes: AbstractValue, rank: int) -> tuple[int, ...]:
@@ -56,8 +47,8 @@ def _nothing(name: str, args: Args, kwargs: Keywords) -> None:
 
 
 def _copy(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
-    _nothing("copy", args, kwargs)
-    return copy(frame, owner)
+    (order,) = take("copy", ["order"], args, kwargs, 0)
+    return copy(frame, owner, is_fortran("copy", order))
 
 
 def _dot(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
@@ -76,9 +67,7 @@ def _fill(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> Ab
 def _astype(frame: Frame, owner: Array | Lazy | Scalar | Complex, args: Args, kwargs: Keywords) -> AbstractValue:
     dtype, order, casting, subok, keep = take("astype", ["dtype", "order", "casting", "subok", "copy"], args, kwargs)
     wanted, rule = dtype_argument(dtype, f64), casting_rule(casting, "unsafe")
-    if static_of(order, "'order'") not in (None, "K", "C", "A"):
-        message = "new arrays are C-contiguous here"
-        raise refuse(current_loc(), message, "leave 'order' out", kind=kinds.UNSUPPORTED_OPTION)
+    fortran = is_fortran("astype", order)
     static_of(subok, "'subok'")
     before, after = numpy_dtype(owner.dtype), numpy_dtype(wanted)
     if not np.can_cast(before, after, rule):
@@ -87,7 +76,7 @@ def _astype(frame: Frame, owner: Array | Lazy | Scalar | Complex, args: Args, kw
     if isinstance(owner, Scalar | Complex):
         return cast(owner, wanted, weak=False)
     found = astype(owner, wanted)
-    return found if static_of(keep, "'copy'") is False else copy(frame, found)
+    return found if static_of(keep, "'copy'") is False else copy(frame, found, fortran)
 
 
 def _number(d: Dim) -> AbstractValue:

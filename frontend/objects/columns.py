@@ -26,15 +26,19 @@ from adc.frontend.objects import heap, held
 from adc.frontend.objects.merge import coerce, flatten
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
-from adc.ir.arith import const_index
+from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
+from adc.ir.types import f32, f64, i64
 
 Shape = tuple[Dim, ...] | None
 """The extents of an array in an item, empty for a number; None: there is no item yet that determines them."""
 
 Part = Value | Array
 """The part of an item that goes into one column."""
+
+EXACT = 2**53
+"""All ints up to this are numbers of double precision."""
 
 ASSIGN = (
     "assign a new array: xs[k] = xs[k] + y, or x.a = x.a + y for an attribute of an item; or make one array of all, "
@@ -87,7 +91,16 @@ def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]
             raise several_kinds()
         inner = heap.contents(frame, v).items if isinstance(v, Ref) else v.items  # type: ignore[attr-defined]
         return [part for one, t in zip(inner, item.items, strict=True) for part in parts(frame, one, t)]
+    if isinstance(v, Scalar) and v.dtype == i64 and isinstance(item, abstract.Scalar) and item.type in (f32, f64):
+        _check_exact(v.value)
     return list(flatten(coerce(v, item)))
+
+
+def _check_exact(number: Value) -> None:
+    """Raise OverflowError for an int that a float cannot be equal to: a list with floats would hold another number."""
+    inside = [ops.cmpi(number, const(bound, i64), predicate=p) for p, bound in (("sge", -EXACT), ("sle", EXACT))]
+    message = "a list with a float holds ints as floats, and this one has more than 53 bits"
+    trap_unless(ops.andi(*inside), "OverflowError", message)
 
 
 def shapes(found: Sequence[Part]) -> list[Shape]:

@@ -11,9 +11,11 @@ from adc.frontend.prelude import constant, stands_for, unsupported
 
 @stands_for("numpy.eye")
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: Any = "C") -> Any:
+    if isinstance(N, bool) or isinstance(M, bool):
+        raise TypeError("an integer is required")
     rows = max(N, 0)
     columns = rows if M is None else M
-    out = np.zeros((rows, columns), dtype)
+    out = np.zeros((rows, columns), dtype, order)
     for i in range(max(0, -k), min(rows, columns - k)):
         out[i, i + k] = 1
     return out

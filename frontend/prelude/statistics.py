@@ -144,6 +144,7 @@ def _quantiles(
     count = len(levels)
 
     def one(x: Any) -> Any:
+        _need_elements(x, constant(without_nan))
         places, counts = quantile_places(x, levels[0], how, constant(without_nan))
         out = np.empty((x.shape[0], 1, x.shape[2]), kind)
         for i in range(x.shape[0]):
@@ -156,6 +157,7 @@ def _quantiles(
         return out
 
     def several(x: Any) -> Any:
+        _need_elements(x, constant(without_nan))
         ranks, counts = quantile_ranks(x, levels, how, constant(without_nan))
         found = ranked(x, ranks)
         out = np.empty((x.shape[0], count, x.shape[2]), kind)
@@ -185,6 +187,11 @@ def _quantiles(
 
 
 _NAMES = {1: "Quantiles", 100: "Percentiles"}
+
+
+def _need_elements(x: Any, without_nan: Any) -> None:
+    if not without_nan and x.shape[1] == 0:
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
 
 
 def _between(a: Any, b: Any, n: Any, level: Any, how: Any) -> Any:

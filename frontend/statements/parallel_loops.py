@@ -26,7 +26,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import GONE, AbstractValue, Array, Poison, Range, Scalar, Static, Unbound, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.libraries.methods import copy
+from adc.frontend.libraries.memory_order import copy
 from adc.frontend.numeric.convert import as_scalar, convert
 from adc.frontend.objects import heap
 from adc.frontend.objects.joining import narrow

@@ -794,3 +794,57 @@ def test_items_made_by_a_called_function_stay_as_they_are():
 def test_refused(fn):
     with pytest.raises(CompileError):
         adc.jit_grad(fn)(4)
+
+
+# Ints that floats are not equal to, and NaN ---------------------------------------------------------------------------
+
+
+def large_beside_floats(x, n):
+    ys = [x]
+    for i in range(3):
+        ys.append(n + i)
+    return sum(ys) - n
+
+
+def widened_late(x, n):
+    ys = []
+    for i in range(3):
+        ys.append(n + i)
+    ys.append(x)
+    return sum(ys) - n
+
+
+@pytest.mark.parametrize("program", [large_beside_floats, widened_late])
+def test_ints_that_are_no_floats(program):
+    made = adc.jit_grad(program)
+    assert made(1.5, 2**52) == program(1.5, 2**52)
+    with pytest.raises(OverflowError, match="53 bits"):
+        made(1.5, 2**53)
+
+
+def has_nan(ys):
+    return math.nan in ys
+
+
+def place_of_nan(ys):
+    return ys.index(math.nan)
+
+
+def count_of_nan(ys):
+    zs = []
+    for y in ys:
+        zs.append(y)
+    return zs.count(math.nan)
+
+
+@pytest.mark.parametrize("program", [has_nan, place_of_nan, count_of_nan])
+def test_nan_is_found_by_identity(program):
+    with pytest.raises(CompileError, match="which object"):
+        adc.jit_grad(program)([1.0, math.nan])
+
+
+def test_known_nans_are_found():
+    def program(x):
+        return math.nan in [1.0, math.nan, x], math.nan in np.array([x, math.nan])
+
+    assert adc.jit_grad(program)(2.0) == program(2.0)

@@ -76,6 +76,7 @@ array_split           np.array_split(v * v, 4)
 asanyarray            np.asanyarray(v) * v
 asarray               np.asarray([v[0] * v[1], w[0]])
 ascontiguousarray     np.ascontiguousarray(a.T) * np.ascontiguousarray(c.T)
+asfortranarray        np.asfortranarray(a.T) * np.asfortranarray(c.T)
 astype                np.astype(v, float) * v
 atleast_1d            np.atleast_1d(v[0]) * v
 atleast_2d            np.atleast_2d(v) * v

@@ -75,7 +75,7 @@ WINDOWS = "np.lib.stride_tricks.sliding_window_view(x, 3)"
 
 
 def test_what_is_refused() -> None:
-    for body in ("np.r_['r', x]", "np.r_[1:]", "np.mgrid[x]", "np.zeros(3, order='F') + x[0]"):
+    for body in ("np.r_['r', x]", "np.r_[1:]", "np.mgrid[x]", "np.zeros(3, order='X') + x[0]"):
         with pytest.raises((AdcError, ValueError)):
             adc.jit_grad(function_of(body, "x"))(INPUTS["x"])
 
@@ -87,3 +87,55 @@ def test_a_bool_is_not_an_extent(body: str) -> None:
         program(INPUTS["x"], True)
     with pytest.raises(CompileError, match="not bool"):
         adc.jit_grad(program)(INPUTS["x"], True)
+
+
+@pytest.mark.parametrize("body", ["np.eye(n)", "np.eye(2, n)", "np.identity(n)"])
+def test_a_bool_is_not_a_number_of_rows(body: str) -> None:
+    for program in (function_of(body, "n"), adc.jit_grad(function_of(body, "n"))):
+        with pytest.raises(TypeError, match="an integer is required"):
+            program(True)
+
+
+ORDERED = [
+    "np.zeros((2, 3), order='F')",
+    "np.ones((2, 3, 2), int, 'F')",
+    "np.full((3, 2), x[0], order='F')",
+    "np.full((3, 4), A[0], order='F')",
+    "np.empty_like(A, order='F') * 0",
+    "np.zeros_like(A, order='F')",
+    "np.full_like(A, x[1], order='F')",
+    "A.copy('F')",
+    "A.copy(order='F')",
+    "np.copy(A * A, order='F')",
+    "A.astype(np.float32, order='F')",
+    "np.array(A, order='F')",
+    "np.asarray(A * 2, order='F')",
+    "np.array([x, x * x], order='F')",
+    "np.asfortranarray(A)",
+    "np.asfortranarray(A[::-1, ::2] * x[0])",
+    "np.asfortranarray(x)",
+    "np.asfortranarray([[1, 2], [3, 4]], float)",
+    "np.asfortranarray(x[0])",
+    "np.eye(3, order='F') * x[0]",
+]
+
+
+def test_the_order_of_fortran() -> None:
+    """The strides are those of NumPy too."""
+    made = adc.jit_grad(function_of(", ".join(ORDERED), "x, A"))(INPUTS["x"], INPUTS["A"])
+    for body, found in zip(ORDERED, made, strict=True):
+        wanted = function_of(body, "x, A")(INPUTS["x"], INPUTS["A"])
+        np.testing.assert_array_equal(found, wanted, body, strict=True)
+        assert found.strides == wanted.strides or "*" in body, body
+    check(
+        "B = np.asfortranarray(A)\nC = np.asfortranarray(B)\nC[0, 1] = x[0]\nB[1] *= A[0]\nreturn B, C, A",
+        x=INPUTS["x"], A=INPUTS["A"],
+    )  # fmt: skip
+    check("Z = np.zeros(A.shape, order='F')\nZ[:, 1] = x[0]\nZ += A * A\nreturn Z @ A.T", exact=False,
+          x=INPUTS["x"], A=INPUTS["A"])  # fmt: skip
+
+
+def test_arrays_of_ranges_and_of_lists_between_brackets() -> None:
+    check("np.array(range(n)), np.asarray(range(1, n, 2), float) * x[0], np.array(range(0)), np.array(range(n, 0, -2))",
+          x=INPUTS["x"], n=6)  # fmt: skip
+    check("np.r_[[1.0, 2.0], x], np.r_[list(x)], np.r_[range(3), x[0]], np.c_[[1.0, 2.0], [x[0], 4]]", x=INPUTS["x"])

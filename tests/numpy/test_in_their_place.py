@@ -54,7 +54,6 @@ PAIRS = [
     ),
     ("np.asarray_chkfinite(a)", "np.asarray(a) if np.isfinite(a).all() else a * 0"),
     ("np.require(a, requirements='C')", "np.ascontiguousarray(a)"),
-    ("np.asfortranarray(a)", "np.ascontiguousarray(a)"),
     ("np.einsum('ij,jk', a, b, optimize=np.einsum_path('ij,jk', a, b)[0])", "np.einsum('ij,jk', a, b)"),
 ]  # fmt: skip
 

@@ -84,6 +84,15 @@ def test_quantiles_that_there_are_not() -> None:
             adc.jit_grad(function_of(call, "v"))(V)
 
 
+@pytest.mark.parametrize("body", ["np.percentile(v, 50)", "np.quantile(v, [0.1, 0.5])", "np.percentile(a, 9, axis=1)"])
+def test_quantiles_of_nothing(body: str) -> None:
+    empty = {"v": V[:0], "a": A[:, :0]}
+    for program in (function_of(body, "v, a"), adc.jit_grad(function_of(body, "v, a"))):
+        with pytest.raises(IndexError, match="index -1 is out of bounds for axis 0 with size 0"):
+            program(**empty)
+    check("np.nanpercentile(v, 50), np.nanquantile(a, 0.5, axis=1), np.percentile(a, 9, axis=0)", **empty)
+
+
 def test_weighted_means() -> None:
     check(
         "np.average(a), np.average(a, 0, w[:, :4]), np.average(a, axis=1, weights=w[0])",
