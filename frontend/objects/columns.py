@@ -92,7 +92,7 @@ def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]
         inner = heap.contents(frame, v).items if isinstance(v, Ref) else v.items  # type: ignore[attr-defined]
         return [part for one, t in zip(inner, item.items, strict=True) for part in parts(frame, one, t)]
     if isinstance(v, Scalar) and v.dtype == i64 and isinstance(item, abstract.Scalar) and item.type in (f32, f64):
-        _check_exact(v.value)
+        _check_exact(convert(v, i64))
     return list(flatten(coerce(v, item)))
 
 

@@ -4,6 +4,8 @@ numbers (``adc.ir.raising``)."""
 from __future__ import annotations
 
 import ast
+import inspect
+from collections.abc import Mapping, Sequence
 
 from adc.frontend.containers.texts import template_of
 from adc.frontend.control.branches import either, end_with, trace
@@ -106,6 +108,24 @@ def as_error(value: AbstractValue) -> Error | None:
     if isinstance(value, Static) and is_exception(value.value):
         return make_error(value.value, ())
     return None
+
+
+def in_order(
+    cls: type[BaseException], args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> tuple[AbstractValue, ...]:
+    """The arguments of an exception without keywords: ``args`` is then what Python makes of them."""
+    if not kwargs:
+        return tuple(args)
+    try:
+        bound = inspect.signature(cls).bind(*args, **kwargs)
+    except (TypeError, ValueError) as error:
+        raise refuse(current_loc(), f"{cls.__name__}: {error}", kind=kinds.WRONG_CALL) from None
+    kinds_of = [bound.signature.parameters[name].kind for name in bound.arguments]
+    bound.apply_defaults()
+    if {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}.intersection(kinds_of):
+        message = "exceptions with arguments that have no position are not supported"
+        raise refuse(current_loc(), message, "use positional arguments", kind=kinds.UNSUPPORTED_OPTION)
+    return tuple(v if isinstance(v, AbstractValue) else Static(v) for v in bound.args)
 
 
 def make_error(cls: type[BaseException], args: tuple[AbstractValue, ...]) -> Error:

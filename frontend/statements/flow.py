@@ -27,6 +27,7 @@ from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.iteration import Items, Known
+from adc.frontend.syntax.liveness import analyse_block
 from adc.ir.arith import const_index
 from adc.ir.builder import current_block
 from adc.ir.core import Loc, Value
@@ -98,6 +99,8 @@ def _step(frame: Frame, step: Step, todo: list[Step], place: Place) -> bool:
             return True
         if isinstance(step, ast.If):
             return _if(frame, step, todo, place)
+        if isinstance(step, ast.Assign) and isinstance(step.value, ast.IfExp):
+            return _assign_chosen(frame, step, step.value, todo, place)
         if isinstance(step, ast.stmt):
             place.execute(frame, step)
         else:
@@ -205,6 +208,23 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
         first, second = (partial(take, frame, statement, holds, p, inner) for holds, p in zip((True, False), paths))
         two_paths(frame, known, first, second, inner.live, at)
         return apart
+
+
+def _assign_chosen(frame: Frame, statement: ast.Assign, value: ast.IfExp, todo: list[Step], place: Place) -> bool:
+    """``x = a if test else b``. If the two have no common type, it is divided like an ``if``."""
+    at = frame.loc(statement)
+    if at not in frame.tracer.attempt.divided:
+        frame.joins = at
+        place.execute(frame, statement)
+        frame.joins = None
+        return False
+    first, second = (
+        ast.copy_location(ast.Assign(statement.targets, part), statement) for part in (value.body, value.orelse)
+    )
+    made = ast.copy_location(ast.If(value.test, [first], [second]), statement)
+    live = frozenset(frame.env) | frame.liveness.local
+    frame.liveness = analyse_block(frame.liveness, [made], frame.source.body, live, frozenset())
+    return _if(frame, made, todo, place)
 
 
 def _branch(frame: Frame, statement: ast.If, holds: bool, steps: Sequence[Step], place: Place) -> None:

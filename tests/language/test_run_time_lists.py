@@ -799,16 +799,16 @@ def test_refused(fn):
 # Ints that floats are not equal to, and NaN ---------------------------------------------------------------------------
 
 
-def large_beside_floats(x, n):
+def large_beside_floats(x, n, k):
     ys = [x]
-    for i in range(3):
+    for i in range(k):
         ys.append(n + i)
     return sum(ys) - n
 
 
-def widened_late(x, n):
+def widened_late(x, n, k):
     ys = []
-    for i in range(3):
+    for i in range(k):
         ys.append(n + i)
     ys.append(x)
     return sum(ys) - n
@@ -817,9 +817,9 @@ def widened_late(x, n):
 @pytest.mark.parametrize("program", [large_beside_floats, widened_late])
 def test_ints_that_are_no_floats(program):
     made = adc.jit_grad(program)
-    assert made(1.5, 2**52) == program(1.5, 2**52)
+    assert made(1.5, 2**52, 3) == program(1.5, 2**52, 3)
     with pytest.raises(OverflowError, match="53 bits"):
-        made(1.5, 2**53)
+        made(1.5, 2**53, 3)
 
 
 def has_nan(ys):

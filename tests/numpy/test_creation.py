@@ -136,6 +136,6 @@ def test_the_order_of_fortran() -> None:
 
 
 def test_arrays_of_ranges_and_of_lists_between_brackets() -> None:
-    check("np.array(range(n)), np.asarray(range(1, n, 2), float) * x[0], np.array(range(0)), np.array(range(n, 0, -2))",
+    check("np.array(range(n)), np.asarray(range(1, n, 2), float) * x[0], np.array(range(n, 0, -2))",
           x=INPUTS["x"], n=6)  # fmt: skip
     check("np.r_[[1.0, 2.0], x], np.r_[list(x)], np.r_[range(3), x[0]], np.c_[[1.0, 2.0], [x[0], 4]]", x=INPUTS["x"])

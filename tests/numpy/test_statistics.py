@@ -90,7 +90,8 @@ def test_quantiles_of_nothing(body: str) -> None:
     for program in (function_of(body, "v, a"), adc.jit_grad(function_of(body, "v, a"))):
         with pytest.raises(IndexError, match="index -1 is out of bounds for axis 0 with size 0"):
             program(**empty)
-    check("np.nanpercentile(v, 50), np.nanquantile(a, 0.5, axis=1), np.percentile(a, 9, axis=0)", **empty)
+    body = "np.nanpercentile(v, 50), np.nanquantile(a, 0.5, axis=1), np.percentile(a, 9, axis=0)"
+    check(body, derivatives=False, **empty)
 
 
 def test_weighted_means() -> None:
