@@ -44,6 +44,7 @@ from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.objects import growing, heap, joining, list_changes, rows
 from adc.frontend.objects.merge import Clash, coerce, join
+from adc.frontend.prelude import python_lists
 from adc.frontend.traps import handled, trap_unless, within
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
@@ -361,6 +362,15 @@ def _returning(value: AbstractValue) -> Callable[[], AbstractValue]:
 def store_slice(frame: Frame, owner: Ref, part: slice, value: AbstractValue) -> None:
     """``owner[a:b] = items`` of a list."""
     items = known_items(frame, value)
+    if items is None and owner.kind == "list" and part.step is None and not rows.grows(frame, owner):
+        held = list(heap.contents(frame, owner).items)
+        first, stop, _ = part.indices(len(held))
+        around = Tuple(tuple(held[:first])), value, Tuple(tuple(held[max(first, stop) :]))
+        ref = frame.tracer.call(frame, Static(python_lists.joined), around, {})
+        assert isinstance(ref, Ref)
+        made = heap.contents(frame, ref)
+        heap.assign(frame, owner, made.items, made.form)
+        return
     if items is None or owner.kind != "list" or rows.grows(frame, owner):
         raise refuse(
             current_loc(),

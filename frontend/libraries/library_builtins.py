@@ -58,7 +58,7 @@ from adc.frontend.numeric.convert import (
 from adc.frontend.objects import heap, list_pools, rows
 from adc.frontend.prelude import python_operators, python_ranges
 from adc.frontend.prelude.python_collections import Held
-from adc.frontend.traps import trap_unless
+from adc.frontend.traps import handled, trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at
@@ -168,6 +168,9 @@ def _single(frame: Frame, name: str, x: AbstractValue) -> AbstractValue:
     value = arrays.settled(frame, x)
     if not isinstance(value, Array):  # an expression of arrays without axes gives a number
         return value
+    if value.rank and handled(TypeError):
+        trap_unless(const(False, i1), "TypeError", "only 0-dimensional arrays can be converted to Python scalars")
+        return Static(0)
     if value.rank:
         raise refuse(
             current_loc(),

@@ -92,13 +92,13 @@ def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]
         inner = heap.contents(frame, v).items if isinstance(v, Ref) else v.items  # type: ignore[attr-defined]
         return [part for one, t in zip(inner, item.items, strict=True) for part in parts(frame, one, t)]
     if isinstance(v, Scalar) and v.dtype == i64 and isinstance(item, abstract.Scalar) and item.type in (f32, f64):
-        _check_exact(convert(v, i64))
+        _check_exact(v.value)
     return list(flatten(coerce(v, item)))
 
 
 def _check_exact(number: Value) -> None:
     """Raise OverflowError for an int that a float cannot be equal to: a list with floats would hold another number."""
-    inside = [ops.cmpi(number, const(bound, i64), predicate=p) for p, bound in (("sge", -EXACT), ("sle", EXACT))]
+    inside = [ops.cmpi(number, const(bound, number.type), predicate=p) for p, bound in (("sge", -EXACT), ("sle", EXACT))]
     message = "a list with a float holds ints as floats, and this one has more than 53 bits"
     trap_unless(ops.andi(*inside), "OverflowError", message)
 

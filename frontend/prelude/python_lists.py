@@ -43,6 +43,10 @@ def equal(a: Any, b: Any) -> Any:
     return all(a[k] == b[k] for k in range(len(a)))
 
 
+def joined(before: Any, items: Any, after: Any) -> Any:
+    return list(before) + list(items) + list(after)
+
+
 def with_part(items: Any, start: Any, stop: Any, new: Any) -> Any:
     """``items`` after ``items[start:stop] = new``."""
     length = len(items)

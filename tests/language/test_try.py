@@ -373,3 +373,18 @@ def test_costs_nothing_around_what_cannot_raise():
         return [line.split("=")[-1].split()[0] for line in compiled.dump_ir("simplified").splitlines() if "=" in line]
 
     assert operations(quiet) == operations(plain)
+
+
+def number_or_vector(x, w):
+    try:
+        return float(w) * x
+    except TypeError:
+        return np.sum(w * x * x)
+
+
+def test_arrays_that_are_no_numbers():
+    made = adc.jit_grad(number_or_vector)
+    for w in (3, 2.5, np.array([1.0, 2.0]), np.ones((2, 2)), np.zeros(0)):
+        assert made(1.5, w) == number_or_vector(1.5, w)
+    assert made.grad(1.5, 3) == 3.0
+    assert made.grad(1.5, np.array([1.0, 2.0])) == 9.0
