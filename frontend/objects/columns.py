@@ -98,7 +98,8 @@ def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]
 
 def _check_exact(number: Value) -> None:
     """Raise OverflowError for an int that a float cannot be equal to: a list with floats would hold another number."""
-    inside = [ops.cmpi(number, const(bound, number.type), predicate=p) for p, bound in (("sge", -EXACT), ("sle", EXACT))]
+    bounds = (("sge", -EXACT), ("sle", EXACT))
+    inside = [ops.cmpi(number, const(bound, number.type), predicate=p) for p, bound in bounds]
     message = "a list with a float holds ints as floats, and this one has more than 53 bits"
     trap_unless(ops.andi(*inside), "OverflowError", message)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.prelude import constant, stands_for
+from adc.frontend.kernels.kronrod import GAUSS, PLACES, WEIGHTS
+from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import along, axis_of, laid, part
 
 
@@ -83,3 +84,72 @@ def _every_other(a: Any, axis: Any) -> Any:
     if k == 0:
         return a[::2]
     return a[:, ::2] if k == 1 else a[:, :, ::2]
+
+
+@stands_for("scipy.integrate.quad")
+def quad(
+    func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, epsabs: Any = 1.49e-8, epsrel: Any = 1.49e-8,
+    limit: Any = 50, points: Any = None, weight: Any = None, wvar: Any = None, wopts: Any = None, maxp1: Any = 50,
+    limlst: Any = 50, complex_func: Any = False,
+) -> Any:  # fmt: skip
+    """QUADPACK's adaptive rule without its extrapolation. An infinite range is mapped to (0, 1], as there."""
+    if constant(full_output) or points is not None or weight is not None or constant(complex_func):
+        unsupported("quad() is supported without points, weights and full output", "integrate the pieces one by one")
+    more = args if isinstance(args, tuple) else (args,)
+    if a == -np.inf and b == np.inf:
+        return _adaptive(lambda t: _far(func, more, 0.0, 1.0, t) + _far(func, more, 0.0, -1.0, t), 0.0, 1.0, limit,
+                         epsabs, epsrel)  # fmt: skip
+    if b == np.inf:
+        return _adaptive(lambda t: _far(func, more, a, 1.0, t), 0.0, 1.0, limit, epsabs, epsrel)
+    if a == -np.inf:
+        return _adaptive(lambda t: _far(func, more, b, -1.0, t), 0.0, 1.0, limit, epsabs, epsrel)
+    return _adaptive(lambda x: func(x, *more), a, b, limit, epsabs, epsrel)
+
+
+def _far(func: Any, args: Any, end: Any, sign: Any, t: Any) -> Any:
+    return func(end + sign * ((1.0 - t) / t), *args) / (t * t)
+
+
+def _adaptive(func: Any, a: Any, b: Any, limit: Any, epsabs: Any, epsrel: Any) -> Any:
+    """The interval with the largest error is halved until the errors are small enough together."""
+    lower, upper, values, errors = np.empty(limit), np.empty(limit), np.zeros(limit), np.zeros(limit)
+    lower[0], upper[0] = a, b
+    count, first, second = 1, 0, 0
+    while True:
+        for side in range(1 if first == second else 2):
+            k = first if side == 0 else second
+            values[k], errors[k] = _gauss_kronrod(func, lower[k], upper[k])
+        total, error = 0.0, 0.0
+        for k in range(count):
+            total += values[k]
+            error += errors[k]
+        if not error > max(epsabs, epsrel * abs(total)) or count == limit:
+            break
+        first, second = int(np.argmax(errors[:count])), count
+        middle = 0.5 * (lower[first] + upper[first])
+        lower[second], upper[second], upper[first] = middle, upper[first], middle
+        count += 1
+    return total, error
+
+
+def _gauss_kronrod(func: Any, a: Any, b: Any) -> Any:
+    """The integral over one interval, and QUADPACK's estimate of its error."""
+    half, centre = 0.5 * (b - a), 0.5 * (a + b)
+    y = np.empty(21)
+    for k in range(21):
+        y[k] = func(centre + half * PLACES[k])
+    fine, coarse, size = 0.0, 0.0, 0.0
+    for k in range(21):
+        fine += WEIGHTS[k] * y[k]
+        coarse += GAUSS[k] * y[k]
+        size += WEIGHTS[k] * abs(y[k])
+    spread = 0.0
+    for k in range(21):
+        spread += WEIGHTS[k] * abs(y[k] - 0.5 * fine)
+    size, spread, error = size * abs(half), spread * abs(half), abs((fine - coarse) * half)
+    if spread != 0.0 and error != 0.0:
+        error = spread * min(1.0, (200.0 * error / spread) ** 1.5)
+    return fine * half, max(error, 50.0 * _EPS * size)
+
+
+_EPS = float(np.finfo(float).eps)

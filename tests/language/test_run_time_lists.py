@@ -850,7 +850,7 @@ def test_known_nans_are_found():
     assert adc.jit_grad(program)(2.0) == program(2.0)
 
 
-# Arrays that are assigned to slices of lists ---------------------------------------------------------------------------
+# Arrays that are assigned to slices of lists --------------------------------------------------------------------------
 
 
 def array_in_the_middle(x, n):
