@@ -43,7 +43,7 @@ from adc.frontend.objects import pools
 from adc.frontend.objects.list_pools import is_row
 from adc.frontend.rules import application, gradients
 from adc.frontend.rules.registry import RULES, subject_of
-from adc.frontend.statements.exceptions import in_order, is_exception, make_error
+from adc.frontend.statements.exceptions import is_exception, make_error
 from adc.frontend.suggestions import for_function, full_name
 from adc.frontend.syntax.generators import is_generator
 from adc.ir import kinds
@@ -141,7 +141,7 @@ def call_plain(
     if of_syntax is not None:
         return of_syntax(frame, args, kwargs)
     if is_exception(callee.value):
-        return make_error(callee.value, in_order(callee.value, args, kwargs))
+        return make_error(callee.value, tuple(args), tuple(kwargs.items()))
     if is_format(callee.value):
         return format_(frame, callee.value.__self__, args, kwargs)
     program = _of_items(callee.value, args)

@@ -3,15 +3,18 @@
 ``adc.assert`` has its message in one of two forms. A string is one of adc's own, with ``{}`` for each value; the place
 is added to it. A tuple of strings are the arguments of an exception that the program raises, each a template in the
 grammar of ``str.format``: ``{T}``, ``{T!r:>8}`` stand for a value of Python type T, formatted so; ``{T!%:5.2f}`` for
-``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. The class of
-such an exception is a built-in one, or one of the program's, which has a dotted name (``class_name``). ``KEPT`` alone
+``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. An
+argument may begin with ``{name!=}``, if it is a keyword's, and then with ``{None!l}``, if it is a constant as Python
+writes it, such as a list of texts. The class of such an exception is a built-in one, or one of the program's, which has a dotted name (``class_name``). ``KEPT`` alone
 stands for an exception raised by Python code that compiled code called: the value is its number.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import itertools
+import re
 import string
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -67,9 +70,19 @@ def class_of(name: str) -> type[Exception] | None:
     return cls if isinstance(cls, type) and issubclass(cls, Exception) else None
 
 
+def beginning(template: str) -> tuple[str, bool, str]:
+    """The keyword of an argument, if it has one; whether it is a constant as Python writes it; and the rest of it."""
+    found = _BEGINNING.match(template)
+    assert found is not None
+    return found[1] or "", found[2] is not None, template[found.end() :]
+
+
+_BEGINNING = re.compile(r"(?:\{(\w+)!=\})?(\{None!l\})?")
+
+
 def pieces(template: str) -> Iterator[Piece]:
-    """The pieces of a template. Raises ``ValueError`` if it is malformed."""
-    for literal, field, spec, conversion in string.Formatter().parse(template):
+    """The pieces of a template without its beginning. Raises ``ValueError`` if it is malformed."""
+    for literal, field, spec, conversion in string.Formatter().parse(beginning(template)[2]):
         if field is not None and field not in TYPES and not (field == "None" and conversion == "v"):
             raise ValueError(f"no type {field!r} in a message")
         yield literal, field, spec or "", conversion
@@ -113,7 +126,9 @@ def exception(error: str, message: Message, values: Sequence[object], loc: Loc =
 
 def _raised(error: str, message: tuple[str, ...], values: Iterator[object]) -> Exception:
     try:
-        made: Exception = (class_of(error) or Exception)(*(_argument(template, values) for template in message))
+        given = [(beginning(template)[0], _argument(template, values)) for template in message]
+        positional, named = [v for name, v in given if not name], {name: v for name, v in given if name}
+        made: Exception = (class_of(error) or Exception)(*positional, **named)
     except Exception as problem:  # what Python raises instead, for instance for a wrong format
         made = problem.with_traceback(None)
         made.__context__ = None
@@ -136,7 +151,8 @@ def _argument(template: str, values: Iterator[object]) -> object:
     if len(only) == 1 and only[0][0] == "" and only[0][3] == "v":
         field = only[0][1]
         return None if field in (None, "None") else TYPES[field](next(values))
-    return _text(template, values)
+    text = _text(template, values)
+    return ast.literal_eval(text) if beginning(template)[1] else text
 
 
 def filled(template: str, values: Sequence[object]) -> str:

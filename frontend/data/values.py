@@ -282,6 +282,7 @@ class Error(AbstractValue):
 
     cls: type[Exception]
     args: tuple[AbstractValue, ...]
+    keywords: tuple[tuple[str, AbstractValue], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,15 +4,14 @@ numbers (``adc.ir.raising``)."""
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Mapping, Sequence
 
+from adc.frontend.containers.shown import converted
 from adc.frontend.containers.texts import template_of
 from adc.frontend.control.branches import either, end_with, trace
 from adc.frontend.control.jumps import NEVER, RAISED
 from adc.frontend.control.thrown import Thrown, again, handled
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Error, Scalar, Static
+from adc.frontend.data.values import NONE, AbstractValue, Error, Scalar, Static, Tuple, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.choosing import for_each, narrow
 from adc.frontend.expressions.conditions import condition
@@ -110,26 +109,12 @@ def as_error(value: AbstractValue) -> Error | None:
     return None
 
 
-def in_order(
-    cls: type[BaseException], args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
-) -> tuple[AbstractValue, ...]:
-    """The arguments of an exception without keywords: ``args`` is then what Python makes of them."""
-    if not kwargs:
-        return tuple(args)
-    try:
-        bound = inspect.signature(cls).bind(*args, **kwargs)
-    except (TypeError, ValueError) as error:
-        raise refuse(current_loc(), f"{cls.__name__}: {error}", kind=kinds.WRONG_CALL) from None
-    kinds_of = [bound.signature.parameters[name].kind for name in bound.arguments]
-    bound.apply_defaults()
-    if {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}.intersection(kinds_of):
-        message = "exceptions with arguments that have no position are not supported"
-        raise refuse(current_loc(), message, "use positional arguments", kind=kinds.UNSUPPORTED_OPTION)
-    return tuple(v if isinstance(v, AbstractValue) else Static(v) for v in bound.args)
-
-
-def make_error(cls: type[BaseException], args: tuple[AbstractValue, ...]) -> Error:
-    """``cls(*args)``."""
+def make_error(
+    cls: type[BaseException],
+    args: tuple[AbstractValue, ...],
+    keywords: tuple[tuple[str, AbstractValue], ...] = (),
+) -> Error:
+    """``cls(*args, **keywords)``."""
     if not issubclass(cls, Exception):
         raise refuse(
             current_loc(),
@@ -139,13 +124,14 @@ def make_error(cls: type[BaseException], args: tuple[AbstractValue, ...]) -> Err
         )
     if issubclass(cls, BaseExceptionGroup):
         raise refuse(current_loc(), "groups of exceptions are not supported", "raise one", kind=kinds.UNSUPPORTED_VALUE)
-    return Error(cls, args)
+    return Error(cls, args, keywords)
 
 
 def emit(frame: Frame, error: Error) -> None:
     """Raise an exception at the insertion point, where control ends."""
     values: list[Scalar] = []
-    arguments = tuple(template_of(a, values) for a in error.args)
+    arguments = tuple(_argument(frame, a, values) for a in error.args)
+    arguments += tuple(f"{{{name}!=}}{_argument(frame, a, values)}" for name, a in error.keywords)
     if len(values) > MOST:
         message = f"a message with more than {MOST} run-time values is not supported"
         raise refuse(current_loc(), message, "show fewer", kind=kinds.UNSUPPORTED_OPTION)
@@ -155,3 +141,13 @@ def emit(frame: Frame, error: Error) -> None:
     attrs = {"error": class_name(error.cls), "message": arguments}
     build(ops.assert_, [const(False, i1), *(v.value for v in values)], attrs)
     frame.env[NEVER] = NONE
+
+
+def _argument(frame: Frame, v: AbstractValue, values: list[Scalar]) -> str:
+    """The template of an argument: a text, a number, or a container of constants."""
+    if isinstance(v, Tuple) or is_list(v):
+        numbers: list[Scalar] = []
+        shown = converted(frame, v, "r", numbers)
+        if not numbers:
+            return f"{{None!l}}{shown}"
+    return template_of(v, values)

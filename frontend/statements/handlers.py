@@ -21,7 +21,7 @@ from adc.frontend.statements.exceptions import HANDLED, NAME, is_exception
 from adc.frontend.statements.flow import Execute, Place, falls_through, guarded, run, two_paths
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
-from adc.ir.raising import pieces
+from adc.ir.raising import beginning, pieces
 from adc.ir.types import i1
 
 Classes = tuple[type[Exception], ...]
@@ -198,6 +198,8 @@ def _error(raised: AbstractValue) -> AbstractValue:
 
 
 def _plain(template: str) -> str | None:
+    if any(beginning(template)[:2]):
+        return None
     parts = list(pieces(template))
     return "".join(text for text, *_ in parts) if all(field is None for _, field, *_ in parts) else None
 

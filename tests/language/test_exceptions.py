@@ -196,8 +196,31 @@ def test_keywords() -> None:
         made(2.5)
     assert raised.value.code == 3
 
-    def hidden(x: float) -> float:
-        raise Numbered("x", hidden=2)
 
-    with pytest.raises(CompileError, match="no position"):
-        jit_grad(hidden)(0.5)
+class Explained(Exception):
+    def __init__(self, *what: str, **more: object) -> None:
+        self.what, self.more = what, more
+
+
+def test_any_keywords_and_lists() -> None:
+    def program(x: float) -> float:
+        if x > 1:
+            raise Explained("large", f"{x:.2f}", where="here", solution=["one", ("two's", 3)], number=x, none=None)
+        return x
+
+    for fn in (program, jit_grad(program)):
+        assert fn(0.5) == 0.5
+        with pytest.raises(Explained) as raised:
+            fn(2.5)
+        assert raised.value.what == ("large", "2.50")
+        assert raised.value.more == {
+            "where": "here", "solution": ["one", ("two's", 3)], "number": 2.5, "none": None,
+        }  # fmt: skip
+
+    def handled(x: float) -> float:
+        try:
+            return program(x)
+        except Explained:
+            return 2 * x
+
+    assert jit_grad(handled).value_and_grad(2.5) == (5.0, 2.0)
