@@ -126,7 +126,7 @@ def _kind_of_class(cls: Any) -> Sort | None:
         if cls is frozenset:
             return None
         raise Unsuitable(f"a {cls.__name__} is not supported")
-    if _builtin(cls) or issubclass(cls, _VALUES):
+    if _builtin(cls) or issubclass(cls, _VALUES) or issubclass(cls, types.ModuleType):
         return None
     if cls is types.SimpleNamespace:
         return "object"

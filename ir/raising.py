@@ -3,10 +3,11 @@
 ``adc.assert`` has its message in one of two forms. A string is one of adc's own, with ``{}`` for each value; the place
 is added to it. A tuple of strings are the arguments of an exception that the program raises, each a template in the
 grammar of ``str.format``: ``{T}``, ``{T!r:>8}`` stand for a value of Python type T, formatted so; ``{T!%:5.2f}`` for
-``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. An
-argument may begin with ``{name!=}``, if it is a keyword's, and then with ``{None!l}``, if it is a constant as Python
-writes it, such as a list of texts. The class of such an exception is a built-in one, or one of the program's, which has a dotted name (``class_name``). ``KEPT`` alone
-stands for an exception raised by Python code that compiled code called: the value is its number.
+``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. An argument
+may begin with ``{name!=}``, if it is a keyword's, and then with ``{None!l}``, if it is a constant as Python writes it,
+such as a list of texts. The class of such an exception is a built-in one, or one of the program's, which has a dotted
+name (``class_name``). ``KEPT`` alone stands for an exception raised by Python code that compiled code called: the value
+is its number.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import types
 
 import numpy as np
 import pytest
@@ -195,3 +196,25 @@ def test_callees_are_traced_once_per_signature():
     traced = check(one_signature, lambda: (np.arange(4.0), np.ones(3)))
     assert sorted(traced.module.funcs) == ["norm", "norm_1", "norm_2", "one_signature"]
     assert adds_data is not None
+
+
+class Moved(types.ModuleType):
+    """A module that loads its attributes when they are asked for, such as ``six.moves``."""
+
+    def __getattr__(self, name):
+        if name == "range":
+            self.range = range
+            return range
+        raise AttributeError(name)
+
+
+MOVED = Moved("moved")
+
+
+def test_modules_of_other_classes():
+    def program(x, n):
+        for _ in MOVED.range(n):
+            x = x * x
+        return x
+
+    assert adc.jit_grad(program).value_and_grad(1.5, 2) == (1.5**4, 4 * 1.5**3)

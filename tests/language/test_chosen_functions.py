@@ -353,8 +353,7 @@ def wrapped_again_and_again(x, c):
 
 def method_of_an_array(x, c):
     a = np.array([x, 1.0])
-    f = a.sum if c > 0 else a.max
-    return f()
+    return (a.sum if c > 0 else a.max)()
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,13 @@ def left_early(x, n):
     return np.sum(z * x * x)
 
 
-PROGRAMS = [weights, pair_or_one, three, in_a_loop, unpacked, two_of_them, left_early]
+def method_of_an_array(x, n):
+    a = V * x
+    f = a.sum if n > 2 else a.max
+    return f()
+
+
+PROGRAMS = [weights, pair_or_one, three, in_a_loop, unpacked, two_of_them, left_early, method_of_an_array]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
