@@ -12,7 +12,8 @@ import pytest
 import adc
 from adc import jit_grad
 from adc.errors import DifferentiationError
-from adc.sparse import matrices
+from adc.sparse import matrices, rows
+from adc.sparse.memory import Memory
 
 RNG = np.random.default_rng(5)
 
@@ -255,3 +256,107 @@ def test_calls_at_the_same_time_have_matrices_of_their_own():
     single = inputs[0].astype(np.float32)
     np.testing.assert_allclose(jacobian(single).toarray(), truth(single), rtol=1e-5)
     np.testing.assert_allclose(jacobian(inputs[0]).toarray(), truth(inputs[0]), rtol=1e-13)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small matrices count as large."""
+    monkeypatch.setattr(rows, "LARGE", 1)
+
+
+def test_rows_that_are_alike(large: None) -> None:
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        args = arguments(3, 2, 7, dtype)
+        pattern = rows_of(3, 2, args[3])
+        jacobian = adc.sparse_jacobian(observed, argnums=(0, 1, 2), pattern=pattern, mode="forward")
+        found = [jacobian(*args)]
+        args[0][...] += 0.1
+        found.append(jacobian(*args))
+        for made in found[::-1]:
+            truth = by_complex_steps(of_complex, [*(a.astype(float) for a in args[:3]), args[3]], 3)
+            np.testing.assert_allclose(made.toarray(), truth, rtol=tolerance, atol=tolerance)
+            assert made.nnz == pattern.sum()
+            args[0][...] -= 0.1
+
+
+def test_single_precision_in_rows_that_are_alike(large: None) -> None:
+    def turned(x):
+        y = np.empty_like(x)
+        for i in range(len(x)):
+            y[i, 0] = x[i, 0] * x[i, 1]
+            y[i, 1] = x[i, 0] - x[i, 1] * x[i, 1]
+        return y
+
+    x = RNG.uniform(0.5, 1.5, (5, 2)).astype(np.float32)
+    found = adc.sparse_jacobian(turned, pattern=np.kron(np.eye(5), np.ones((2, 2))) > 0, mode="forward")(x)
+    truth = np.stack([x[:, 1], x[:, 0], np.ones(5, np.float32), -2 * x[:, 1]], axis=1).ravel()
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found.data, truth)
+
+
+@pytest.mark.parametrize("missing", ["entry", "column", "result"])
+def test_entries_that_are_missing_from_rows_that_are_alike(large: None, missing: str) -> None:
+    args = arguments(2, 3, 6)
+    pattern = rows_of(2, 3, args[3])
+    if missing == "entry":
+        pattern[4, np.flatnonzero(pattern[4])[3]] = False
+    elif missing == "column":  # of a camera, for all observations: rows are still alike
+        pattern[:, [0, 3]] = False
+    else:
+        pattern[12:] = False
+    jacobian = adc.sparse_jacobian(observed, argnums=(0, 1, 2), pattern=pattern, mode="forward")
+    for _ in range(2):
+        with pytest.raises(DifferentiationError, match="leaves out nonzero entries"):
+            jacobian(*args)
+
+
+def test_not_a_number_in_rows_that_are_alike(large: None) -> None:
+    args = arguments(2, 3, 6)
+    args[1][2, 0] = np.nan
+    pattern = rows_of(2, 3, args[3])
+    found = adc.sparse_jacobian(observed, argnums=(0, 1, 2), pattern=pattern, mode="forward")(*args).toarray()
+    args[1][2, 0] = 0.5
+    truth = by_complex_steps(of_complex, args, 3)
+    known = np.isfinite(found)
+    np.testing.assert_allclose(found[known], truth[known], rtol=1e-12, atol=1e-14)
+    assert not np.all(known) and np.all(known[~np.isin(np.arange(18) // 2, np.flatnonzero(args[3][:, 1] == 2))])
+
+
+def test_memory_is_used_again_when_nobody_has_it() -> None:
+    memory = Memory()
+    first = memory.array((100, 200), np.float64)
+    first[...] = 1.0
+    place, view = first.ctypes.data, first[3:, ::2]
+    del first
+    other = memory.array((20_000,), np.float64)
+    other[...] = 2.0
+    assert other.ctypes.data != place and np.all(view == 1.0)
+    del view
+    again = memory.copy(np.full((200, 100), 3.0))
+    assert again.ctypes.data == place and np.all(again == 3.0) and np.all(other == 2.0)
+    assert memory.array((3,), np.float32).shape == (3,) and memory.array((0, 4), float).size == 0
+
+
+def test_matrices_keep_their_contents(large: None) -> None:
+    def curved(x):
+        y = np.empty((len(x), 2))
+        for i in range(len(x)):
+            y[i, 0] = x[i, 0] * x[i, 1]
+            y[i, 1] = x[i, 0] - x[i, 1] * x[i, 1]
+        return y
+
+    x = RNG.uniform(0.5, 1.5, (5000, 2))
+    jacobian = adc.sparse_jacobian(jit_grad(threads=1)(curved), mode="forward")
+
+    def truth(x):
+        return np.stack([x[:, 1], x[:, 0], np.ones(len(x)), -2.0 * x[:, 1]], axis=1).ravel()
+
+    kept = [(jacobian(k * x), k) for k in (1.0, 2.0, 3.0)]
+    views = [(jacobian(k * x).data[::2], k) for k in (4.0, 5.0)]
+    jacobian(6.0 * x).indices[:] = 0
+    for made, k in kept:
+        np.testing.assert_array_equal(made.data, truth(k * x))
+        np.testing.assert_array_equal(made.indices, np.repeat(np.arange(10_000).reshape(-1, 2), 2, axis=0).ravel())
+    for data, k in views:
+        np.testing.assert_array_equal(data, truth(k * x)[::2])
+    np.testing.assert_array_equal(jacobian(x).indices, kept[0][0].indices)

@@ -7,7 +7,6 @@ each call propagates dependences again. A given pattern is checked along a rando
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import math
@@ -33,6 +32,8 @@ from adc.ir import kinds
 from adc.sparse import colouring
 from adc.sparse.colouring import Colouring
 from adc.sparse.detection import Detection, detect, detection_of
+from adc.sparse.memory import Memory
+from adc.sparse.rows import Rows, join, rows_alike
 from adc.sparse.sparsity import Sparsity, disagreement, given_sparsity
 from adc.sparse.together import Together, Units, compiled, has_rows, unit_directions
 
@@ -96,6 +97,7 @@ class _Plan:
     probe: NDArray  # the direction along which the matrix of a given pattern is checked
     detection: Detection | None  # how the pattern was detected, if it may change between calls
     together: Together | None  # runs all sweeps at once, with that along ``probe`` if the pattern is given
+    rows: Rows | None  # if rows are alike, how the matrix is read from the results of sweeps that are run at once
 
     @property
     def reverse(self) -> bool:
@@ -131,7 +133,7 @@ class SparseJacobian(Jacobian):
         self._codes: dict[tuple[Units, ...], Together | None] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self._hashed: dict[int, tuple[NDArray, bytes]] = {}  # last contents of a leaf, and their hash
-        self._sums: list[NDArray] = []  # memory of the last sweeps, as fresh pages cost more; none while a call uses it
+        self._memory = Memory()
 
     @property
     def _what(self) -> str:
@@ -180,7 +182,7 @@ class SparseJacobian(Jacobian):
         outputs = self._outputs_of(values)
         inputs = [np.shape(leaves[k]) for k in self._columns]
         results = [o.shape for o in outputs]
-        shape = sum(map(_size, results)), sum(map(_size, inputs))
+        shape = sum(map(math.prod, results)), sum(map(math.prod, inputs))
         detection: Detection | None = None
         if self._given is not None:
             pattern = given_sparsity(self._given, shape, self._what)
@@ -201,10 +203,12 @@ class SparseJacobian(Jacobian):
             found = replace(found, detected=True, detection_sweeps=len(detection.sweeps))
         rng = np.random.default_rng(20050101)
         size = len(found.colours)
-        probe = rng.uniform(0.5, 1.0, size) * rng.choice([-1.0, 1.0], size)
+        probe = (rng.uniform(0.5, 1.0, size) * rng.choice([-1.0, 1.0], size)).astype(np.float32).astype(np.float64)
         if detection is not None and not self._forward.floats_decide(self._words):
             detection = None
-        return _Plan(found, outputs, found.colours, probe, detection, self._together(found, inputs))
+        code = self._together(found, inputs)
+        rows = None if code is None else rows_alike(found, outputs, probe if self._given is not None else None)
+        return _Plan(found, outputs, found.colours, probe, detection, code, rows)
 
     def _may_go_together(self, shapes: Iterable[tuple[int, ...]]) -> bool:
         return self.is_plain and not self._forward.of_gradient and has_rows(shapes)
@@ -239,8 +243,8 @@ class SparseJacobian(Jacobian):
     ) -> NDArray:
         sweep = self._forward.sweep(values, self._split(words, leaves), self._words)
         self._check_outputs(sweep.value, outputs)
-        found = np.empty(sum(_size(o.shape) for o in outputs), np.int64)
-        _join([sweep.held.results.get(o.leaf.position) for o in outputs], [o.shape for o in outputs], found)
+        found = np.empty(sum(math.prod(o.shape) for o in outputs), np.int64)
+        join([sweep.held.results.get(o.leaf.position) for o in outputs], [o.shape for o in outputs], found)
         return found
 
     def _split(self, flat: NDArray, leaves: list[Any]) -> dict[int, Direction]:
@@ -248,11 +252,11 @@ class SparseJacobian(Jacobian):
         found, at = {}, 0
         for k in self._columns:
             shape = np.shape(leaves[k])
-            part = flat[at : at + _size(shape)].reshape(shape)
+            part = flat[at : at + math.prod(shape)].reshape(shape)
             if flat.dtype.kind == "f":
                 part = part.astype(np.asarray(leaves[k]).dtype, copy=False)
             found[k] = Direction(part, f"a direction of {self.leaf_name(k)}")
-            at += _size(shape)
+            at += math.prod(shape)
         return found
 
     # Sweeps ----------------------------------------------------------------------------------------------------------
@@ -275,37 +279,39 @@ class SparseJacobian(Jacobian):
 
     def _formed(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Any:
         """Compute the matrix. Raises if a given pattern does not agree with a sweep along a random direction."""
-        found, dtype = plan.colouring, np.result_type(*(o.dtype for o in plan.outputs)) if plan.outputs else np.float64
-        lengths = found.shape[1] if plan.reverse else found.shape[0]
-        sums, along = self._memory((found.sweeps, lengths), np.dtype(dtype)), np.empty(lengths)
-        if plan.together is not None:
-            self._run_together(plan.together, values, leaves, plan, [*sums, along])
-        else:
-            sweep = self._sweeping(values, leaves, plan)
-            for colour in range(found.sweeps):
-                sweep((plan.seeds == colour).astype(np.float64), sums[colour])
-            if self._given is not None:
-                sweep(plan.probe, along)
-        data = sums.ravel().take(found.places)
-        self._sums[:] = [sums]
-        columns, starts = found.pattern.indices
-        made = scipy_sparse().csr_array((data, columns.copy(), starts.copy()), shape=found.shape)
+        dtype = np.result_type(*(o.dtype for o in plan.outputs)) if plan.outputs else np.dtype(np.float64)
+        if plan.together is None:
+            return self._matrix(*self._run_one_by_one(values, leaves, plan, dtype), leaves, plan)
+        found = self._run_together(plan.together, values, leaves, plan)
+        read = plan.rows and plan.rows.data(found, self._memory, dtype, np.sqrt(self._precision(dtype, leaves)))
+        if read:
+            data, agrees = read
+            return self._matrix(data, None if agrees else self._along(found, plan), leaves, plan)
+        sums = self._memory.array((plan.colouring.sweeps, plan.colouring.shape[0]), dtype)
+        for parts, row in zip(found, sums, strict=False):
+            self._joined(parts, plan, row)
+        return self._matrix(self._read(sums, plan), self._along(found, plan), leaves, plan)
+
+    def _matrix(self, data: NDArray, along: NDArray | None, leaves: list[Any], plan: _Plan) -> Any:
+        """The matrix with this data, which is checked against a sweep along the probe if there is one."""
+        found = plan.colouring
+        columns, starts = map(self._memory.copy, found.pattern.indices)
+        made = scipy_sparse().csr_array((data, columns, starts), shape=found.shape)
         made.has_sorted_indices = made.has_canonical_format = True
-        if self._given is not None:
-            types = [dtype, *(np.asarray(leaves[k]).dtype for k in self._columns)]
-            precision = max(float(np.finfo(t).eps) for t in types)
+        if along is not None:
+            precision = self._precision(data.dtype, leaves)
             wrong = disagreement(made.T if plan.reverse else made, plan.probe, along, precision)
             if wrong is not None:
                 raise self._too_small(wrong, plan)
         return made
 
-    def _memory(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray:
-        """An array without contents: that of the last call, if it fits and no other thread is using it."""
-        with contextlib.suppress(IndexError):
-            last = self._sums.pop()
-            if (last.shape, last.dtype) == (shape, dtype):
-                return last
-        return np.empty(shape, dtype)
+    def _precision(self, dtype: np.dtype[Any], leaves: list[Any]) -> float:
+        return max(float(np.finfo(t).eps) for t in (dtype, *(np.asarray(leaves[k]).dtype for k in self._columns)))
+
+    def _read(self, sums: NDArray, plan: _Plan) -> NDArray:
+        """The entries of the matrix, from the results of all sweeps."""
+        out = self._memory.array(plan.colouring.places.shape, sums.dtype)
+        return sums.ravel().take(plan.colouring.places, out=out, mode="clip")
 
     def _sweeping(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Callable[[NDArray, NDArray], None]:
         """A function that runs a sweep along a direction, or for weights of the results, and stores its result in an
@@ -317,33 +323,54 @@ class SparseJacobian(Jacobian):
             def pull(weights: NDArray, out: NDArray) -> None:
                 seeds, at = {}, 0
                 for o in plan.outputs:
-                    part = weights[at : at + _size(o.shape)].reshape(o.shape).astype(o.dtype)
+                    part = weights[at : at + math.prod(o.shape)].reshape(o.shape).astype(o.dtype)
                     seeds[o.leaf.position] = part if o.shape or o.is_array else part.item()
-                    at += _size(o.shape)
+                    at += math.prod(o.shape)
                 cotangent = back.by_result(seeds)
-                _join([cotangent(k) for k in self._columns], [np.shape(leaves[k]) for k in self._columns], out)
+                join([cotangent(k) for k in self._columns], [np.shape(leaves[k]) for k in self._columns], out)
 
             return pull
 
         def push(direction: NDArray, out: NDArray) -> None:
             done = self._forward.sweep(values, self._split(direction, leaves), self._floats)
             self._check_outputs(done.value, plan.outputs)
-            _join([done.held.results.get(o.leaf.position) for o in plan.outputs], [o.shape for o in plan.outputs], out)
+            join([done.held.results.get(o.leaf.position) for o in plan.outputs], [o.shape for o in plan.outputs], out)
 
         return push
 
+    def _run_one_by_one(
+        self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan, dtype: np.dtype[Any]
+    ) -> tuple[NDArray, NDArray | None]:
+        """The entries of the matrix, and the result of the sweep along the probe if the pattern is given."""
+        found = plan.colouring
+        length = found.shape[1] if plan.reverse else found.shape[0]
+        sums, sweep = self._memory.array((found.sweeps, length), dtype), self._sweeping(values, leaves, plan)
+        for colour in range(found.sweeps):
+            sweep((plan.seeds == colour).astype(np.float64), sums[colour])
+        along = None
+        if self._given is not None:
+            along = np.empty(length)
+            sweep(plan.probe, along)
+        return self._read(sums, plan), along
+
     def _run_together(
-        self, code: Together, values: tuple[Any, ...], leaves: list[Any], plan: _Plan, out: list[NDArray]
-    ) -> None:
-        """Store the results of all sweeps in arrays, followed by the result of the sweep along the probe."""
+        self, code: Together, values: tuple[Any, ...], leaves: list[Any], plan: _Plan
+    ) -> list[dict[int, Any]]:
+        """The results of all sweeps, followed by that of the sweep along the probe if the pattern is given."""
         along = self._split(plan.probe, leaves) if self._given is not None else {}
         probe = {k: self._forward.tangent(k, leaves[k], direction, words=False) for k, direction in along.items()}
         found = code.run(self.canonical(values), probe)
         shapes = {k: np.shape(part) for parts in found for k, part in parts.items()}
         if [shapes[o.leaf.position] for o in plan.outputs] != [o.shape for o in plan.outputs]:
             raise _OtherShapes
-        for parts, sums in zip(found, out, strict=False):
-            _join([parts.get(o.leaf.position) for o in plan.outputs], [o.shape for o in plan.outputs], sums)
+        return found
+
+    def _along(self, found: list[dict[int, Any]], plan: _Plan) -> NDArray | None:
+        return self._joined(found[-1], plan, np.empty(plan.colouring.shape[0])) if self._given is not None else None
+
+    def _joined(self, parts: dict[int, Any], plan: _Plan, out: NDArray) -> NDArray:
+        join([parts.get(o.leaf.position) for o in plan.outputs], [o.shape for o in plan.outputs], out)
+        return out
 
     def _check_outputs(self, value: Any, outputs: Sequence[Output]) -> None:
         if [o.shape for o in outputs_of(self.traced.result, value)] != [o.shape for o in outputs]:
@@ -360,18 +387,6 @@ class SparseJacobian(Jacobian):
 
 class _OtherShapes(Exception):
     """The results have different shapes than those that the plan was made for."""
-
-
-def _size(shape: Sequence[int]) -> int:
-    return math.prod(shape)
-
-
-def _join(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], out: NDArray) -> None:
-    """Concatenate arrays of these shapes in ``out``; missing ones become zeros."""
-    at = 0
-    for part, shape in zip(parts, shapes, strict=True):
-        out[at : at + _size(shape)].reshape(shape)[...] = 0 if part is None else part
-        at += _size(shape)
 
 
 def scipy_sparse() -> Any:
