@@ -147,6 +147,8 @@ class Tracer(Protocol):
     owned: ArraysOfPrograms
     deterministic: bool  # whether libraries must use one thread
     attempt: Attempt
+    quiet: bool
+    warns: bool
 
     def call(
         self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]

@@ -87,6 +87,8 @@ class Tracer:
     library: Library | None = None  # of functions compiled by themselves; None: they are traced here
     root: Key | None = None  # the key of a function that is traced to be compiled by itself
     attempt: Attempt = field(default_factory=Attempt)
+    quiet: bool = False  # whether the program controls warnings
+    warns: bool = False  # whether it gives some
     entry: object = None  # identity of the callee that is the entry
     called: tuple[Op, Roots] | None = None  # the last call of a function, and the caller's memory that it writes to
     known: dict[Key, Specialisation] = field(default_factory=dict)

@@ -12,6 +12,7 @@ import builtins
 import ctypes
 import hashlib
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from adc.ir.externals import Named, Provided, provide
-from adc.ir.raising import filled, kept
+from adc.ir.raising import class_of, filled, kept
 from adc.ir.types import MemRefType, Type, f64, i64
 
 LIBRARY = "Python"
@@ -47,6 +48,27 @@ class Printed:
                 shown.append(filled(template, [next(rest) for _ in range(count)]))
         builtins.print(*shown, sep=self.sep, end=self.end, file=getattr(sys, self.stream), flush=self.flush)
         return 0
+
+
+@dataclass(frozen=True)
+class Warned(Printed):
+    """One ``warnings.warn``: ``items`` is its message. ``category``: the class (``adc.ir.raising.class_name``);
+    ``place``: the file, line and module that it comes from."""
+
+    category: str = "UserWarning"
+    place: tuple[str, int, str] = ("", 0, "")
+
+    def __call__(self, *values: Any) -> int:
+        cls = class_of(self.category)
+        assert cls is not None and issubclass(cls, Warning)
+        file, line, module = self.place
+        text = filled(str(self.items[0][0]), values)
+        warnings.warn_explicit(text, cls, file, line, module, _shown.setdefault(file, {}))
+        return 0
+
+
+_shown: dict[str, dict[Any, Any]] = {}
+"""What Python notes of the warnings of each file, some of which it shows once."""
 
 
 def named(printed: Printed, types: Sequence[Type]) -> Named:

@@ -42,6 +42,10 @@ def enter(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
                 raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_OPTION)
     elif context not in (warnings.catch_warnings, nullcontext):
         raise _refused()
+    if context is warnings.catch_warnings:
+        frame.tracer.quiet = True
+        if frame.tracer.warns:
+            raise _refused("warnings.catch_warnings() in a program that calls warnings.warn() is not supported")
     return NONE
 
 

@@ -9,18 +9,19 @@ from adc.frontend import abstract
 from adc.frontend.arrays import arrays
 from adc.frontend.containers.shown import converted
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static
+from adc.frontend.data.values import NONE, AbstractValue, Array, Error, Scalar, Static
 from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.rules import take
 from adc.frontend.names import StandardStream
 from adc.frontend.numeric.convert import convert
 from adc.ir import kinds, ops, printing
 from adc.ir.arith import const
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
-from adc.ir.raising import KEPT
+from adc.ir.raising import KEPT, class_name
 from adc.ir.types import f64, i64
 
 
@@ -40,12 +41,39 @@ def print_(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abs
         template = converted(frame, v, "s", numbers)
         items.append((template, len(numbers)))
         values += [_passed(s) for s in numbers]
-    named = printing.named(printing.Printed(tuple(items), **options), [v.type for v in values])
+    return _done(frame, printing.Printed(tuple(items), **options), values)
+
+
+def _done(frame: Frame, printed: printing.Printed, values: Sequence[Value]) -> AbstractValue:
+    named = printing.named(printed, [v.type for v in values])
     raised = call_foreign(frame, named, values, hint="print", written=(), ordered=True)
     assert raised is not None
     none = ops.cmpi(raised, const(0, i64), predicate="eq")
     build(ops.assert_, [none, raised], {"error": "Exception", "message": KEPT})
     return NONE
+
+
+def warn(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    """``warnings.warn(message, category, stacklevel, source)``, which comes from the line of the call."""
+    message, category, *_ = take("warnings.warn", ["message", "category", "stacklevel", "source"], args, kwargs)
+    cls = UserWarning if category is None or category is NONE else getattr(category, "value", None)
+    if isinstance(message, Error) and len(message.args) == 1 and not message.keywords:
+        cls, message = message.cls, message.args[0]
+    if not (isinstance(cls, type) and issubclass(cls, Warning)):
+        shown = "this" if category is None else describe_type(category)
+        text = f"the category of a warning is a class derived from Warning, not {shown}"
+        raise refuse(current_loc(), text, kind=kinds.WRONG_TYPE)
+    if frame.tracer.quiet:
+        text = "warnings.warn() in a program with warnings.catch_warnings() is not supported"
+        raise refuse(current_loc(), text, "leave one of them out", kind=kinds.UNSUPPORTED_CALL)
+    assert message is not None
+    frame.tracer.warns = True
+    numbers: list[Scalar] = []
+    template = converted(frame, arrays.settled(frame, message), "s", numbers)
+    loc = current_loc()
+    place = loc.file, loc.line, str(frame.module_globals.get("__name__", ""))
+    warned = printing.Warned(((template, len(numbers)),), category=class_name(cls), place=place)
+    return _done(frame, warned, [_passed(s) for s in numbers])
 
 
 def _passed(s: Scalar) -> Value:

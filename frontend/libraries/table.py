@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from adc.frontend.arrays import subscripts
@@ -59,6 +60,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_messages.TABLE,
     **library_rows.TABLE,
     print: printing.print_,
+    warnings.warn: printing.warn,
 }
 
 
