@@ -115,7 +115,8 @@ class KernelLibrary:
                 func.attrs["adc.noinline"] = True
         simplify = DropRules(), DropChecks(), DropChecks(ops.fits), *pipelines.PREPARE
         module = run_pipeline(module, simplify, verify=asked_verification())
-        module = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
+        reached = reachable(module, [name])
+        module = Module({n: func for n, func in module.funcs.items() if n in reached})
         module = run_pipeline(module, pipelines.LOWER, verify=asked_verification())
         threads, vectors = self.parallel and not (small and _calls_lapack(module)), vectorises(self.level)
         _mark_units(module, name)

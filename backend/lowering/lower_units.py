@@ -9,7 +9,6 @@ loops that count steps are numbered from zero; the caller passes the offsets int
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 
@@ -65,6 +64,7 @@ def lower_units(
     A function stays in the module if it calls C functions of the user, or functions that are not units. With
     ``is_kernel`` the latter are small, and each unit has its own copies of those that it calls.
     """
+    order = {name: number for number, name in enumerate(module.funcs)}
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
     worth_it: set[str] = set()
@@ -75,7 +75,7 @@ def lower_units(
             continue
         if not is_kernel and not all(_is_apart(module.funcs[n], units) for n in callees(func)):
             continue
-        part = Module({n: module.funcs[n] for n in module.funcs if n in reachable(module, [name])})
+        part = Module({n: module.funcs[n] for n in sorted(reachable(module, [name]), key=order.__getitem__)})
         lowered = lower_module(
             part,
             target,
@@ -106,7 +106,7 @@ _NAMELESS = "adc.unit"
 def _nameless(text: str, name: str) -> str:
     """The text of a module with the name of a function, and of the functions outlined from it, replaced by a fixed
     one."""
-    return re.sub(rf'@"adc\.{re.escape(name)}((?:\$[^"]*)?)"', rf'@"{_NAMELESS}\1"', text)
+    return text.replace(f'@"adc.{name}"', f'@"{_NAMELESS}"').replace(f'@"adc.{name}$', f'@"{_NAMELESS}$')
 
 
 def _is_apart(func: Func, units: Collection[str]) -> bool:
