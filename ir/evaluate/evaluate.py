@@ -55,7 +55,7 @@ def normal(value: Any, t: Type) -> Any:
 
 def _rounded(value: float, t: Type) -> Any:
     """The float of type ``t`` that is nearest to a double."""
-    if t == f64:
+    if t is f64 or t == f64:  # types compare field by field
         return value
     with np.errstate(all="ignore"):
         return (np.float32 if t == f32 else np.float16)(value)

@@ -22,7 +22,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import runtime_error
 from adc.ir.evaluate.evaluate import Undefined, normal
 from adc.ir.externals import Named, provided
-from adc.ir.interpret.memory import UNDEF, InterpreterError, Memory, check, reshape, subview, window
+from adc.ir.interpret.memory import UNDEF, InterpreterError, Memory, check, defined, reshape, subview, window
 from adc.ir.interpret.orders import Order, backward, forward, shuffled
 from adc.ir.opdef import OpDef
 from adc.ir.raising import exception
@@ -112,11 +112,13 @@ class _Interpreter:
             if told:
                 self.tell(op, operands)
             try:
-                if rule is not None:
-                    env.update(zip(results, rule(self, op, operands, env), strict=True))
-                else:
-                    self.defined(operands)
+                if rule is None:
+                    defined(operands)
                     env[results[0]] = evaluate(op.attrs, kind, *operands)
+                elif len(results) == 1:
+                    (env[results[0]],) = rule(self, op, operands, env)
+                else:
+                    env.update(zip(results, rule(self, op, operands, env), strict=True))
             except InterpreterError as error:
                 if not getattr(error, "placed", False):
                     error.placed = True  # type: ignore[attr-defined]
@@ -138,11 +140,6 @@ class _Interpreter:
         if self.observe is not None:
             self.observe(op, operands)
 
-    def defined(self, values: Sequence[Any]) -> None:
-        for value in values:
-            if value is UNDEF:
-                raise InterpreterError("computes with an undefined value")
-
     # arith ------------------------------------------------------------------------------------------------------------
 
     def _select(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
@@ -154,7 +151,7 @@ class _Interpreter:
     # memref -----------------------------------------------------------------------------------------------------------
 
     def _alloc(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         t = op.attrs["type"]
         extents = iter(operands)
         return [self.memory.alloc([next(extents) if n is None else n for n in t.shape], t.element)]
@@ -164,34 +161,34 @@ class _Interpreter:
         return ()
 
     def _page_out(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         return ()
 
     def _dim(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         return [operands[0].shape[op.attrs["dim"]]]
 
     def _load(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
-        value = self.memory.load(operands[0], tuple(operands[1:]), op.result.type)
+        defined(operands)
+        value = self.memory.load(operands[0], tuple(operands[1:]), op.results[0].type)
         if value is UNDEF:
             raise InterpreterError("loads what was never stored")
         return [value]
 
     def _store(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands[1:])
+        defined(operands[1:])
         self.memory.store(operands[0], operands[1], tuple(operands[2:]), op.operands[0].type)
         return ()
 
     def _accumulate(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         value, array, at, t = operands[0], operands[1], tuple(operands[2:]), op.operands[0].type
         assert ops.addf.evaluate is not None
         self.memory.store(ops.addf.evaluate({}, t, self.memory.load(array, at, t), value), array, at, t)
         return ()
 
     def _subview(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         array, rest = operands[0], operands[1:]
         rank = array.ndim
         steps = rest[2 * rank :]
@@ -200,15 +197,15 @@ class _Interpreter:
         return [subview(array, rest[:rank], rest[rank : 2 * rank], steps, op.attrs["dropped"])]
 
     def _transpose(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         return [operands[0].transpose(op.attrs["permutation"])]
 
     def _reshape(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         return [reshape(operands[0], operands[1:], op.attrs["groups"])]
 
     def _reinterpret_cast(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         rank = len(op.attrs["static_strides"])
         array, offset, extents, strides = operands[0], operands[1], operands[2 : 2 + rank], operands[2 + rank :]
         if any(static not in (None, s) for static, s in zip(op.attrs["static_strides"], strides, strict=True)):
@@ -234,7 +231,7 @@ class _Interpreter:
     # scf, func --------------------------------------------------------------------------------------------------------
 
     def _counters(self, operands: list[Any]) -> range:
-        self.defined(operands[:3])
+        defined(operands[:3])
         lower, upper, step = operands[:3]
         if step <= 0:
             raise InterpreterError(f"loop with step {step}")
@@ -243,8 +240,11 @@ class _Interpreter:
     def _for(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         (body,) = op.regions
         carried = operands[3:]
+        counter, *rest = body.args
         for i in self._counters(operands):
-            env.update(zip(body.args, [i, *carried], strict=True))
+            env[counter] = i
+            if rest or carried:
+                env.update(zip(rest, carried, strict=True))
             carried = self.block(body, env)
         return carried
 
@@ -258,7 +258,7 @@ class _Interpreter:
         results = operands[3:]
         for i in counters:
             for k, kind in enumerate(body.terminator.attrs["kinds"]):
-                self.defined([results[k], partial[i][k]])
+                defined([results[k], partial[i][k]])
                 t = op.results[k].type
                 combine = ops.COMBINE[kind][0 if t.is_float else 1].evaluate
                 assert combine is not None
@@ -271,7 +271,7 @@ class _Interpreter:
         while True:
             env.update(zip(before.args, carried, strict=True))
             go_on, *passed = self.block(before, env)
-            self.defined([go_on])
+            defined([go_on])
             if not go_on:
                 return passed
             env.update(zip(after.args, passed, strict=True))
@@ -279,7 +279,7 @@ class _Interpreter:
             self.step()  # a loop of terminators alone runs into the limit too
 
     def _if(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         return self.block(op.regions[0 if operands[0] else 1], env)
 
     def _ruled(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
@@ -294,7 +294,7 @@ class _Interpreter:
     # adc --------------------------------------------------------------------------------------------------------------
 
     def _bound(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         i, extent = operands
         if -extent <= i < extent:
             return [i + extent if i < 0 else i]
@@ -303,7 +303,7 @@ class _Interpreter:
         raise runtime_error("IndexError", f"index {i} is out of bounds for axis with size {extent}", op.loc)
 
     def _assert(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         if not operands[0]:
             raise exception(op.attrs["error"], op.attrs["message"], operands[1:], op.loc)
         return ()
@@ -316,13 +316,13 @@ class _Interpreter:
         return [self.memory.undefined(t) if isinstance(t, MemRefType) else UNDEF]
 
     def _grow(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         t = op.result.type
         assert isinstance(t, MemRefType)
         return [self.memory.grow(operands[0], operands[1], t.element)]
 
     def _external(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         function = provided(Named.by(op))
         if function is None:
             raise InterpreterError(f"the C function {op.attrs['symbol']} was not provided")
@@ -333,12 +333,12 @@ class _Interpreter:
         return [self.memory.pack(operands)]
 
     def _release(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         self.memory.release(operands[0])
         return ()
 
     def _unpack(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.defined(operands)
+        defined(operands)
         if len(operands[0]) != len(op.results):
             raise InterpreterError(f"unpacks {len(op.results)} values of a record of {len(operands[0])}")
         return [

@@ -7,7 +7,7 @@ compiled code would have touched memory that it must not touch: subscripts out o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,13 @@ class _Undefined:
 
 
 UNDEF = _Undefined()
+
+
+def defined(values: Iterable[Any]) -> None:
+    """Raise if one of the values, which are computed with, is not defined."""
+    for value in values:
+        if value is UNDEF:
+            raise InterpreterError("computes with an undefined value")
 
 
 def dtype_of(element: Type) -> np.dtype[Any]:
@@ -136,9 +143,9 @@ class Memory:
 
     def live(self, array: Any) -> Array:
         """``array`` itself, which must be a memref whose memory was not freed."""
-        if array is UNDEF or not isinstance(array, np.ndarray):
+        if not isinstance(array, np.ndarray):
             raise InterpreterError(f"{array!r} is used as a memref")
-        if id(_root(array)) in self._freed:
+        if self._freed and id(_root(array)) in self._freed:
             raise InterpreterError("memory is used after it was freed")
         return array
 
