@@ -24,9 +24,10 @@ os.environ.setdefault("ADC_VERIFY", "pipelines")  # the tests of passes and `mak
 os.environ.setdefault("ADC_LEVEL", "0")
 os.environ.setdefault("ADC_FULL_TRACEBACK", "1")  # a defect of adc is shown with where it is
 
-settings.register_profile("repeatable", derandomize=True, database=None)
-if not os.environ.get("ADC_THOROUGH"):
-    settings.load_profile("repeatable")
+# How long an example takes depends on what else the machine does, so there is no limit.
+settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+settings.register_profile("thorough", deadline=None)
+settings.load_profile("thorough" if os.environ.get("ADC_THOROUGH") else "repeatable")
 
 # What a test compiles again it traces again, but for the tests of records, and runs that ask for it.
 records.enabled = bool(os.environ.get("ADC_TEST_RECORDS"))
