@@ -22,6 +22,7 @@ from adc.passes.distribution.privatise_arrays import PrivatiseArrays
 from adc.passes.distribution.share_arrays import ShareArrays
 from adc.passes.fusion.contract_arrays import ContractArrays
 from adc.passes.fusion.expand_arrays import ExpandArrays
+from adc.passes.fusion.fuse_calls import FuseCalls
 from adc.passes.fusion.fuse_loops import FuseLoops
 from adc.passes.fusion.fuse_rows import FuseRows
 from adc.passes.fusion.fuse_sweeps import FuseSweeps
@@ -240,6 +241,7 @@ SHARE: Pipeline = (
 
 LOWER: Pipeline = (
     *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ExpandPowers(), ForwardCopies(), CSE()),
+    IfChanged(FuseCalls(), SIMPLIFY),
     IfChanged(ExpandArrays(), (Canonicalize(), CSE())),
     IfChanged(MatchProducts(), (Canonicalize(), CSE())),
     IfChanged(InterchangeLoops(extremes=True), CONTRACT),
