@@ -48,11 +48,13 @@ class FuseCalls:
         pairs = [pair for func in module.funcs.values() for pair in _pairs(func)]
         if pairs:
             made = _made(module, [(call.attrs["callee"], reverse.attrs["callee"]) for call, reverse in pairs])
-            replaced = [_replace(*pair, made) for pair in pairs if pair[0].attrs["callee"] in made]
-            if any(replaced):
-                gone = {func.name for both in made.values() for func in (both.forward, both.reverse)}
-                for name in gone - reachable(module, module.funcs.keys() - gone):
-                    del module.funcs[name]
+            for call, reverse in pairs:
+                if call.attrs["callee"] in made:
+                    _replace(call, reverse, made)
+            made_of = {name for both in made.values() for name in (both.name, both.forward.name, both.reverse.name)}
+            gone = {name for name in made_of if "adc.entry" not in module.funcs[name].attrs}
+            for name in gone - reachable(module, module.funcs.keys() - gone):
+                del module.funcs[name]
         return module
 
 
@@ -80,15 +82,15 @@ def _pairs(func: Func) -> Iterable[tuple[Op, Op]]:
             yield call, reverse[0]
 
 
-def _replace(call: Op, reverse: Op, made: dict[str, Both]) -> bool:
+def _replace(call: Op, reverse: Op, made: dict[str, Both]) -> None:
     both = made[call.attrs["callee"]]
     if reverse.attrs["callee"] != both.reverse.name:
-        return False
+        return
     with insert_at(Block(), call.loc) as block:
         try:
             results = Weaver.call_both(both, call.operands, reverse.operands)
         except Apart:
-            return False
+            return
     for user, _ in list(call.results[-1].uses):
         if user is not reverse:
             put_instead(user, [])
@@ -98,7 +100,6 @@ def _replace(call: Op, reverse: Op, made: dict[str, Both]) -> bool:
     count = len(reverse.results)
     replace_op(reverse, results[len(results) - count :])
     replace_op(call, [*results[: len(results) - count], call.results[-1]])
-    return True
 
 
 def _made(module: Module, pairs: Sequence[tuple[str, str]]) -> dict[str, Both]:

@@ -282,3 +282,14 @@ def test_many_samples_on_threads() -> None:
     one, two = (jit_grad(threads=k)(loss).grad(w, roots) for k in (1, 2))
     np.testing.assert_allclose(two, one, rtol=1e-12)
     np.testing.assert_allclose(one, sum(jit_grad(straight).grad(w, k, 3) for k in roots), rtol=1e-11)
+
+
+def test_a_recursive_function_that_is_differentiated_itself() -> None:
+    """Its sweeps are also called from outside."""
+    w = np.random.default_rng(8).standard_normal(LENGTH)
+    compiled = jit_grad(straight)
+    expected = compiled.grad(w, 0, 4)
+    value, back = compiled.pullback(w, 0, 4)
+    assert value == straight(w, 0, 4)
+    np.testing.assert_allclose(back(2.0)[0], 2.0 * expected, rtol=1e-11)
+    np.testing.assert_array_equal(compiled.grad(w, 0, 4), expected)
