@@ -14,15 +14,19 @@ def fitted(x: Any, count: Any) -> Any:
     before, held, after = x.shape
     out = x
     if held != count:
-        out = cut(x.reshape(before, held, 1, after), count, 1).reshape(before, count, after)
+        out = cut(x.reshape(before, 1, held, after), 1, count).reshape(before, count, after)
     return out
 
 
 def cut(x: Any, rows: Any, columns: Any) -> Any:
     """``x`` with these extents along the second and the third of four axes, zeros where it has no numbers."""
-    out = np.zeros((x.shape[0], rows, columns, x.shape[3]))
-    least, fewest = min(x.shape[1], rows), min(x.shape[2], columns)
-    out[:, :least, :fewest] = x[:, :least, :fewest]
+    before, held, across, after = x.shape
+    out = np.zeros((before, rows, columns, after))
+    lines_x, lines_out = x.reshape(before, held, across * after), out.reshape(before, rows, columns * after)
+    for i in range(before):
+        for r in range(min(held, rows)):
+            for k in range(min(across, columns) * after):
+                lines_out[i, r, k] = lines_x[i, r, k]
     return out
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from adc.frontend.kernels import forward_rule, reverse_rule
 from adc.frontend.kernels.fitting import fitted
-from adc.frontend.kernels.transforms import root, transformed
+from adc.frontend.kernels.transforms import rooted, transformed
 
 AT_ONCE = 128  # roots that are computed directly; the others are products
 
@@ -27,13 +27,10 @@ def of_real(x: Any, n: Any, sign: Any, scale: Any) -> Any:
     out = np.empty((before, half + 1, 2 * after))
     turned = -scale * sign
     if n % 2 == 0:
-        pairs = np.empty((before, half, 2 * after)) if held == n else np.zeros((before, half, 2 * after))
-        if after == 1 and held == n:
-            flat_x, flat_pairs = x.reshape(before, x.shape[1]), pairs.reshape(before, n)
-            for i in range(before):
-                for k in range(n):
-                    flat_pairs[i, k] = flat_x[i, k]
+        if after == 1 and x.shape[1] == n:
+            pairs = x.reshape(before, half, 2 * after)
         else:
+            pairs = np.empty((before, half, 2 * after)) if held == n else np.zeros((before, half, 2 * after))
             for i in range(before):
                 for k in range(held):
                     for j in range(after):
@@ -54,8 +51,10 @@ def whole_of_real(x: Any, n: Any, sign: Any, scale: Any) -> Any:
     first = of_real(x, n, sign, scale)
     before, count, after = first.shape[0], first.shape[1], first.shape[2] // 2
     out = np.empty((before, n, 2 * after))
-    out[:, :count] = first
+    lines_out, lines = out.reshape(before, n * 2 * after), first.reshape(before, count * 2 * after)
     for i in range(before):
+        for k in range(count * 2 * after):
+            lines_out[i, k] = lines[i, k]
         for k in range(count, n):
             for j in range(after):
                 out[i, k, 2 * j] = first[i, n - k, 2 * j]
@@ -68,21 +67,19 @@ def to_real(y: Any, n: Any, scale: Any) -> Any:
     in such a transform are ignored; ``y`` is cut, or zeros follow it."""
     before, held, after = y.shape[0], min(y.shape[1], n // 2 + 1), y.shape[2] // 2
     half = n // 2
-    out = np.empty((before, n, after))
     if n % 2 == 0:
         z = transformed(_joined(fitted(y, half + 1)), half, 1, scale)
         if after == 1:
-            flat_z, flat_out = z.reshape(before, n), out.reshape(before, n)
-            for i in range(before):
-                for k in range(n):
-                    flat_out[i, k] = flat_z[i, k]
+            out = z.reshape(before, n, after)
         else:
+            out = np.empty((before, n, after))
             for i in range(before):
                 for k in range(half):
                     for j in range(after):
                         out[i, 2 * k, j] = z[i, k, 2 * j]
                         out[i, 2 * k + 1, j] = z[i, k, 2 * j + 1]
     else:
+        out = np.empty((before, n, after))
         whole = np.zeros((before, n, 2 * after))
         for i in range(before):
             for j in range(after):
@@ -165,23 +162,31 @@ def _half_turns(n: Any) -> Any:
     """The first half of the roots, as products of two."""
     count = n // 2
     cos, sin = np.empty(count), np.empty(count)
-    for k in range(min(AT_ONCE, count)):
-        cos[k], sin[k] = root(float(k), float(n))
-    for start in range(AT_ONCE, count, AT_ONCE):
-        c, s = root(float(start), float(n))
-        for k in range(min(AT_ONCE, count - start)):
-            cos[start + k] = c * cos[k] - s * sin[k]
-            sin[start + k] = c * sin[k] + s * cos[k]
+    rooted(cos, sin, 0, min(AT_ONCE, count), 1, n)
+    if count > AT_ONCE:
+        blocks = (count + AT_ONCE - 1) // AT_ONCE
+        first_c, first_s = np.empty(blocks), np.empty(blocks)
+        rooted(first_c, first_s, 0, blocks, AT_ONCE, n)
+        for block in range(1, blocks):
+            start, c, s = block * AT_ONCE, first_c[block], first_s[block]
+            for k in range(min(AT_ONCE, count - start)):
+                cos[start + k] = c * cos[k] - s * sin[k]
+                sin[start + k] = c * sin[k] + s * cos[k]
     return cos, sin
 
 
 def _inner(y: Any, n: Any, sign: Any, factor: Any) -> Any:
     """``y``, or its conjugate, with those elements multiplied that stand for two elements of the whole transform.
     ``sign``: of the exponent, which is positive for the conjugate."""
-    out = y.copy()
-    out[:, 1 : (n + 1) // 2] *= factor
-    if sign > 0:
-        out[:, :, 1::2] *= -1.0
+    before, count, after = y.shape[0], y.shape[1], y.shape[2] // 2
+    out = np.empty((before, count, 2 * after))
+    flat_y, flat_out = y.reshape(before, count * 2 * after), out.reshape(before, count * 2 * after)
+    end, turned = (n + 1) // 2 * after, -1.0 if sign > 0 else 1.0
+    for i in range(before):
+        for k in range(count * after):
+            f = factor if after <= k and k < end else 1.0
+            flat_out[i, 2 * k] = f * flat_y[i, 2 * k]
+            flat_out[i, 2 * k + 1] = turned * f * flat_y[i, 2 * k + 1]
     return out
 
 

@@ -158,10 +158,16 @@ def root(e: Any, n: Any) -> Any:
     return (-x if quarter == 1.0 or quarter == 2.0 else x), (-y if quarter == 2.0 or quarter == 3.0 else y)
 
 
+def rooted(c: Any, s: Any, start: Any, count: Any, step: Any, n: Any) -> None:
+    """Put the powers 0, ``step``, 2 ``step``, ... of a root of order ``n`` into flat arrays, from ``start`` on. All
+    tables of roots begin here, so that sines and cosines of many numbers are compiled once."""
+    for k in range(count):
+        c[start + k], s[start + k] = root(float(k * step), float(n))
+
+
 def _roots(n: Any) -> Any:
     c, s = np.empty(n), np.empty(n)
-    for k in range(n):
-        c[k], s[k] = root(float(k), float(n))
+    rooted(c, s, 0, n, 1, n)
     return c, s
 
 
@@ -171,13 +177,11 @@ def _turns(c: Any, s: Any) -> None:
     step = 1
     while step * step < n:
         step += 1
-    order = float(n * m)
+    flat_c, flat_s = c.reshape(n * m), s.reshape(n * m)
     for i in range(min(step, n)):
-        for j in range(m):
-            c[i, j], s[i, j] = root(float(i * j), order)
+        rooted(flat_c, flat_s, i * m, m, i, n * m)
     for i in range(step, n, step):
-        for j in range(m):
-            c[i, j], s[i, j] = root(float(i * j), order)
+        rooted(flat_c, flat_s, i * m, m, i, n * m)
         for k in range(1, min(step, n - i)):
             for j in range(m):
                 c[i + k, j] = c[i, j] * c[k, j] - s[i, j] * s[k, j]

@@ -113,6 +113,9 @@ LINEAR = {
     "irfft, odd": (lambda z: np.fft.irfft(z, 2 * z.shape[1] - 1, axis=1), True),
     "fft": (lambda x: np.fft.fft(x, axis=1), False),
     "ifft, shorter": (lambda x: np.fft.ifft(x, 4, axis=1), False),
+    "rfft, longer": (lambda x: np.fft.rfft(x, 8, axis=1), False),
+    "rfft, shorter": (lambda x: np.fft.rfft(x, 4, axis=1), False),
+    "irfft, longer": (lambda z: np.fft.irfft(z, 14, axis=1), True),
 }
 
 
