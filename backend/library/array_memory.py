@@ -147,6 +147,24 @@ none:
   ret ptr null
 }
 
+; Among the last blocks that a context has taken, ``new`` is now in the place of ``old``.
+define internal void @adc_array_swapped(ptr %ctx, ptr %old, ptr %new) {
+entry:
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %each ]
+  %slot = getelementptr %adc.context, ptr %ctx, i32 0, i32 26, i64 %k
+  %block = load ptr, ptr %slot
+  %gone = icmp eq ptr %block, %old
+  %kept = select i1 %gone, ptr %new, ptr %block
+  store ptr %kept, ptr %slot
+  %k1 = add i64 %k, 1
+  %more = icmp ult i64 %k1, 8
+  br i1 %more, label %each, label %done
+done:
+  ret void
+}
+
 ; Gives a new array of ``bytes`` the block of the context that ``data`` is all of, and the context the array's. Whether
 ; it could; it is not searched for longer than copying would take.
 define i1 @adc_array_adopt(ptr %array, ptr %ctx, ptr %data, i64 %bytes) {
@@ -195,6 +213,7 @@ swap:
   store i64 %epoch.b, ptr %epoch.a.p
   store i64 %epoch.a, ptr %epoch.b.p
   store ptr %data, ptr %its.p
+  call void @adc_array_swapped(ptr %ctx, ptr %a, ptr %b)
   call void @adc_rt_unlock(ptr %lock)
   ret i1 true
 leave:

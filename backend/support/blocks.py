@@ -7,12 +7,12 @@ from __future__ import annotations
 
 _TEXT = r"""
 %adc.context = type { i32, i32, i32, i32, i64, i64, i64, i64, i64, i64, i64, ptr, ptr, ptr, [160 x ptr], [14 x i64],
-  [11 x i64], ptr, ptr, i64, i64, ptr, ptr, i64, [SMALL_CLASSES x ptr], i64 }
+  [11 x i64], ptr, ptr, i64, i64, ptr, ptr, i64, [SMALL_CLASSES x ptr], i64, [8 x ptr], i64 }
 ;  0 threads  1 error  2 site  3 lock  4 a  5 b  6 epoch  7 live  8 live bytes  9 peak bytes  10 held bytes
 ; 11 blocks  12 next  13 record  14 free lists  15 more values of the error
 ; 16 how far the run is  17 start of a workspace  18 its end  19 what it has no room for  20 how much to hold
 ; 21 where the next small block begins  22 end of its slab  23 slabs in use  24 free lists of small blocks
-; 25 1 while one thread alone runs code with it
+; 25 1 while one thread alone runs code with it  26 the last blocks that were taken, of those that still exist  27 turn
 %adc.block = type { ptr, ptr, ptr, ptr, i64, i32, i32, i64, ptr }
 ;  0 address to free  1 context  2 next of all  3 next free  4 capacity  5 class  6 live (2: cut into small ones)
 ;  7 while it is live, how much was asked for, in whole lines; when it is free, the epoch of its last use
@@ -100,6 +100,8 @@ define internal void @adc_rt_trim(ptr %ctx, i64 %age) {
 entry:
   %lists = getelementptr %adc.context, ptr %ctx, i32 0, i32 14
   call void @llvm.memset.p0.i64(ptr %lists, i8 0, i64 1280, i1 false)
+  %last.taken = getelementptr %adc.context, ptr %ctx, i32 0, i32 26
+  call void @llvm.memset.p0.i64(ptr %last.taken, i8 0, i64 64, i1 false)
   %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
   %epoch = load i64, ptr %epoch.p
   %held.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 10

@@ -34,8 +34,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from adc.backend.support.arena import MOST_SLABS, SMALL_CLASSES, arena_ir
+from adc.backend.support.arena import arena_ir
 from adc.backend.support.files import files_ir
+from adc.backend.support.resets import resets_ir
 from adc.backend.support.stack import stack_ir
 from adc.backend.support.threads import DECLARATIONS as THREADS
 from adc.backend.support.threads import FUNCTIONS as OF_THREADS
@@ -61,7 +62,6 @@ CONTEXT_NEXT_RUN = 1488  # ptr: the next run in the list, then the address of th
 CONTEXT_RUN = 1504  # i64: the number of the run; then, of either sweep: loop, steps done, steps in all
 CONTEXT_OFFSET = 1560  # i64: where the steps of a partial loop begin in the whole loop
 CONTEXT_TOTAL = 1568  # i64: how many steps the whole loop has
-MANY_BLOCKS = 256  # with more, a context keeps only those that the last run used
 CONTEXT_LIMIT = 1600  # i64: limit for the bytes that the arena holds; 0: none
 CONTEXT_ALONE = 1760  # i64: 1 while a single thread uses it, which then needs no lock for small blocks
 
@@ -122,62 +122,6 @@ declare i64 @sysconf(i32)
 define LINKAGE ptr @adc_context_new() {
   %ctx = call ptr @calloc(i64 1, i64 CONTEXT_BYTES)
   ret ptr %ctx
-}
-
-define LINKAGE void @adc_context_reset(ptr %ctx) {
-entry:
-  %error.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 1
-  store atomic i32 0, ptr %error.p monotonic, align 4
-  %record.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 13
-  store ptr null, ptr %record.p
-  %live.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 7
-  %live = load i64, ptr %live.p
-  %none = icmp eq i64 %live, 0
-  %slabs.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 23
-  %slabs = load i64, ptr %slabs.p
-  %few = icmp ule i64 %slabs, MOST_SLABS
-  %clean = and i1 %none, %few
-  br i1 %clean, label %done, label %sweep
-sweep:
-  ; Slabs are blocks like others again, and whatever was cut from them is gone.
-  %cut = getelementptr %adc.context, ptr %ctx, i32 0, i32 21
-  call void @llvm.memset.p0.i64(ptr %cut, i8 0, i64 CUT_BYTES, i1 false)
-  store i64 0, ptr %live.p
-  %live.bytes.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 8
-  store i64 0, ptr %live.bytes.p
-  %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
-  %epoch = load i64, ptr %epoch.p
-  %head = getelementptr %adc.context, ptr %ctx, i32 0, i32 11
-  br label %loop
-loop:
-  %link = phi ptr [ %head, %sweep ], [ %next.p, %next ]
-  %count = phi i64 [ 0, %sweep ], [ %count1, %next ]
-  %block = load ptr, ptr %link
-  %end = icmp eq ptr %block, null
-  br i1 %end, label %list, label %look
-look:
-  %next.p = getelementptr %adc.block, ptr %block, i32 0, i32 2
-  %state.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
-  %state = load i32, ptr %state.p
-  %used = icmp ne i32 %state, 0
-  br i1 %used, label %mark, label %next
-mark:
-  store i32 0, ptr %state.p
-  %last.p = getelementptr %adc.block, ptr %block, i32 0, i32 7
-  store i64 %epoch, ptr %last.p
-  br label %next
-next:
-  %count1 = add i64 %count, 1
-  br label %loop
-list:
-  ; What this run has not used is given up where there is so much that going through it takes long: it was another
-  ; program's, and every run that comes after it would do so.
-  %many = icmp ugt i64 %count, MANY_BLOCKS
-  %age = select i1 %many, i64 1, i64 4611686018427387904
-  call void @adc_rt_trim(ptr %ctx, i64 %age)
-  br label %done
-done:
-  ret void
 }
 
 define LINKAGE void @adc_context_delete(ptr %ctx) {
@@ -371,9 +315,8 @@ def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     With ``"internal"`` linkage it is private to the module that it is put into. ``linux``: use huge pages, and Linux's
     constant to query the number of processors (else that of macOS).
     """
-    text = arena_ir(linux=linux) + workspace_ir() + files_ir(linux=linux) + _TEXT
+    text = arena_ir(linux=linux) + workspace_ir() + files_ir(linux=linux) + resets_ir() + _TEXT
     text += stack_ir(linux=linux) + threads_ir(linux=linux)
-    text = text.replace("CONTEXT_BYTES", str(CONTEXT_BYTES)).replace("MANY_BLOCKS", str(MANY_BLOCKS))
-    text = text.replace("MOST_SLABS", str(MOST_SLABS)).replace("CUT_BYTES", str(24 + 8 * SMALL_CLASSES))
+    text = text.replace("CONTEXT_BYTES", str(CONTEXT_BYTES))
     text = text.replace("LINKAGE ", "internal " if linkage == "internal" else "")
     return text.replace("PROCESSORS_ONLINE", "84" if linux else "58")

@@ -8,9 +8,9 @@ live chunks or small holes are not searched again and again. Requests that do no
 
 from __future__ import annotations
 
-CONTEXT_BYTES = 1768
+CONTEXT_BYTES = 1840
 CHUNK = -2  # the class of blocks in a workspace
-_ROVERS, _COUNT = 1792, 48  # offset of the table in a context, and its number of entries
+_ROVERS, _COUNT = 1856, 48  # offset of the table in a context, and its number of entries
 
 _TEXT = r"""
 ; A context in %bytes from %memory, or one of the pool where that is too little.

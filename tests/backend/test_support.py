@@ -219,9 +219,35 @@ def test_many_blocks_of_a_run_are_not_every_later_run_s(context: int) -> None:
         reset(context)
         I64.from_address(context + 32).value += 1  # a call later
         assert word(context, contexts.CONTEXT_HELD_BYTES) >= 5000 * 3000  # a run like it finds them again
-    alloc(context, 3000)
+    for _ in range(9):
+        alloc(context, 3000)
     reset(context)
-    assert word(context, contexts.CONTEXT_HELD_BYTES) <= 8192
+    assert word(context, contexts.CONTEXT_HELD_BYTES) <= 9 * 4096
+    assert word(context, contexts.CONTEXT_LIVE) == 0
+
+
+def test_a_few_blocks_that_are_live_at_the_end_are_found(context: int) -> None:
+    """Results: among the blocks taken last, some of which were freed, taken again, or returned to the system since."""
+    for size in (100, 3000, 1 << 21):
+        for _ in range(arena.KEEP_CALLS + 2):
+            alloc(context, size), alloc(context, 7 * size)
+            for k in range(6):
+                free(context, alloc(context, size + 64 * k))
+            reset(context)
+            assert word(context, contexts.CONTEXT_LIVE) == 0 == word(context, contexts.CONTEXT_LIVE_BYTES)
+            held = word(context, contexts.CONTEXT_HELD_BYTES)
+            again = alloc(context, size), alloc(context, 7 * size)
+            assert word(context, contexts.CONTEXT_HELD_BYTES) == held  # they were free
+            free(context, again[0])
+            reset(context)
+            assert word(context, contexts.CONTEXT_LIVE) == 0
+            I64.from_address(context + 32).value += 1  # a call later
+    gone = alloc(context, 1 << 20)
+    free(context, gone)
+    I64.from_address(context + 32).value += arena.KEEP_CALLS + 1
+    free(context, alloc(context, 1 << 24))  # takes the memory of what is out of use
+    alloc(context, 100)
+    reset(context)
     assert word(context, contexts.CONTEXT_LIVE) == 0
 
 
