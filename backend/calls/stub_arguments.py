@@ -39,6 +39,10 @@ class ArrayValue:
     words: list[str] = field(default_factory=list)
     bounds: tuple[str, str] | None = None
 
+    @property
+    def rank(self) -> int:
+        return len(self.extents)
+
 
 class Arguments:
     """Checks every parameter, in order; then makes the shadows. ``passed`` are typed LLVM values for the call."""

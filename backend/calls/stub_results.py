@@ -213,17 +213,27 @@ class Results:
             w.put(f"i64 {step}", strides, 8 * d)
         result, done = w.stack("ptr"), w.label("array")
         where = w.let(f"ptrtoint ptr {data} to i64")
-        bounds = {k: self.arguments.bounds(k) for k in self.arguments.arrays}
+        memory = f"i32 {rank}", f"ptr {extents}", f"ptr {strides}", f"ptr {data}"
+        arrays = self.arguments.arrays
+        bounds = {k: self.arguments.bounds(k) for k in arrays}  # before any branch, as other results use them, too
+        for position in [k for k, of in arrays.items() if of.element == element and of.rank == rank]:
+            itself, other = w.label("itself"), w.label("next")
+            same = w.call("adc_array_same", f"ptr {arrays[position].object}", *memory, returns="i32")
+            w.branch_if(w.let(f"icmp ne i32 {same}, 0"), itself, other)
+            w.begin(itself)
+            w.call_void("Py_IncRef", f"ptr {arrays[position].object}")
+            w.do(f"store ptr {arrays[position].object}, ptr {result}")
+            w.branch(done)
+            w.begin(other)
         for position, (low, high) in bounds.items():
             inside, outside = w.label("view"), w.label("next")
             above = w.let(f"icmp uge i64 {where}, {low}")
             within = w.let(f"and i1 {above}, {w.let(f'icmp ult i64 {where}, {high}')}")
             w.branch_if(within, inside, outside)
             w.begin(inside)
-            of = self.arguments.arrays[position]
-            kind = f"i32 {int(of.element == element)}", f"ptr {w.symbol(numpy_abi.dtype_symbol(element))}"
-            memory = f"i32 {rank}", f"ptr {extents}", f"ptr {strides}", f"ptr {data}"
-            w.do(f"store ptr {w.call('adc_array_view', f'ptr {of.object}', *kind, *memory)}, ptr {result}")
+            dtype = f"ptr {w.symbol(numpy_abi.dtype_symbol(element))}"
+            view = w.call("adc_array_view", f"ptr {arrays[position].object}", dtype, *memory)
+            w.do(f"store ptr {view}, ptr {result}")
             w.branch(done)
             w.begin(outside)
         own = self._own(element, rank, data, extents, strides if t.strides is not None else "", total)

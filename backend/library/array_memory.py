@@ -147,7 +147,7 @@ none:
   ret ptr null
 }
 
-; Among the last blocks that a context has taken, ``new`` is now in the place of ``old``.
+; Among the last blocks that a context has taken, ``new`` now stands where ``old`` was.
 define internal void @adc_array_swapped(ptr %ctx, ptr %old, ptr %new) {
 entry:
   br label %each

@@ -3,9 +3,10 @@
 - ``i32 adc_array_is(ptr object, i32 rank, i32 number, i32 other, i32 mask, i32 flags)``: 1 if the object is an ndarray
   (not of a subclass) of that rank, its elements have one of the two NumPy type numbers and native byte order, and its
   flags under the mask equal ``flags``;
-- ``ptr adc_array_view(ptr array, i32 alike, ptr dtype, i32 rank, ptr extents, ptr strides, ptr data)``: a window on
-  ``array``, given its extents and its strides in bytes, or the array itself if that is all of it; a new reference, or
-  null with an exception set. ``alike``: 1 if elements of the window are those of the array, otherwise it has ``dtype``;
+- ``i32 adc_array_same(ptr array, i32 rank, ptr extents, ptr strides, ptr data)``: 1 if these are the extents, the
+  strides in bytes, and the data of an array;
+- ``ptr adc_array_view(ptr array, ptr dtype, i32 rank, ptr extents, ptr strides, ptr data)``: a window on ``array``; a
+  new reference, or null with an exception set;
 - ``void adc_let_go(ptr slots, i64 count)`` releases the references in all slots that are not null.
 
 All are called with the interpreter lock.
@@ -13,11 +14,12 @@ All are called with the interpreter lock.
 
 from adc.backend.library import numpy_abi, python_abi
 
-EXPORTS = ("adc_array_is", "adc_array_view", "adc_let_go")
+EXPORTS = ("adc_array_is", "adc_array_same", "adc_array_view", "adc_let_go")
 
 DECLARATIONS = {
     "adc_array_is": "declare i32 @adc_array_is(ptr, i32, i32, i32, i32, i32) nounwind memory(read)",
-    "adc_array_view": "declare ptr @adc_array_view(ptr, i32, ptr, i32, ptr, ptr, ptr)",
+    "adc_array_same": "declare i32 @adc_array_same(ptr, i32, ptr, ptr, ptr) nounwind memory(read)",
+    "adc_array_view": "declare ptr @adc_array_view(ptr, ptr, i32, ptr, ptr, ptr)",
     "adc_let_go": "declare void @adc_let_go(ptr, i64)",
 }
 
@@ -59,7 +61,7 @@ no:
   ret i32 0
 }}
 
-define ptr @adc_array_view(ptr %array, i32 %alike, ptr %dtype, i32 %rank, ptr %extents, ptr %strides, ptr %data) {{
+define i32 @adc_array_same(ptr %array, i32 %rank, ptr %extents, ptr %strides, ptr %data) nounwind {{
 entry:
   %data.p = getelementptr i8, ptr %array, i64 {numpy_abi.DATA}
   %has_data = load ptr, ptr %data.p
@@ -67,20 +69,15 @@ entry:
   %rank.p = getelementptr i8, ptr %array, i64 {numpy_abi.ND}
   %has_rank = load i32, ptr %rank.p
   %ranks = icmp eq i32 %has_rank, %rank
-  %elements = icmp ne i32 %alike, 0
-  %descr.p = getelementptr i8, ptr %array, i64 {numpy_abi.DESCR}
-  %descr = load ptr, ptr %descr.p
-  %kind = select i1 %elements, ptr %descr, ptr %dtype
-  %place = and i1 %starts, %ranks
-  %maybe = and i1 %place, %elements
-  br i1 %maybe, label %compare, label %make
+  %maybe = and i1 %starts, %ranks
+  br i1 %maybe, label %compare, label %no
 compare:
   %extents.p = getelementptr i8, ptr %array, i64 {numpy_abi.DIMENSIONS}
   %has_extents = load ptr, ptr %extents.p
   %strides.p = getelementptr i8, ptr %array, i64 {numpy_abi.STRIDES}
   %has_strides = load ptr, ptr %strides.p
   %some = icmp sgt i32 %rank, 0
-  br i1 %some, label %axis, label %itself
+  br i1 %some, label %axis, label %yes
 axis:
   %d = phi i32 [ 0, %compare ], [ %d1, %same ]
   %extent.a = getelementptr i64, ptr %extents, i32 %d
@@ -94,20 +91,24 @@ axis:
   %e.same = icmp eq i64 %e.a, %e.b
   %s.same = icmp eq i64 %s.a, %s.b
   %both = and i1 %e.same, %s.same
-  br i1 %both, label %same, label %make
+  br i1 %both, label %same, label %no
 same:
   %d1 = add i32 %d, 1
   %more = icmp slt i32 %d1, %rank
-  br i1 %more, label %axis, label %itself
-itself:
-  call void @Py_IncRef(ptr %array)
-  ret ptr %array
-make:
-  call void @Py_IncRef(ptr %kind) ; the call takes a reference
+  br i1 %more, label %axis, label %yes
+yes:
+  ret i32 1
+no:
+  ret i32 0
+}}
+
+define ptr @adc_array_view(ptr %array, ptr %dtype, i32 %rank, ptr %extents, ptr %strides, ptr %data) {{
+entry:
+  call void @Py_IncRef(ptr %dtype) ; the call takes a reference
   %flags.p = getelementptr i8, ptr %array, i64 {numpy_abi.FLAGS}
   %has_flags = load i32, ptr %flags.p
   %flags = and i32 %has_flags, {numpy_abi.WRITEABLE}
-  %new = call ptr @PyArray_NewFromDescr(ptr @PyArray_Type, ptr %kind, i32 %rank, ptr %extents, ptr %strides, ptr %data,
+  %new = call ptr @PyArray_NewFromDescr(ptr @PyArray_Type, ptr %dtype, i32 %rank, ptr %extents, ptr %strides, ptr %data,
                                         i32 %flags, ptr null)
   %failed = icmp eq ptr %new, null
   br i1 %failed, label %none, label %keep

@@ -159,8 +159,8 @@ def root(e: Any, n: Any) -> Any:
 
 
 def rooted(c: Any, s: Any, start: Any, count: Any, step: Any, n: Any) -> None:
-    """Put the powers 0, ``step``, 2 ``step``, ... of a root of order ``n`` into flat arrays, from ``start`` on. All
-    tables of roots begin here, so that sines and cosines of many numbers are compiled once."""
+    """Put the powers 0, ``step``, 2 ``step``, ... of a root of order ``n`` into flat arrays, from ``start`` on. Tables
+    of roots begin here (``_chirp`` has squares), so that sines and cosines of many numbers are compiled once."""
     for k in range(count):
         c[start + k], s[start + k] = root(float(k * step), float(n))
 

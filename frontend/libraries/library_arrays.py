@@ -212,6 +212,8 @@ def _contiguous(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 def _whole(frame: Frame, made: Array) -> Array:
     if layouts.layout_of(made.memref) is None:
         return copy(frame, made)
+    if made.rank == 1:
+        return views.vector_in_one_run(frame, made)
     whole = views.reshape(frame, made, [1], 0)  # a view if and only if it is contiguous
     return views.reshape(frame, whole, made.dims)
 

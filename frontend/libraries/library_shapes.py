@@ -93,7 +93,10 @@ def _reshape_method(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywo
 
 def _ravel(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     value, order = take("np.ravel", ["a", "order"], args, kwargs)
-    return reshaped(frame, "np.ravel", in_memory(frame, "np.ravel", value), Static(-1), order)
+    owner = in_memory(frame, "np.ravel", value)
+    if owner.rank == 1 and _in_order("np.ravel", order):
+        return views.vector_in_one_run(frame, owner)
+    return reshaped(frame, "np.ravel", owner, Static(-1), order)
 
 
 def _flatten(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:

@@ -6,7 +6,7 @@ not contiguous is a copy. If that depends on run-time extents, both are built, u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from adc.frontend.data.dims import Dim, dim_value, is_one, same_dim, static_dim
@@ -90,15 +90,44 @@ def reshape(frame: Frame, owner: Array, shape: Sequence[Dim], inferred: int | No
     if sure is not None:
         return window(owner, layout, layout.offset, dims, _strides(owner, layout, dims, sure))
     condition = reduce(ops.ori, [fits for fits, _ in ways if isinstance(fits, Value)])
+
+    def view() -> Array:
+        return window(owner, layout, layout.offset, dims, _chosen_strides(owner, layout, dims, ways))
+
+    return _view_or_copy(frame, owner, dims, condition, view)
+
+
+def vector_in_one_run(frame: Frame, owner: Array) -> Array:
+    """A vector, or a copy of it if its elements are not next to each other, as from ``np.ravel``."""
+    if owner.type.strides is None:
+        return owner
+    layout = layout_of(owner.memref)
+    if layout is None:
+        return snapshots.stand_in(frame, _copied(frame, owner, owner.dims), owner, "x.ravel()")
+    (step,) = layout.strides
+    if static_dim(step) == 1:
+        return owner
+    near = ops.cmpi(dim_value(owner.dims[0]), const_index(1), predicate="sle")
+    if static_dim(step) is None:
+        near = ops.ori(near, ops.cmpi(dim_value(step), const_index(1), predicate="eq"))
+    return _view_or_copy(
+        frame, owner, owner.dims, near, lambda: window(owner, layout, layout.offset, owner.dims, (1,))
+    )
+
+
+def _view_or_copy(
+    frame: Frame, owner: Array, dims: Sequence[Dim], condition: Value, made: Callable[[], Array]
+) -> Array:
+    """The view that ``made`` makes, if ``condition`` holds at run time; else a copy in another shape."""
     blocks = Block(), Block()
     with insert_at(blocks[0]):
-        view = window(owner, layout, layout.offset, dims, _chosen_strides(owner, layout, dims, ways))
+        view = made()
     with insert_at(blocks[1]):
         copied = _copied(frame, owner, dims)
     t = MemRefType((None,) * view.type.rank, view.type.element, _common(view, copied))
-    for block, made in zip(blocks, (view, copied), strict=True):
+    for block, one in zip(blocks, (view, copied), strict=True):
         with insert_at(block):
-            build(ops.yield_, [made.memref if made.type == t else ops.cast(made.memref, type=t)])
+            build(ops.yield_, [one.memref if one.type == t else ops.cast(one.memref, type=t)])
     chosen = build(ops.if_, [condition], result_types=[t], regions=blocks).result
     return Array(chosen, tuple(dims), view.roots | copied.roots)
 

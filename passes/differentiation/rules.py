@@ -159,7 +159,7 @@ RULES: dict[OpDef, Rule] = {
     ops.log2: lambda g, y, x: (g / (x * LN2),),
     ops.log10: lambda g, y, x: (g / (x * LN10),),
     ops.log1p: lambda g, y, x: (g / (1.0 + x),),
-    ops.sqrt: lambda g, y, x: ((0.5 * g) / y,),
+    ops.sqrt: lambda g, y, x: (g * (0.5 * (1.0 / y)),),  # the division need not wait for g
     ops.rsqrt: lambda g, y, x: (-((0.5 * g) * (y / x)),),
     ops.cbrt: lambda g, y, x: (g / (3.0 * (y * y)),),
     ops.powf: _power,

@@ -127,6 +127,7 @@ def _wanted(module: Module, pairs: dict[str, str]) -> dict[str, Both]:
             continue
         if any(isinstance(t, MemRefType | RecordType) for t in (*forward.result_types[:-1], *reverse.result_types)):
             continue
+        # Names only propose which arguments of the two are the same: each call is compared (``Weaver.call_both``).
         names = [arg.hint for arg in forward.args]
         place = {name: k for k, name in enumerate(names) if name and names.count(name) == 1}
         same = {

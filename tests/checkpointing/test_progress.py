@@ -81,7 +81,7 @@ def scalar_until(u0, n):
 
 
 def twice(u0, n):
-    return decay(u0, n) + 2.0 * decay(u0, n)
+    return decay(u0, n) + 2.0 * decay(0.5 * u0, n)
 
 
 def watched(call: Callable[[], Any]) -> tuple[Any, list[Run]]:

@@ -93,6 +93,13 @@ def test_arguments_in_a_result_are_the_arguments():
         assert result["x"] is x and result["tail"].base is x
 
 
+def test_of_arguments_that_share_memory_the_one_that_was_returned_comes_back():
+    second = jit_grad(lambda x, y: y)
+    x = np.arange(6.0)
+    for a, b in ((x, x[1:4]), (x[1:4], x), (x, x[::-1]), (x[::2], x[:3]), (x.reshape(2, 3), x)):
+        assert second(a, b) is b
+
+
 def test_what_comes_before_a_result_can_fail():
     def fails(x, n):
         return {"value": x[n]}

@@ -118,3 +118,32 @@ def test_reshape_is_no_copy_and_costs_nothing() -> None:
     f = adc.jit_grad(function_of("return np.sum(a.reshape(-1) * a.reshape(-1))", "a"))
     f(A)
     assert "memref.copy" not in f.dump_ir("simplified")
+
+
+def ravelled(x, n):
+    y = x[:n].ravel()
+    y *= 2.0
+    z = np.ravel(x[::2])
+    z *= 3.0
+    a = np.ascontiguousarray(x[::-1])
+    a += 1.0
+    b = x.reshape(2, -1)[:, 0].ravel()
+    b -= 1.0
+    c = x[n:][::2].ravel("F")
+    c *= 0.5
+    return np.sum(y) + np.sum(z * z) + np.sum(a) * b[0] + np.sum(c)
+
+
+@pytest.mark.parametrize("size", [2, 4, 10])
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_what_is_not_in_one_run_is_ravelled_as_a_copy(size, n):
+    x = np.random.default_rng(0).random(size)
+    expected, changed = x.copy(), x.copy()
+    value = ravelled(expected, n)
+    f = adc.jit_grad(ravelled)
+    assert f(changed, n) == pytest.approx(value, rel=1e-14)
+    assert np.array_equal(changed, expected)
+    gradient, step = f.grad(x.copy(), n), 1e-6
+    for k in range(size):
+        sides = [ravelled(x + sign * step * np.eye(size)[k], n) for sign in (1, -1)]
+        assert gradient[k] == pytest.approx((sides[0] - sides[1]) / (2 * step), rel=1e-7, abs=1e-8)
