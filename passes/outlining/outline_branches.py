@@ -2,8 +2,9 @@
 
 Statements on arrays whose extents may turn out to be one have a version for that; loops that add to shadows have one
 with copies for threads; library functions have a side for each kind of argument. A call takes one of them, and what
-the others do would be most of the work of LLVM. Branches in loops stay if it is not known which side is the usual one:
-a call for each iteration may cost more than what it does, and the surroundings decide whether the loop becomes SIMD.
+the others do would be most of the work of LLVM. Branches in loops, and in functions that call themselves, stay if it is
+not known which side is the usual one: a call each time may cost more than what it does, and the surroundings decide
+whether the loop becomes SIMD.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
 from adc.ir.branches import usual_side
+from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op
 from adc.ir.externals import UNIT
 from adc.passes.analysis.cold import COLD
@@ -29,17 +31,18 @@ from adc.passes.outlining.outline_cold import inside
 @dataclass(frozen=True)
 class OutlineBranches:
     """Move sides of branches that have a loop to functions: those beside a side that is marked as the usual one, and,
-    of other branches that are in no loop, each of two sides that do something, from ``least`` operations."""
+    of other branches that are not run often, each of two sides that do something, from ``least`` operations."""
 
     least: int = 24
     name: ClassVar[str] = "outline-branches"
 
     def run(self, module: Module) -> Module:
         moved: list[Func] = []
+        often = set(recursive(module))
         work = [func for func in module.funcs.values() if COLD not in func.attrs]
         while work:
             func = work.pop()
-            pieces = [inside(region) for region in self._sides(func.body)]
+            pieces = [inside(region) for region in self._sides(func.body, func.name in often)]
             pieces = [piece for piece in pieces if not shows_frame(piece.moved)]
             if pieces:
                 made = outline(module, pieces, f"{func.name}.side", Aliasing.asked(func, module), Extents())
@@ -47,20 +50,22 @@ class OutlineBranches:
                     each.attrs.update({"adc.noinline": True, UNIT: True})
                 moved += made
                 work += made
+                if func.name in often:
+                    often.update(each.name for each in made)
         merge_equal(module, moved)
         return module
 
-    def _sides(self, block: Block, in_loop: bool = False) -> Iterator[Block]:
-        """The outermost sides to be moved."""
+    def _sides(self, block: Block, often: bool) -> Iterator[Block]:
+        """The outermost sides to be moved. ``often``: the block is in a loop, or in a function that calls itself."""
         for op in block.ops:
             usual = usual_side(op) if op.opdef is ops.if_ else None
             both = op.opdef is ops.if_ and all(len(region.ops) > 1 for region in op.regions)
-            asked = usual is not None or (both and not in_loop)
+            asked = usual is not None or (both and not often)
             for region in op.regions:
                 if asked and region is not usual and self._pays(region, marked=usual is not None):
                     yield region
                 else:
-                    yield from self._sides(region, in_loop or op.opdef in LOOPS)
+                    yield from self._sides(region, often or op.opdef in LOOPS)
 
     def _pays(self, region: Block, *, marked: bool) -> bool:
         loops = any(op.opdef in LOOPS and not _is_of_known_length(op) for op in region.walk())
