@@ -13,6 +13,7 @@ Up to ``MOST_IDLE`` bytes of idle memory stay with the process; ``release_memory
 from __future__ import annotations
 
 from adc.backend.library.numpy_abi import DATA
+from adc.backend.support.arena import TAKEN
 
 SMALLEST = 1 << 16
 MOST_IDLE = 1 << 29
@@ -159,7 +160,7 @@ each:
   %kept = select i1 %gone, ptr %new, ptr %block
   store ptr %kept, ptr %slot
   %k1 = add i64 %k, 1
-  %more = icmp ult i64 %k1, 8
+  %more = icmp ult i64 %k1, TAKEN_COUNT
   br i1 %more, label %each, label %done
 done:
   ret void
@@ -252,7 +253,7 @@ make:
 
 def array_memory_ir() -> str:
     text = _TEXT.replace("NAMEPADDING", r"\00" * 124)
-    values = {"SMALLEST": SMALLEST, "MOST_IDLE": MOST_IDLE, "ARRAY_DATA": DATA}
+    values = {"SMALLEST": SMALLEST, "MOST_IDLE": MOST_IDLE, "ARRAY_DATA": DATA, "TAKEN_COUNT": TAKEN}
     for name, value in values.items():
         text = text.replace(name, str(value))
     return text

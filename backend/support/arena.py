@@ -30,6 +30,7 @@ SMALL_CLASSES = 16
 SLAB = 1 << 16
 MOST_SLABS = 4  # slabs that stay cut between runs of a context
 KEEP_CALLS = 8
+TAKEN = 8  # blocks taken last that a context notes; a power of two
 
 _TEXT = r"""
 ; Marks a block live, for so many bytes, and counts it; not a slab (-1), of which the blocks count. The caller holds the
@@ -66,7 +67,7 @@ part:
   %turn = load i64, ptr %turn.p
   %turn1 = add i64 %turn, 1
   store i64 %turn1, ptr %turn.p
-  %place = and i64 %turn, 7
+  %place = urem i64 %turn, TAKEN_COUNT
   %last.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 26, i64 %place
   store ptr %block, ptr %last.p
   ret void
@@ -386,7 +387,7 @@ def arena_ir(*, linux: bool) -> str:
     text = BLOCKS + _TEXT
     values = {"LARGE_BYTES": LARGE, "HUGE_BYTES": HUGE, "KEEP_EPOCHS": KEEP_CALLS, "CHUNK_CLASS": CHUNK}
     values |= {"SMALL_CLASSES": SMALL_CLASSES, "SMALL_CLASS": 256, "SLAB_BYTES": SLAB}
-    values |= {"SMALL_BYTES": SMALL_BYTES}
+    values |= {"SMALL_BYTES": SMALL_BYTES, "TAKEN_COUNT": TAKEN, "TAKEN_BYTES": 8 * TAKEN}
     for name, value in values.items():
         text = text.replace(name, str(value))
     return text.replace("MADVISE", "%advised = call i32 @madvise(ptr %start, i64 %pages, i32 14)" if linux else "")

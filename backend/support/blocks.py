@@ -7,7 +7,7 @@ from __future__ import annotations
 
 _TEXT = r"""
 %adc.context = type { i32, i32, i32, i32, i64, i64, i64, i64, i64, i64, i64, ptr, ptr, ptr, [160 x ptr], [14 x i64],
-  [11 x i64], ptr, ptr, i64, i64, ptr, ptr, i64, [SMALL_CLASSES x ptr], i64, [8 x ptr], i64 }
+  [11 x i64], ptr, ptr, i64, i64, ptr, ptr, i64, [SMALL_CLASSES x ptr], i64, [TAKEN_COUNT x ptr], i64 }
 ;  0 threads  1 error  2 site  3 lock  4 a  5 b  6 epoch  7 live  8 live bytes  9 peak bytes  10 held bytes
 ; 11 blocks  12 next  13 record  14 free lists  15 more values of the error
 ; 16 how far the run is  17 start of a workspace  18 its end  19 what it has no room for  20 how much to hold
@@ -101,7 +101,7 @@ entry:
   %lists = getelementptr %adc.context, ptr %ctx, i32 0, i32 14
   call void @llvm.memset.p0.i64(ptr %lists, i8 0, i64 1280, i1 false)
   %last.taken = getelementptr %adc.context, ptr %ctx, i32 0, i32 26
-  call void @llvm.memset.p0.i64(ptr %last.taken, i8 0, i64 64, i1 false)
+  call void @llvm.memset.p0.i64(ptr %last.taken, i8 0, i64 TAKEN_BYTES, i1 false)
   %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
   %epoch = load i64, ptr %epoch.p
   %held.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 10

@@ -6,7 +6,7 @@ costs the same in a context that has run many other programs. See ``contexts.py`
 
 from __future__ import annotations
 
-from adc.backend.support.arena import MOST_SLABS, SMALL_CLASSES
+from adc.backend.support.arena import MOST_SLABS, SMALL_CLASSES, TAKEN
 
 MANY_BLOCKS = 256  # with more, a context that is gone through keeps only those that the last run used
 
@@ -26,7 +26,7 @@ entry:
   %clean = and i1 %none, %few
   br i1 %clean, label %done, label %try
 try:
-  %little = icmp ule i64 %live, 8
+  %little = icmp ule i64 %live, TAKEN_COUNT
   %search = and i1 %little, %few
   br i1 %search, label %each, label %sweep
 each:
@@ -50,15 +50,13 @@ give:
   br label %after
 after:
   %k1 = add i64 %k, 1
-  %more = icmp ult i64 %k1, 8
+  %more = icmp ult i64 %k1, TAKEN_COUNT
   br i1 %more, label %each, label %searched
 searched:
   %left = load i64, ptr %live.p
   %all = icmp eq i64 %left, 0
   br i1 %all, label %done, label %sweep
 sweep:
-  %last.taken = getelementptr %adc.context, ptr %ctx, i32 0, i32 26
-  call void @llvm.memset.p0.i64(ptr %last.taken, i8 0, i64 64, i1 false)
   ; Slabs are blocks like others again, and whatever was cut from them is gone.
   %cut = getelementptr %adc.context, ptr %ctx, i32 0, i32 21
   call void @llvm.memset.p0.i64(ptr %cut, i8 0, i64 CUT_BYTES, i1 false)
@@ -104,4 +102,4 @@ done:
 
 def resets_ir() -> str:
     text = _TEXT.replace("MANY_BLOCKS", str(MANY_BLOCKS)).replace("MOST_SLABS", str(MOST_SLABS))
-    return text.replace("CUT_BYTES", str(24 + 8 * SMALL_CLASSES))
+    return text.replace("TAKEN_COUNT", str(TAKEN)).replace("CUT_BYTES", str(24 + 8 * SMALL_CLASSES))

@@ -60,13 +60,21 @@ def _branch(rw: Rewriter, loop: Op) -> Op:
     return branch
 
 
+def _replaced(rw: Rewriter, loop: Op, trips: Trips) -> bool:
+    """Replace a loop that never runs by its initial values, and one that runs at most once by a branch. Whether it was
+    one of these."""
+    if trips is Trips.NEVER:
+        rw.replace_op(loop, loop.operands[3:])
+    elif trips is Trips.AT_MOST_ONCE:
+        rw.later([_branch(rw, loop)])
+    else:
+        return False
+    return True
+
+
 def _for(rw: Rewriter, op: Op) -> Op | None:
     trips = _trips(rw, op)
-    if trips is Trips.NEVER:
-        rw.replace_op(op, op.operands[3:])
-        return None
-    if trips is Trips.AT_MOST_ONCE:
-        rw.later([_branch(rw, op)])
+    if _replaced(rw, op, trips):
         return None
     body = op.regions[0]
     if trips is Trips.ONCE:
@@ -207,11 +215,7 @@ def _is_odd(rw: Rewriter, number: Value) -> Value:
 
 def _parallel(rw: Rewriter, op: Op) -> Op | None:
     trips = _trips(rw, op)
-    if trips is Trips.NEVER:
-        rw.replace_op(op, op.operands[3:])
-        return None
-    if trips is Trips.AT_MOST_ONCE:
-        rw.later([_branch(rw, op)])
+    if _replaced(rw, op, trips):
         return None
     if trips is Trips.ONCE:
         return _run_once(rw, op)
