@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency import arrays, in_jax, programs
+from benchmarks.latency import arrays, in_jax, numpy_programs, programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = programs.PROGRAMS | arrays.PROGRAMS
+NUMPY = numpy_programs.PROGRAMS
 
 # The run-time library is compiled once per machine, not per program.
 ADC = """
@@ -83,9 +84,11 @@ class First:
 
 def text_of(what: str, name: str, modules: list[str]) -> str:
     """The text of a program that calls ``main`` of the program ``name`` once, as ``what`` of ``CALLS`` says."""
-    text, refusal, made = programs.HEAD + PROGRAMS[name], "()", "made = []\n"
+    text, refusal, made = programs.HEAD + {**PROGRAMS, **NUMPY}[name], "()", "made = []\n"
     if what.startswith("adc"):
         text += ADC
+    elif what.startswith("JAX") and name in NUMPY:
+        text, refusal = text + numpy_programs.JAX + made, "Exception"
     elif what.startswith("JAX"):
         # Programs not written for JAX are the same, with JAX's arrays.
         main = in_jax.PROGRAMS.get(name) or PROGRAMS[name].split("\n\n")[0].replace("np.", "jnp.")
