@@ -14,11 +14,22 @@ from adc.ir.core import Op
 from adc.ir.loop_attrs import BY_LANES, PEELED, TRIPS
 from adc.ir.types import Type
 
+FEW = ('!{!"llvm.loop.vectorize.enable", i1 false}', '!{!"llvm.loop.unroll.disable"}')
+"""Hints for a loop of few iterations."""
+IN_REGISTERS = ('!{!"llvm.loop.unroll.disable"}', '!{!"llvm.loop.vectorize.followup_all", !{!"llvm.loop.unroll.full"}}')
+"""Hints for a loop over a small buffer, which becomes vectors in registers: it is not unrolled before."""
 _AS_VECTORS = ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full"}')
 Body = Callable[[str, list[Operand]], list[Operand]]
 
 
-def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: Calls | None = None, op: Op | None = None) -> str:
+def loop_metadata(
+    e: FunctionEmitter,
+    group: str = "",
+    *,
+    calls: Calls | None = None,
+    op: Op | None = None,
+    hints: Sequence[str] = (),
+) -> str:
     """Metadata for a loop's back edge: the loop terminates, and accesses in ``group`` have no loop-carried dependence.
 
     Cold loops are not vectorised or unrolled, which saves a quarter of LLVM's time for versioned loops. For a loop with
@@ -26,16 +37,16 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: Calls | None = 
     number in ``places``, which ``loop_nodes`` looks up: file and line are not in the text, so the cached machine code
     is still found when a program is moved. A loop over lanes is not unrolled before it is vectorised, but afterwards,
     so that its small buffers become registers; if it is a sum, it gets several chains of additions. A loop over rows of
-    varying lengths (``is_ragged``) is not unrolled at run time.
+    varying lengths (``is_ragged``) is not unrolled at run time. ``hints``: more nodes.
     """
-    nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
+    nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}'), *map(e.module.metadata, hints)]
     if op is not None and op.loc.line > 0:
         place = e.module.places.setdefault((op.loc.file, op.loc.line), len(e.module.places))
         nodes.append(e.module.metadata(f'!{{!"adc.loop", i32 {place}}}'))
     if e.cold_depth or (op is not None and op.attrs.get(PEELED)):
         nodes.append(e.module.metadata('!{!"llvm.loop.vectorize.enable", i1 false}'))
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
-    elif calls:
+    elif calls and hints is not FEW:
         nodes += [e.module.metadata(f'!{{!"llvm.loop.{name}", i32 {n}}}') for name, n in _vectors(e, op, calls)]
     if op is not None and not e.cold_depth:
         if op.attrs.get(BY_LANES) and TRIPS not in op.attrs:
@@ -99,6 +110,7 @@ def range_loop(
     op: Op | None = None,
     strip: int = 0,
     poll: Callable[[str], None] | None = None,
+    hints: Sequence[str] = (),
 ) -> list[Operand]:
     """A loop over ``range(lower, upper, step)`` with positive step and loop-carried values.
 
@@ -106,7 +118,7 @@ def range_loop(
     final values. If the step is not one, iterations are counted instead, because lower + k * step could overflow after
     the last one. With ``strip`` the loop is strip-mined into strips of that many iterations and polls between them:
     ``poll(iterations)`` writes the poll, given how many iterations are done. ``op`` is the loop in adc's IR, if there
-    is one: see ``loop_metadata``.
+    is one, ``hints`` is metadata for it: see ``loop_metadata``.
     """
     unit = step == "1"
     known = lower.isdigit() and upper.isdigit()
@@ -120,7 +132,7 @@ def range_loop(
     else:
         e.branch_if(e.let(f"icmp slt i64 {lower}, {upper}" if unit else f"icmp sgt i64 {limit}, 0"), head, done)
     entry = e.label
-    loop = _Loop(e, lower, step, types, body, group, op)
+    loop = _Loop(e, lower, step, types, body, group, op, hints)
     first = _Place(entry, lower if unit else "0", lower, inits)
     if strip and not (known and int(upper) - int(lower) <= strip):
         results = loop.strips(first, head, done, limit, strip, poll)
@@ -156,6 +168,7 @@ class _Loop:
         body: Body,
         group: str,
         op: Op | None,
+        hints: Sequence[str] = (),
     ) -> None:
         self.e = e
         self.lower = lower
@@ -164,6 +177,7 @@ class _Loop:
         self.body = body
         self.group = group
         self.op = op
+        self.hints = hints
         self.unit = step == "1"
         self.last = ""  # the subscript after the last iteration that was written
 
@@ -192,7 +206,7 @@ class _Loop:
                 f"  {subscript} = phi i64 [{first.subscript}, %{first.label}], [{self.last}, %{latch}]{e.dbg}"
             )
         more = e.let(f"icmp {'ne' if exact else 'slt'} i64 {following}, {limit}")
-        metadata = loop_metadata(e, self.group, calls=e.calls - before, op=self.op)
+        metadata = loop_metadata(e, self.group, calls=e.calls - before, op=self.op, hints=self.hints)
         e.branch_if(more, head, done, metadata)
         phis.close([(first.label, first.carried), (latch, results)])
         return results
