@@ -3,7 +3,8 @@
 Fusing loops after it is decided how terms are added would be too late: the loops that add terms then run over elements,
 or over blocks of iterations, and no longer over the range of the forward sweep. So a loop that adds terms at constant
 offsets is fused with one before it, over the same range, if blocks of the joined loop (``blocks``) cost less than the
-two loops by themselves; a loop that adds to the same row in all iterations is always fused.
+two loops by themselves; so is a loop that adds to the same row in all iterations, unless that row is the weights of a
+convolution, each of which sums what it is multiplied by along rows.
 (``np.sum(np.sin(u[1:] * u[:-1]))`` and its gradient take one sine and cosine of each point.)
 """
 
@@ -21,6 +22,7 @@ from adc.passes.distribution.fission import Fission
 from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.fuse_loops import fuse, fusible
 from adc.passes.stencil_adjoints.blocks import blocks_for
+from adc.passes.stencil_adjoints.interchange import is_over_windows
 from adc.passes.stencil_adjoints.strategy_costs import Costs
 
 
@@ -45,8 +47,10 @@ def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:
     fission = Fission(analysis, second)
     groups = conflicting(analysis, second)
     blocks = blocks_for(fission, groups) if groups else None
-    if blocks is None and groups and all(_is_to_row(op, second) for ops_of_one, _ in groups for op in ops_of_one):
-        return True
+    if blocks is None and groups:
+        added = [op for ops_of_one, _ in groups for op in ops_of_one]
+        if all(_is_to_row(op, second) for op in added):
+            return not all(is_over_windows(fission, op) for op in added)
     if blocks is None or (blocks.axis and first.results):
         return False
     return Costs(fission).weigh_with(first, blocks.stencils).favours_blocks

@@ -3,7 +3,8 @@
 ``for each i: s = sum over j of a[i, j] ** 2`` is SIMD over j as it stands: right for long rows, but rows of two to ten
 elements, such as points with their coordinates, fill no register. If all sums in a parallel loop are over few elements
 at run time, they are done in order, one element after the other, and ``vectorise-outer`` makes that SIMD across the
-iterations around. Longer rows stay as they are. So do loops each of whose iterations makes a large array.
+iterations around. Longer rows stay as they are. So do loops each of whose iterations makes a large array. A loop that
+cannot be taken so as a whole, such as one around the sum of what a window's sums come to, may contain one that can.
 """
 
 from __future__ import annotations
@@ -43,9 +44,12 @@ class NarrowRows:
         summaries = Summaries.asked(module)
         few = self.few or 3 * machine().few_lanes
         for func in module.funcs.values():
-            loops = [loop for loop in outermost(func.body) if _may_be_short(loop, few)]
-            if loops:
-                _choose_versions(func, [_Version(loop, few) for loop in loops], summaries)
+            loops = list(outermost(func.body))
+            while loops:
+                short = [loop for loop in loops if _may_be_short(loop, few)]
+                kept = _choose_versions(func, [_Version(loop, few) for loop in short], summaries)
+                inner = [op for loop in loops if loop not in kept for op in outermost(loop.regions[0])]
+                loops = inner + [op for version in kept.values() for op in version.left()]
         return module
 
 
@@ -75,6 +79,7 @@ class _Version:
 
     def __init__(self, loop: Op, few: int) -> None:
         self.loop = loop
+        self.otherwise: Op | None = None
         with insert_at(Block(), loop.loc) as made:
             is_short = [ops.cmpi(n, const_index(most), predicate="sle") for n, most in _counts(loop, few)]
             yes, no = Block(), Block()
@@ -84,7 +89,8 @@ class _Version:
                 with insert_at(yes):
                     build(ops.yield_, self.short.results)
                 with insert_at(no):
-                    build(ops.yield_, clone_op(loop, {}).results)
+                    self.otherwise = clone_op(loop, {})
+                    build(ops.yield_, self.otherwise.results)
                 condition = reduce(ops.andi, is_short)
                 self.results = build(ops.if_, [condition], {}, [r.type for r in loop.results], [yes, no]).results
             else:
@@ -96,6 +102,10 @@ class _Version:
             new.hint = old.hint
             old.replace_uses(new)
         self.loop.drop()
+
+    def left(self) -> list[Op]:
+        """The loops for longer rows whose own length was tested, and in which there are other rows."""
+        return [op for op in _reductions(self.otherwise) if _reductions(op)] if self.otherwise else []
 
     def undo(self) -> None:
         *others, last = self.made
@@ -119,8 +129,11 @@ def _counts(loop: Op, few: int) -> Iterator[tuple[Value, int]]:
         yield reduce(ops.muli, operands), MOST_ELEMENTS // max(known, 1)
 
 
-def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries) -> None:
-    """Keep the versions whose iterations can run side by side; undo the others."""
+def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries) -> dict[Op, _Version]:
+    """Keep the versions whose iterations can run side by side; undo the others. Returns those kept, by their loops."""
+    if not versions:
+        return {}
+    kept: dict[Op, _Version] = {}
     for version in versions:
         put_instead(version.loop, version.made)
     memory, forms = Memory.asked(func, summaries), Forms()
@@ -130,8 +143,10 @@ def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries)
         made = {op for lanes in chosen for op in lanes.arrays}
         if together.issuperset(version.in_order) and (version.in_order or made):
             version.keep()
+            kept[version.loop] = version
         else:
             version.undo()
+    return kept
 
 
 def _in_order(loop: Op) -> tuple[Op, list[Op]]:

@@ -4,6 +4,10 @@ Iterations of the loop over ``i`` meet in one element, those of the loops over `
 ``i`` is inside the one over ``k``, which then runs on threads, each element gets its terms one after the other. The
 loop along the last dimension of the array stays innermost, for SIMD; if it is the only one, the terms are summed in a
 register instead.
+
+If what is loaded lies side by side along one of the loops summed over, that one is innermost and reduces: each element
+is then loaded and stored once for a whole row, which is SIMD however few elements there are, as for the weights of a
+convolution. Where the rows are short, ``narrow-rows`` puts elements side by side again.
 """
 
 from __future__ import annotations
@@ -12,12 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.arith import const
+from adc.ir.arith import const, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
+from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.costs import cost_of, cost_of_block, trips
 from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.kinds import COUNTED, PURE
@@ -36,11 +41,12 @@ TWICE = 12.0
 @dataclass(frozen=True)
 class Interchange:
     """One accumulation: the loops that its subscripts follow, that of the last dimension last, and the loops summed
-    over."""
+    over. ``row``: that of ``sums``, the last one then, along which what is loaded lies side by side."""
 
     op: Op
     axes: tuple[Op, ...]
     sums: tuple[Op, ...]
+    row: Op | None = None
 
 
 def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
@@ -80,7 +86,43 @@ def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
         return None
     # The last dimension's loop goes inside, the others keep their order.
     outer = [o for o in chain if o in axes and o is not axes[-1]]
-    return Interchange(op, (*outer, axes[-1]), tuple(sums))
+    row = next((o for o in reversed(sums) if _goes_along(o, axes[-1], needed, forms)), None)
+    if row is not None:
+        sums = [*(o for o in sums if o is not row), row]
+    return Interchange(op, (*outer, axes[-1]), tuple(sums), row)
+
+
+def _goes_along(row: Op, axis: Op, needed: set[Op], forms: Forms) -> bool:
+    """Whether ``needed`` loads elements that are side by side along ``row``, or that do not depend on it, and computes
+    little that does not depend on ``axis``, which would be computed for each of its iterations."""
+    counter, found = forms.symbol(row.regions[0].args[0]), False
+    if row.opdef is not ops.parallel or constant_of(row.operands[2]) != 1:
+        return False
+    for op in needed:
+        if op.opdef is ops.load:
+            memref, *at = op.operands
+            *others, last = [forms.of(v).split(counter)[0] for v in at]
+            if any(step != Form.ZERO for step in others) or last not in (Form.ZERO, Form.number(1)):
+                return False
+            if last == Form.number(1):
+                found = True
+                if not isinstance(memref.type, MemRefType) or memref.type.strides is not None:
+                    return False
+    apart = [op for op in needed if axis not in enclosing(op.parent)]
+    return found and sum(map(_cost, apart)) < TWICE
+
+
+def is_over_windows(fission: Fission, op: Op) -> bool:
+    """Whether the terms of each element are summed along rows of an array that is loaded in windows, so that the nest
+    has many more iterations than there are elements."""
+    change = recognise_interchange(fission, op)
+    if change is None or change.row is None:
+        return False
+    forms = fission.analysis.forms
+    axes, sums = ({forms.symbol(o.regions[0].args[0]) for o in loops} for loops in (change.axes, change.sums))
+    loads = [o for o in fission.slice(op.operands[:1]) if o.opdef is ops.load]
+    moved = [{*forms.of(v).symbols()} for o in loads for v in o.operands[1:]]
+    return any(found & axes and found & sums for found in moved)
 
 
 def computes_twice(fission: Fission, group: Sequence[Op]) -> bool:
@@ -132,9 +174,12 @@ class _Builder:
         self.needed = fission.slice(change.op.operands)
         chain = list(enclosing(change.op.parent))
         self.chain = chain[: chain.index(fission.loop) + 1][::-1]
-        # Outside in: the axes but the last, the sums, the last axis. With one axis: it, then the sums.
+        # Outside in: the axes but the last, the sums, the last axis, a row. With one axis: it, then the sums.
         outer, last = change.axes[:-1], change.axes[-1:]
-        self.order = (*outer, *change.sums, *last) if outer else (*last, *change.sums)
+        sums, row = change.sums, ()
+        if change.row is not None:
+            sums, row = sums[:-1], sums[-1:]
+        self.order = (*outer, *sums, *last, *row) if outer else (*last, *sums, *row)
 
     def outside(self, value: Value) -> Value:
         """A value that does not change in the nest, computed before it."""
@@ -147,7 +192,7 @@ class _Builder:
             return self._term(mapping, so_far)
         loop = self.order[number]
         bounds = [self.outside(v) for v in loop.operands[:3]]
-        summed = len(self.change.axes) == 1 and loop in self.change.sums
+        summed = loop is self.change.row or (len(self.change.axes) == 1 and loop in self.change.sums)
         if summed and so_far is None:
             base = self.change.op.operands[1].type
             assert isinstance(base, MemRefType)
@@ -169,6 +214,8 @@ class _Builder:
         return None
 
     def _carrying(self, number: int, loop: Op, bounds: list[Value], mapping: Mapping, start: Value) -> Value:
+        if loop is self.change.row:
+            return self._row(loop, bounds, mapping, start)
         block = Block([index, start.type], [loop.regions[0].args[0].hint])
         inner = {**mapping, loop.regions[0].args[0]: block.args[0]}
         with insert_at(block):
@@ -176,6 +223,14 @@ class _Builder:
             assert total is not None
             build(ops.yield_, [total])
         return build(ops.for_, [*bounds, start], {}, [start.type], [block]).result
+
+    def _row(self, loop: Op, bounds: list[Value], mapping: Mapping, start: Value) -> Value:
+        """``start`` and the sum over the innermost loop, in any order."""
+        block = Block([index], [loop.regions[0].args[0].hint])
+        inner = {**mapping, loop.regions[0].args[0]: block.args[0]}
+        with insert_at(block):
+            build(ops.reduce, self._evaluated(inner, self.change.op.operands[:1]), {"kinds": ("add",)})
+        return build(ops.parallel, [*bounds, start], {}, [start.type], [block]).result
 
     def _term(self, mapping: Mapping, so_far: Value | None) -> Value | None:
         op = self.change.op
