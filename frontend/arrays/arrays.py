@@ -15,6 +15,7 @@ from adc.frontend.data.dims import (
     Dim,
     dim_value,
     equal_dims,
+    is_short,
     may_be_one,
     representative,
     same_dim,
@@ -230,8 +231,8 @@ def dtype_of(make: Callable[[], Number]) -> Type:
 
 
 def _stretched(p: Lazy, dims: tuple[Dim, ...]) -> bool:
-    """Whether an operand of the result's rank is known to be repeated along some dimension."""
-    return any(static_dim(own) == 1 and static_dim(d) != 1 for own, d in zip(p.dims, dims, strict=True))
+    """Whether an operand of the result's rank is known to be repeated along some dimension, or usually is."""
+    return any(is_short(own, d) for own, d in zip(p.dims, dims, strict=True))
 
 
 def operand_subscripts(
@@ -240,7 +241,7 @@ def operand_subscripts(
     first = len(dims) - len(own_dims)
     result: list[Value] = []
     for own, dim, i in zip(own_dims, dims[first:], subscripts[first:], strict=True):
-        if static_dim(own) == 1:
+        if static_dim(own) == 1 or (not general and is_short(own, dim)):
             result.append(const_index(0))
         elif general and may_be_one(own) and not same_dim(own, dim):
             one = ops.cmpi(dim_value(own), const_index(1), predicate="eq")
@@ -255,7 +256,7 @@ _OPERANDS = SHAPE_ERROR, "operands could not be broadcast together with shapes"
 
 
 def broadcast(arrays: Sequence[Lazy], mismatch: Mismatch = _OPERANDS) -> tuple[list[Extent], list[Value]]:
-    """The extents of arrays broadcast together, and conditions (i1) that hold if nothing is stretched at run time."""
+    """The extents of arrays broadcast together, and conditions (i1) that hold if only what is short is stretched."""
     rank = max(len(p.dims) for p in arrays)
     result = [Extent(1, 1) for _ in range(rank)]
     equalities: list[Value] = []
@@ -274,12 +275,15 @@ def _meet(
         return b
     if static_dim(b.general) == 1 or same_dim(a.general, b.general):
         return a
+    if is_short(a.general, b.general) and not is_short(b.general, a.general):
+        a, b = b, a
     x, y = dim_value(a.general), dim_value(b.general)
-    fits = equal = equal_dims(a.general, b.general)
+    fits = usual = equal_dims(a.general, b.general)
     kept, other = (b, a) if may_be_one(a.general) and not may_be_one(b.general) else (a, b)
     general = kept.general
     if may_be_one(b.general):
-        fits = ops.ori(fits, ops.cmpi(y, const_index(1), predicate="eq"))
+        one = ops.cmpi(y, const_index(1), predicate="eq")
+        fits, usual = ops.ori(fits, one), one if other is b and is_short(b.general, a.general) else usual
     if may_be_one(a.general):
         one = ops.cmpi(x, const_index(1), predicate="eq")
         fits = ops.ori(fits, one)
@@ -287,7 +291,7 @@ def _meet(
     error, message = mismatch
     shape_check(fits, message, [p.dims for p in shown], error=error)
     if may_be_one(other.general) and not same_dim(a.plain, b.plain):
-        equalities.append(equal)
+        equalities.append(usual)
     return Extent(general, kept.plain)
 
 
@@ -339,18 +343,17 @@ def fitted(target: Array | Lazy, value: Lazy, texts: tuple[str, str] = INTO_SHAP
         if static_dim(own) is None:
             one = ops.cmpi(dim_value(own), const_index(1), predicate="eq")
             shape_check(one, message, [value.dims, dims], between)
-    same = value.rank == target.rank
+    same = value.rank == target.rank and not _stretched(value, dims)
     for own, plain, dim in zip(value.dims[extra:], value.plain[extra:], dims[first:], strict=True):
-        if static_dim(own) == 1 and static_dim(dim) != 1:
-            same = False
         if static_dim(own) == 1 or same_dim(own, dim):
             continue
-        fits = equal = equal_dims(dim, own)
+        fits = usual = equal_dims(dim, own)
         if may_be_one(own):
-            fits = ops.ori(equal, ops.cmpi(dim_value(own), const_index(1), predicate="eq"))
+            one = ops.cmpi(dim_value(own), const_index(1), predicate="eq")
+            fits, usual = ops.ori(usual, one), one if is_short(own, dim) else usual
         shape_check(fits, message, [value.dims[extra:], dims], between)
         if may_be_one(own) and not same_dim(plain, dim):
-            equalities.append(equal)
+            equalities.append(usual)
 
     def element(subscripts: Sequence[Value], general: bool) -> Number:
         at = operand_subscripts(value.dims[extra:], dims, subscripts, general)

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, building_in
-from adc.ir.core import Func, Value
-from adc.ir.opdef import Trait
+from adc.ir.core import Func, Op, Value
+from adc.ir.opdef import OpDef, Trait
 from adc.ir.types import MemRefType, index
 
 Dim = int | Value
@@ -68,6 +68,41 @@ def is_one(d: Dim) -> bool | None:
 def may_be_one(d: Dim) -> bool:
     """Whether an extent may be 1, as far as is known."""
     return is_one(d) is not False
+
+
+def is_short(own: Dim, d: Dim) -> bool:
+    """Whether the extent of an operand is 1, or at most 1 like that of ``a[k : k + 1]``, and that of the result may be
+    more: then the operand is usually stretched, and so it is where nothing else is ("plain")."""
+    return _at_most_one(own) and static_dim(d) != 1 and not same_dim(own, d)
+
+
+def _at_most_one(d: Dim) -> bool:
+    if isinstance(d, int) or constant_of(d) is not None:
+        return static_dim(d) == 1
+    span = _part_of(d, ops.maxsi)
+    if span is None or span.opdef is not ops.subi:
+        return False
+    stop, start = (_clamped(v) for v in span.operands)
+    if stop is None or start is None or stop.op is None or stop.op.opdef is not ops.addi:
+        return False
+    return constant_of(stop.op.operands[1]) == 1 and same_value(_bare(stop.op.operands[0]), start)
+
+
+def _part_of(v: Value, opdef: OpDef) -> Op | None:
+    """What computes the first operand of the operation that ``v`` is the result of, if that is of this kind."""
+    return v.op.operands[0].op if v.op is not None and v.op.opdef is opdef else None
+
+
+def _clamped(v: Value) -> Value | None:
+    """The bound of a slice that ``v`` is within an axis, counted from the end if it is negative."""
+    compare = _part_of(v, ops.select)
+    return _bare(compare.operands[0]) if compare is not None and compare.opdef is ops.cmpi else None
+
+
+def _bare(v: Value) -> Value:
+    found = _uncast(v)
+    assert isinstance(found, Value)
+    return found
 
 
 def representative(d: Dim) -> Dim:
@@ -133,8 +168,7 @@ class ComputedDim(NamedTuple):
 ToldDim = ArgumentDim | ComputedDim
 
 _COMPUTED = {
-    definition.name: definition
-    for definition in (ops.addi, ops.subi, ops.muli, ops.minsi, ops.maxsi, ops.floordivsi)
+    definition.name: definition for definition in (ops.addi, ops.subi, ops.muli, ops.minsi, ops.maxsi, ops.floordivsi)
 }
 _TOLD_DEPTH = 4
 

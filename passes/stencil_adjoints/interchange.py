@@ -176,9 +176,8 @@ class _Builder:
         self.chain = chain[: chain.index(fission.loop) + 1][::-1]
         # Outside in: the axes but the last, the sums, the last axis, a row. With one axis: it, then the sums.
         outer, last = change.axes[:-1], change.axes[-1:]
-        sums, row = change.sums, ()
-        if change.row is not None:
-            sums, row = sums[:-1], sums[-1:]
+        rows = 0 if change.row is None else 1
+        sums, row = change.sums[: len(change.sums) - rows], change.sums[len(change.sums) - rows :]
         self.order = (*outer, *sums, *last, *row) if outer else (*last, *sums, *row)
 
     def outside(self, value: Value) -> Value:
