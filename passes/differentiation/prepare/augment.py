@@ -18,6 +18,7 @@ from adc.passes.differentiation.activity.flow import foreign_outputs
 from adc.passes.differentiation.need.demand import Augmented, CallPlan
 from adc.passes.differentiation.prepare.choices import link_choices
 from adc.passes.differentiation.prepare.extremes import locate_extremes
+from adc.passes.differentiation.prepare.products import split_products
 from adc.passes.differentiation.prepare.rotate import rotate_while_loops
 from adc.passes.differentiation.prepare.split_extremes import split_extremes
 from adc.passes.differentiation.reverse.shadows import add_companions, add_counters
@@ -39,6 +40,7 @@ def serialise_reductions(module: Module, func: Func, interface: Interface) -> No
         ordered = set(filter(analyse(module, func, interface).active, found))
         split_extremes(module, func, ordered)
         locate_extremes(func, ordered)
+        split_products(func, ordered)
         serialise(func, lambda loop: not ordered.isdisjoint(loop.results))
 
 
