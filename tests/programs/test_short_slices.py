@@ -1,5 +1,5 @@
-"""Slices such as ``a[:, k : k + 1]``, of one element or none, beside whole arrays: values, shapes and errors as NumPy's,
-and gradients against differences and the complex step."""
+"""Slices of one element or none, such as ``a[:, k : k + 1]``, beside whole arrays: values, shapes and errors like those
+of NumPy, gradients against differences and the complex step."""
 
 # mypy: ignore-errors
 import numpy as np
