@@ -15,6 +15,7 @@ from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant, NeedsPool
 from adc.frontend.functions.declared import Library
+from adc.frontend.functions.declared import Traced as TracedAlone
 from adc.frontend.functions.finish import finish
 from adc.frontend.functions.signature import receive
 from adc.frontend.names import symbol
@@ -167,3 +168,17 @@ def _traced(
         version=tracer.version,
         stored=frozenset(mutated),
     )
+
+
+def traced_alone(
+    function: types.FunctionType,
+    signature: tuple[abstract.Abstract, ...],
+    lapack: bool,
+    deterministic: bool,
+    library: Library,
+) -> TracedAlone:
+    """Trace a kernel, or a part of kernels, for arguments of these types."""
+    callee = Callee.of(function, UNKNOWN)
+    key = callee.identity, signature
+    tracer = Tracer({}, lapack, deterministic, library=library, root=key)
+    return tracer.root_traced(callee, list(inspect.signature(function).parameters))

@@ -325,9 +325,9 @@ class Tracer:
         if callee.ruled is not None:
             callee = replace(callee, ruled=callee.ruled.elsewhere(of_no_tracer, None))
         new = partial(Tracer, {}, self.lapack, self.deterministic, library=self.library, root=key)
-        return lambda: new()._root_traced(callee, names)
+        return lambda: new().root_traced(callee, names)
 
-    def _root_traced(self, callee: Callee, names: list[str]) -> Traced:
+    def root_traced(self, callee: Callee, names: list[str]) -> Traced:
         assert self.root is not None
         ruled = callee.ruled.elsewhere(self._call_function, None) if callee.ruled is not None else None
         self.tasks[self.root] = replace(callee, ruled=ruled), names

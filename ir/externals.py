@@ -17,6 +17,9 @@ SYMBOL = "adc.symbol"
 """Of a function: the symbol of its code, which was compiled before. The body only describes what it reads and
 returns."""
 
+REACHED = "adc.reached"
+"""Of such a function: its code is compiled when a call reaches it."""
+
 UNIT = "adc.unit"
 """Of a function: a loop nest, or a rare copy of one, which is compiled by itself, for all modules that have it."""
 

@@ -19,8 +19,10 @@ from adc.backend.lowering.lower_effects import Effects
 from adc.backend.optimize import optimize_or_find_all, vectorises
 from adc.border.options import Options
 from adc.driver.fingerprints import digest
+from adc.driver.late_units import provide
 from adc.driver.makers import makers
 from adc.driver.objects import Objects, levels_of_units, objects_of
+from adc.driver.recipes import RECIPES, Recipe
 from adc.frontend.abstract import Abstract
 from adc.frontend.functions.declared import Declared, Traced
 from adc.frontend.kernels import SMALL
@@ -62,11 +64,9 @@ class KernelLibrary:
     def find(
         self, function: FunctionType, signature: tuple[Abstract, ...], trace: Callable[[], Traced]
     ) -> Declared | None:
-        try:
-            name = digest((function.__module__, function.__qualname__, signature, self, makers()))
-        except Exception:  # an argument cannot be identified in another process
+        symbol = self.symbol(function, signature)
+        if symbol is None:
             return None
-        symbol = f"adc.kernel.{function.__name__}.{name[:32]}"
         with _lock:
             if symbol not in _DECLARED:
                 kept = object_cache.find(_place(f"declared {symbol}"))
@@ -77,9 +77,18 @@ class KernelLibrary:
                 else:
                     _DECLARED[symbol] = pickle.loads(kept)
             declared = _DECLARED[symbol]
-            if declared is not None and symbol not in _LOADED:
+            if declared is not None and symbol not in _LOADED and symbol not in _PENDING:
                 _PENDING[symbol] = lambda: self._compiled(symbol, trace(), function in SMALL)
             return declared
+
+    def symbol(self, function: FunctionType, signature: tuple[Abstract, ...]) -> str | None:
+        try:
+            name = digest((function.__module__, function.__qualname__, signature, self, makers()))
+        except Exception:  # an argument cannot be identified in another process
+            return None
+        symbol = f"adc.kernel.{function.__name__}.{name[:32]}"
+        RECIPES.setdefault(symbol, Recipe(self, function.__module__, function.__qualname__, signature))
+        return symbol
 
     def keep_rules(
         self, function: FunctionType, signature: tuple[Abstract, ...], trace: Callable[[], Traced]
@@ -160,12 +169,12 @@ _LOADED: dict[str, tuple[Library, object, int]] = {}
 _lock = forks.Lock()
 
 
-def address(symbol: str) -> int:
-    """The address of a kernel. It is compiled now if a program has mentioned it and no process has compiled it yet.
-    Raises ``LookupError`` if there is no such kernel."""
+def address(symbol: str, recipe: Recipe | None = None) -> int:
+    """The address of a kernel. It is compiled now if a program has mentioned it, or its recipe is known, and no process
+    has compiled it yet. Raises ``LookupError`` if there is no such kernel."""
     with _lock:
         if symbol not in _LOADED:
-            code, made = _kept(symbol) or _pending(symbol)
+            code, made = _kept(symbol) or _pending(symbol, recipe)
             library, units = code.objects.load(made, [code.exported], linked(code.objects))
             _LOADED[symbol] = library, units, library.address(code.exported)
             _PENDING.pop(symbol, None)
@@ -186,14 +195,19 @@ def _kept(symbol: str) -> tuple[Code, list[bytes]] | None:
     return None if made is None else (code, made)
 
 
-def _pending(symbol: str) -> tuple[Code, list[bytes]]:
-    if symbol not in _PENDING:
+def _pending(symbol: str, recipe: Recipe | None) -> tuple[Code, list[bytes]]:
+    if symbol in _PENDING:
+        return _PENDING[symbol]()
+    if recipe is None:
         raise LookupError(symbol)
-    return _PENDING[symbol]()
+    return recipe.library._compiled(symbol, recipe.traced(), recipe.function() in SMALL)
 
 
 def linked(objects: Objects) -> dict[str, int]:
-    """The addresses of functions of other libraries, and of kernels. Raises ``LookupError`` if one is missing."""
+    """The addresses of functions of other libraries, and of kernels; those that are called late are compiled when a
+    call reaches them. Raises ``LookupError`` if one is missing."""
+    for symbol, recipe in objects.reached:
+        provide(symbol, functools.partial(address, symbol, recipe))
     found: dict[str, int] = {}
     for symbol, function in objects.externals:
         if (known := provided(function)) is None:

@@ -10,7 +10,7 @@ import ctypes
 import functools
 import traceback
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -57,8 +57,8 @@ def _late(units: Units, symbol: str, level: int, target: Target) -> Late:
 
 @dataclass(eq=False)
 class _Unit:
-    """A unit in this process, and the addresses of kernels. Its code stays as long as this object, which all that may
-    call it hold."""
+    """A unit in this process, and the addresses of kernels that its caller is linked with. Its code stays as long as
+    this object, which all that may call it hold."""
 
     late: Late
     kernels: Mapping[str, int]
@@ -77,10 +77,11 @@ class _Unit:
     def symbols(self) -> dict[str, int]:
         """The addresses of all that it is linked with but units."""
         found = {name: runtime.address(name) for name in self.late.imports}
-        return found | {symbol: self.kernels[symbol] for symbol in self.late.elsewhere}
+        return found | {symbol: self.kernels.get(symbol) or _KERNELS[symbol]() for symbol in self.late.elsewhere}
 
 
 _UNITS: WeakValueDictionary[str, _Unit] = WeakValueDictionary()
+_KERNELS: dict[str, Callable[[], int]] = {}
 _registering = forks.Lock()
 
 
@@ -122,6 +123,12 @@ def _kept(units: Sequence[_Unit], present: Collection[str]) -> dict[_Unit, bytes
             del found[unit]
 
 
+def provide(symbol: str, address: Callable[[], int]) -> None:
+    """Let compiled code, and units, reach a kernel that is compiled when ``address`` is asked for."""
+    _install()
+    _KERNELS[symbol] = address
+
+
 @functools.cache
 def _install() -> None:
     """Let compiled code of this process call ``_resolve``."""
@@ -130,9 +137,10 @@ def _install() -> None:
 
 
 def _resolve(symbol: bytes) -> int:
-    """The address of a unit; 0 if it cannot be compiled."""
+    """The address of a unit or a kernel; 0 if it cannot be compiled."""
     try:
-        return _UNITS[symbol.decode()].address()
+        name = symbol.decode()
+        return _KERNELS[name]() if name in _KERNELS else _UNITS[name].address()
     except BaseException:  # it has no caller in Python
         traceback.print_exc()
         return 0

@@ -12,6 +12,7 @@ from adc.backend.jit import Library
 from adc.backend.optimize import Optimized
 from adc.driver import late_units
 from adc.driver.late_units import Late
+from adc.driver.recipes import RECIPES, Recipe
 from adc.ir.externals import Named
 
 if TYPE_CHECKING:
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Objects:
     """Object code, as names of cache files. ``imports`` are the symbols that this process provides, ``externals`` the
-    functions of other libraries, by their names in the code, and ``elsewhere`` the kernels that it calls. Of its units,
-    ``present`` are in the object code, ``late`` are compiled when they are called."""
+    functions of other libraries, by their names in the code, ``elsewhere`` the kernels that it is linked with, and
+    ``reached`` those that it calls late, or that units call which are compiled late. Of its units, ``present`` are in
+    the object code, ``late`` are compiled when they are called."""
 
     keys: tuple[str, ...]
     imports: tuple[str, ...]
     externals: tuple[tuple[str, Named], ...]
     elsewhere: tuple[str, ...]
+    reached: tuple[tuple[str, Recipe], ...]
     present: tuple[str, ...]
     late: tuple[Late, ...]
 
@@ -55,11 +58,18 @@ def objects_of(
     lowered: Lowered, units: Units, texts: Iterable[str], optimized: Iterable[Optimized], level: int
 ) -> Objects:
     """What to keep of a module, given the ``texts`` of its objects, linked units among them, and these after LLVM."""
+    present = tuple(units.with_needed(lowered.needs))
+    late = late_units.lates(lowered, units, level)
+    whole = lowered, *(units.lowered[symbol] for symbol in present)
+    linked = dict.fromkeys(symbol for each in whole for symbol in each.elsewhere)
+    reached = [symbol for each in (lowered, *units.lowered.values()) for symbol in each.reached]
+    reached += [symbol for unit in late for symbol in unit.elsewhere if symbol not in linked]
     return Objects(
         tuple(each.key for each in optimized),
         tuple(dict.fromkeys(symbol for text in texts for symbol in stub.imports(text))),
         tuple((symbol, function) for function, symbol in lowered.linking.names.items()),
-        tuple(dict.fromkeys(symbol for each in (lowered, *units.lowered.values()) for symbol in each.elsewhere)),
-        tuple(units.with_needed(lowered.needs)),
-        late_units.lates(lowered, units, level),
+        tuple(linked),
+        tuple((symbol, RECIPES[symbol]) for symbol in dict.fromkeys(reached)),
+        present,
+        late,
     )

@@ -46,7 +46,8 @@ class Lowered:
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
     ``repeats``: it has loops or recursive functions. ``linking`` has the user's C functions that it calls. ``places``:
     file and line of loops, by number. ``elsewhere`` are the symbols of functions that are compiled separately,
-    ``needs`` those of units that it is linked with, ``late`` those of units that are compiled when it calls them.
+    ``needs`` those of units that it is linked with; ``reached`` and ``late`` are those functions and units that are
+    compiled when it calls them.
     """
 
     target: Target
@@ -62,6 +63,7 @@ class Lowered:
     elsewhere: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with additional ``definitions`` of the symbols ``defined``.
@@ -127,7 +129,7 @@ def lower_module(
     return Lowered(
         target=target,
         functions="\n".join(emitter.bodies),
-        declarations={**emitter.externals, **emitter.elsewhere, **emitter.declarations},
+        declarations={**emitter.externals, **emitter.declarations},
         trailer=emitter.trailer(),
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
@@ -138,6 +140,7 @@ def lower_module(
         places=tuple(emitter.places),
         needs=tuple(emitter.needs),
         late=tuple(emitter.late),
+        reached=tuple(emitter.reached),
     )
 
 
@@ -249,7 +252,7 @@ def _declare_function(module: ModuleEmitter, func: Func) -> None:
         module.declare(name, f"declare i32 @{quoted(name)}({', '.join(types)}) nounwind")
         return
     name = func.attrs[SYMBOL]
-    module.elsewhere[name] = f"declare i32 @{quoted(name)}({', '.join(types)}) nounwind"
+    module.declare(name, f"declare i32 @{quoted(name)}({', '.join(types)}) nounwind")
 
 
 def _interface(module: ModuleEmitter, func: Func, texts: list[str]) -> None:

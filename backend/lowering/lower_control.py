@@ -13,7 +13,7 @@ from adc.backend.sites import Site
 from adc.backend.support.libraries import DECLARATIONS
 from adc.ir import ops
 from adc.ir.core import Op, Value
-from adc.ir.externals import SYMBOL
+from adc.ir.externals import REACHED, SYMBOL
 from adc.ir.steps import GROUPED
 from adc.ir.types import MemRefType, Type, index, scalar_bytes
 
@@ -166,7 +166,14 @@ def _target(e: FunctionEmitter, op: Op) -> str:
         e.module.needs[unit] = None
         return f"@{quoted(unit)}"
     callee = e.module.module.funcs[name]
-    return f"@{quoted(callee.attrs[SYMBOL])}" if SYMBOL in callee.attrs else symbol(name)
+    if SYMBOL not in callee.attrs:
+        return symbol(name)
+    kernel = callee.attrs[SYMBOL]
+    if callee.attrs.get(REACHED) or late_calls.is_late(op):
+        e.module.reached[kernel] = None
+        return late_calls.code_of(e, kernel)
+    e.module.elsewhere[kernel] = None
+    return f"@{quoted(kernel)}"
 
 
 def _firsts(e: FunctionEmitter, name: str) -> list[str]:

@@ -75,7 +75,8 @@ class ModuleEmitter:
     vectors: bool = True  # functions have vector variants, since loops may become SIMD
     alike: bool = False  # functions have the same bits in the vectors of SIMD loops as everywhere else
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
-    elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled separately
+    elsewhere: dict[str, None] = field(default_factory=dict)  # functions that are compiled separately
+    reached: dict[str, None] = field(default_factory=dict)  # those of them that are compiled when they are called
     repeats: bool = False  # whether there are loops in it
     once: Collection[str] = ()  # functions that are not optimised if all their loops run on threads
     _metadata: list[str] = field(default_factory=list)

@@ -150,4 +150,18 @@ def main(u0, r, data, steps):
 
     return 0.5 * jnp.sum((lax.fori_loop(0, steps, step, u0) - data) ** 2)
 """,
+    "KdV, spectral": """
+def rate(u, k):
+    changed = jnp.fft.rfft(u)
+    return -6.0 * u * jnp.fft.irfft(1j * k * changed, len(u)) - jnp.fft.irfft(-1j * k**3 * changed, len(u))
+
+def main(u0, data, dt, steps):
+    k = 2.0 * jnp.pi * jnp.fft.rfftfreq(len(u0), 0.4)
+
+    def step(_, u):
+        first = rate(u, k)
+        return u + 0.5 * dt * (first + rate(u + dt * first, k))
+
+    return 0.5 * jnp.sum((lax.fori_loop(0, steps, step, u0) - data) ** 2)
+""",
 }

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency import arrays, in_jax, numpy_programs, programs
+from benchmarks.latency import arrays, in_jax, libraries, numpy_programs, programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PROGRAMS = programs.PROGRAMS | arrays.PROGRAMS
+PROGRAMS = programs.PROGRAMS | arrays.PROGRAMS | libraries.PROGRAMS
 NUMPY = numpy_programs.PROGRAMS
 
 # The run-time library is compiled once per machine, not per program.

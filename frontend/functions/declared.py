@@ -17,19 +17,22 @@ from adc.frontend import abstract
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Loc, Module, Value
-from adc.ir.externals import SYMBOL
+from adc.ir.externals import REACHED, SYMBOL
 from adc.ir.types import MemRefType, Type, index
 
 
 @dataclass(frozen=True)
 class Declared:
     """The types of such a function. ``result`` is the type of its result, with extents expressed by those of the
-    arguments."""
+    arguments. ``written``: the positions of arguments to which it writes. ``reached``: it is compiled when a call
+    reaches it."""
 
     symbol: str
     argument_types: tuple[Type, ...]
     result_types: tuple[Type, ...]
     result: abstract.Abstract
+    written: tuple[int, ...] = ()
+    reached: bool = False
 
 
 class Library(Protocol):
@@ -40,6 +43,9 @@ class Library(Protocol):
     ) -> Declared | None:
         """The function for arguments of these types, traced now if it is not known; None if it must be a part of the
         program. ``trace`` returns its code."""
+
+    def symbol(self, function: FunctionType, signature: tuple[abstract.Abstract, ...]) -> str | None:
+        """The symbol of the function for arguments of these types; None if it must be a part of the program."""
 
     def keep_rules(
         self, function: FunctionType, signature: tuple[abstract.Abstract, ...], trace: Callable[[], Traced]
@@ -74,15 +80,17 @@ def declare(module: Module, name: str, loc: Loc, declared: Declared) -> Func:
     """Add the stand-in for a function to a module."""
     func = module.add(Func(module.unique_name(name), declared.argument_types, declared.result_types, loc=loc))
     func.attrs.update({SYMBOL: declared.symbol, "adc.noinline": True})
-    for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
-        if isinstance(arg.type, MemRefType):
+    if declared.reached:
+        func.attrs[REACHED] = True
+    for k, (arg, attrs) in enumerate(zip(func.args, func.arg_attrs, strict=True)):
+        if isinstance(arg.type, MemRefType) and k not in declared.written:
             attrs["adc.readonly"] = True
 
     numbers = itertools.count()
 
     def unknown(given: Sequence[Value], types: tuple[Type, ...]) -> tuple[Value, ...]:
         attrs = {"library": "", "symbol": f"{declared.symbol}.{next(numbers)}", "types": types}
-        written = tuple(range(len(func.args), len(given)))
+        written = (*(declared.written if not types else ()), *range(len(func.args), len(given)))
         return build(ops.foreign, given, {**attrs, "written": written, "ordered": False}).results
 
     def result(t: Type) -> Value:
@@ -94,7 +102,7 @@ def declare(module: Module, name: str, loc: Loc, declared: Declared) -> Func:
     with insert_at(func.body, loc):
         values = [result(t) for t in declared.result_types]
         made = [v for v in values if isinstance(v.type, MemRefType)]
-        if made:
+        if made or declared.written:
             unknown([*func.args, *made], ())
         build(ops.return_, values)
     return func

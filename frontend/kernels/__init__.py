@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILED_ONCE: set[FunctionType] = set()
+WHEN_REACHED: dict[FunctionType, frozenset[str]] = {}
 REVERSE: dict[FunctionType, FunctionType] = {}
 FORWARD: dict[FunctionType, FunctionType] = {}
 SMALL: set[FunctionType] = set()
@@ -34,6 +35,18 @@ def compiled_once(function: F) -> F:
     assert isinstance(function, FunctionType)
     COMPILED_ONCE.add(function)
     return function
+
+
+def when_reached(*written: str) -> Callable[[F], F]:
+    """Mark a part of kernels that is compiled by itself, not even traced before, when a call reaches it. It returns
+    nothing, and writes to no arguments but those named, which overlap with no other."""
+
+    def mark(function: F) -> F:
+        assert isinstance(function, FunctionType)
+        WHEN_REACHED[function] = frozenset(written)
+        return function
+
+    return mark
 
 
 def small_beside_lapack(function: F) -> F:

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.kernels import when_reached
+
 SIN_3 = np.sin(2 * np.pi / 3)
 COS_5, COS_5_2 = np.cos(2 * np.pi / 5), np.cos(4 * np.pi / 5)
 SIN_5, SIN_5_2 = np.sin(2 * np.pi / 5), np.sin(4 * np.pi / 5)
 
 
+@when_reached("yr", "yi")
 def by_two(
     xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any, sign: Any, m: Any, s: Any
 ) -> None:
@@ -29,6 +32,7 @@ def by_two(
             yr[o + s], yi[o + s] = dr * c1 - di * s1, dr * s1 + di * c1
 
 
+@when_reached("yr", "yi")
 def by_three(
     xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any, sign: Any, m: Any, s: Any
 ) -> None:
@@ -50,6 +54,7 @@ def by_three(
             yr[o + 2 * s], yi[o + 2 * s] = fr * c2 - fi * s2, fr * s2 + fi * c2
 
 
+@when_reached("yr", "yi")
 def by_four(
     xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any, sign: Any, m: Any, s: Any
 ) -> None:
@@ -76,6 +81,7 @@ def by_four(
             yr[o + 3 * s], yi[o + 3 * s] = gr * c3 - gi * s3, gr * s3 + gi * c3
 
 
+@when_reached("yr", "yi")
 def by_five(
     xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any, sign: Any, m: Any, s: Any
 ) -> None:
@@ -109,6 +115,7 @@ def by_five(
             yr[o + 4 * s], yi[o + 4 * s] = zr * c4 - zi * s4, zr * s4 + zi * c4
 
 
+@when_reached("yr", "yi")
 def by_prime(
     xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any, sign: Any, p: Any, m: Any, s: Any
 ) -> None:

@@ -52,7 +52,7 @@ def _eliminated_reverse(a: Any) -> Any:
     def pullback(g: Any) -> Any:
         low, up = with_ones(lu), upper(lu)
         inner = lower(low.T @ lower(g[0], 0.0), 0.0) + upper(upper(g[0]) @ up.T)
-        return (moved(upper_solved(up, upper_solved(low.T, inner).T).T, pivots, True),)
+        return (moved(upper_solved(up, upper_solved(low.T.copy(), inner).T.copy()).T, pivots, True),)
 
     return (lu, pivots), pullback
 
@@ -61,7 +61,7 @@ def _eliminated_reverse(a: Any) -> Any:
 def _eliminated_forward(tangents: Any, a: Any) -> Any:
     lu, pivots = eliminated(a)
     low, up = with_ones(lu), upper(lu)
-    inner = lower_solved(up.T, lower_solved(low, moved(tangents[0], pivots, False)).T).T
+    inner = lower_solved(up.T.copy(), lower_solved(low, moved(tangents[0], pivots, False)).T.copy()).T
     return (lu, pivots), (lower(low @ lower(inner, 0.0), 0.0) + upper(upper(inner) @ up), None)
 
 
@@ -69,5 +69,5 @@ def solved_by_factors(lu: Any, pivots: Any, b: Any, transposed: Any) -> Any:
     """The ``x`` with ``a @ x = b``, or ``a.T @ x = b``, by the factors of ``a``."""
     low, up = with_ones(lu), upper(lu)
     if transposed:
-        return moved(upper_solved(low.T, lower_solved(up.T, b)), pivots, True)
+        return moved(upper_solved(low.T.copy(), lower_solved(up.T.copy(), b)), pivots, True)
     return upper_solved(up, lower_solved(low, moved(b, pivots, False)))

@@ -92,7 +92,7 @@ def _least_squares_reverse(a: Any, b: Any, cut: Any) -> Any:
     def pullback(g: Any) -> Any:
         p = np.zeros((n, m), a.dtype)
         if len(s) > 0 and s[-1] > cut * s[0]:  # a triangle without zeros on its diagonal needs no other decomposition
-            of_upright = upper_solved(r, q.T)
+            of_upright = upper_solved(r, q.T.copy())
             p[:, :] = of_upright.T if m < n else of_upright
         else:
             p[:, :] = inverted(a, cut)

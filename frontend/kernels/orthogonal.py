@@ -154,7 +154,7 @@ def _orthogonalised_reverse(a: Any) -> Any:
 
     def pullback(g: Any) -> Any:
         inner = r @ g[1].T - g[0].T @ q
-        return (upper_solved(r, (g[0] + q @ mirrored(inner)).T).T,)
+        return (upper_solved(r, (g[0] + q @ mirrored(inner)).T.copy()).T,)
 
     return (q, r), pullback
 
@@ -162,7 +162,7 @@ def _orthogonalised_reverse(a: Any) -> Any:
 @forward_rule(orthogonalised)
 def _orthogonalised_forward(tangents: Any, a: Any) -> Any:
     q, r = orthogonalised(a)
-    change = lower_solved(r.T, tangents[0].T).T
+    change = lower_solved(r.T.copy(), tangents[0].T.copy()).T
     along = q.T @ change
     below = lower(along, 0.0)
     turn = below - below.T

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, reverse_rule, when_reached
 from adc.frontend.kernels.fitting import fitted
 from adc.frontend.kernels.transforms import rooted, transformed
 
@@ -31,19 +31,30 @@ def of_real(x: Any, n: Any, sign: Any, scale: Any) -> Any:
             pairs = x.reshape(before, half, 2 * after)
         else:
             pairs = np.empty((before, half, 2 * after)) if held == n else np.zeros((before, half, 2 * after))
-            for i in range(before):
-                for k in range(held):
-                    for j in range(after):
-                        pairs[i, k // 2, 2 * j + k % 2] = x[i, k, j]
-        _separated(transformed(pairs, half, -1, 1.0), out, scale, turned)
+            _paired(x, held, pairs)
+        _separated(transformed(pairs, half, -1, 1.0), out, float(scale), float(turned))
     else:
-        given = np.zeros((before, held, 2 * after))
-        for i in range(before):
-            for k in range(held):
-                for j in range(after):
-                    given[i, k, 2 * j] = x[i, k, j]
-        out[:] = transformed(given, n, sign, scale)[:, : half + 1]
+        _of_odd(x, n, float(sign), float(scale), out)
     return out
+
+
+@when_reached("pairs")
+def _paired(x: Any, held: Any, pairs: Any) -> None:
+    for i in range(x.shape[0]):
+        for k in range(held):
+            for j in range(x.shape[2]):
+                pairs[i, k // 2, 2 * j + k % 2] = x[i, k, j]
+
+
+@when_reached("out")
+def _of_odd(x: Any, n: Any, sign: Any, scale: Any, out: Any) -> None:
+    before, held, after = x.shape[0], min(x.shape[1], n), x.shape[2]
+    given = np.zeros((before, held, 2 * after))
+    for i in range(before):
+        for k in range(held):
+            for j in range(after):
+                given[i, k, 2 * j] = x[i, k, j]
+    out[:] = transformed(given, n, int(sign), scale)[:, : n // 2 + 1]
 
 
 def whole_of_real(x: Any, n: Any, sign: Any, scale: Any) -> Any:
@@ -65,36 +76,46 @@ def whole_of_real(x: Any, n: Any, sign: Any, scale: Any) -> Any:
 def to_real(y: Any, n: Any, scale: Any) -> Any:
     """The ``n`` real numbers whose transform begins with ``y``, times ``n * scale``. The imaginary parts that are zero
     in such a transform are ignored; ``y`` is cut, or zeros follow it."""
-    before, held, after = y.shape[0], min(y.shape[1], n // 2 + 1), y.shape[2] // 2
-    half = n // 2
+    before, half, after = y.shape[0], n // 2, y.shape[2] // 2
     if n % 2 == 0:
         z = transformed(_joined(fitted(y, half + 1)), half, 1, scale)
         if after == 1:
             out = z.reshape(before, n, after)
         else:
             out = np.empty((before, n, after))
-            for i in range(before):
-                for k in range(half):
-                    for j in range(after):
-                        out[i, 2 * k, j] = z[i, k, 2 * j]
-                        out[i, 2 * k + 1, j] = z[i, k, 2 * j + 1]
+            _unpaired(z, out)
     else:
         out = np.empty((before, n, after))
-        whole = np.zeros((before, n, 2 * after))
-        for i in range(before):
-            for j in range(after):
-                whole[i, 0, 2 * j] = y[i, 0, 2 * j]
-            for k in range(1, held):
-                for j in range(after):
-                    r, m = y[i, k, 2 * j], y[i, k, 2 * j + 1]
-                    whole[i, k, 2 * j], whole[i, k, 2 * j + 1] = r, m
-                    whole[i, n - k, 2 * j], whole[i, n - k, 2 * j + 1] = r, -m
-        z = transformed(whole, n, 1, scale)
-        for i in range(before):
-            for k in range(n):
-                for j in range(after):
-                    out[i, k, j] = z[i, k, 2 * j]
+        _to_odd(y, float(scale), out)
     return out
+
+
+@when_reached("out")
+def _unpaired(z: Any, out: Any) -> None:
+    for i in range(z.shape[0]):
+        for k in range(z.shape[1]):
+            for j in range(out.shape[2]):
+                out[i, 2 * k, j] = z[i, k, 2 * j]
+                out[i, 2 * k + 1, j] = z[i, k, 2 * j + 1]
+
+
+@when_reached("out")
+def _to_odd(y: Any, scale: Any, out: Any) -> None:
+    before, n, after = out.shape
+    whole = np.zeros((before, n, 2 * after))
+    for i in range(before):
+        for j in range(after):
+            whole[i, 0, 2 * j] = y[i, 0, 2 * j]
+        for k in range(1, min(y.shape[1], n // 2 + 1)):
+            for j in range(after):
+                r, m = y[i, k, 2 * j], y[i, k, 2 * j + 1]
+                whole[i, k, 2 * j], whole[i, k, 2 * j + 1] = r, m
+                whole[i, n - k, 2 * j], whole[i, n - k, 2 * j + 1] = r, -m
+    z = transformed(whole, n, 1, scale)
+    for i in range(before):
+        for k in range(n):
+            for j in range(after):
+                out[i, k, j] = z[i, k, 2 * j]
 
 
 def _separated(z: Any, out: Any, scale: Any, turned: Any) -> None:
@@ -107,24 +128,36 @@ def _separated(z: Any, out: Any, scale: Any, turned: Any) -> None:
             out[i, 0, j], out[i, 0, j + 1] = scale * (z[i, 0, j] + z[i, 0, j + 1]), 0.0
             out[i, half, j], out[i, half, j + 1] = scale * (z[i, 0, j] - z[i, 0, j + 1]), 0.0
     if after == 1:
-        flat_z, flat_out = z.reshape(before, 2 * half), out.reshape(before, 2 * half + 2)
-        for i in range(before):
-            for k in range(1, half):
-                ar, ai = flat_z[i, 2 * k], flat_z[i, 2 * k + 1]
-                br, bi = flat_z[i, 2 * (half - k)], flat_z[i, 2 * (half - k) + 1]
-                dr, di = ai + bi, br - ar
-                flat_out[i, 2 * k] = scale * (0.5 * ((ar + br) + (dr * cos[k] + di * sin[k])))
-                flat_out[i, 2 * k + 1] = turned * (0.5 * ((ai - bi) + (di * cos[k] - dr * sin[k])))
+        _lines_separated(z, cos, sin, out, scale, turned)
     else:
-        for i in range(before):
-            for k in range(1, half):
-                c, s = cos[k], sin[k]
-                for j in range(after):
-                    ar, ai = z[i, k, 2 * j], z[i, k, 2 * j + 1]
-                    br, bi = z[i, half - k, 2 * j], z[i, half - k, 2 * j + 1]
-                    dr, di = ai + bi, br - ar
-                    out[i, k, 2 * j] = scale * (0.5 * ((ar + br) + (dr * c + di * s)))
-                    out[i, k, 2 * j + 1] = turned * (0.5 * ((ai - bi) + (di * c - dr * s)))
+        _columns_separated(z, cos, sin, out, scale, turned)
+
+
+@when_reached("out")
+def _lines_separated(z: Any, cos: Any, sin: Any, out: Any, scale: Any, turned: Any) -> None:
+    before, half = z.shape[0], z.shape[1]
+    flat_z, flat_out = z.reshape(before, 2 * half), out.reshape(before, 2 * half + 2)
+    for i in range(before):
+        for k in range(1, half):
+            ar, ai = flat_z[i, 2 * k], flat_z[i, 2 * k + 1]
+            br, bi = flat_z[i, 2 * (half - k)], flat_z[i, 2 * (half - k) + 1]
+            dr, di = ai + bi, br - ar
+            flat_out[i, 2 * k] = scale * (0.5 * ((ar + br) + (dr * cos[k] + di * sin[k])))
+            flat_out[i, 2 * k + 1] = turned * (0.5 * ((ai - bi) + (di * cos[k] - dr * sin[k])))
+
+
+@when_reached("out")
+def _columns_separated(z: Any, cos: Any, sin: Any, out: Any, scale: Any, turned: Any) -> None:
+    before, half, after = z.shape[0], z.shape[1], z.shape[2] // 2
+    for i in range(before):
+        for k in range(1, half):
+            c, s = cos[k], sin[k]
+            for j in range(after):
+                ar, ai = z[i, k, 2 * j], z[i, k, 2 * j + 1]
+                br, bi = z[i, half - k, 2 * j], z[i, half - k, 2 * j + 1]
+                dr, di = ai + bi, br - ar
+                out[i, k, 2 * j] = scale * (0.5 * ((ar + br) + (dr * c + di * s)))
+                out[i, k, 2 * j + 1] = turned * (0.5 * ((ai - bi) + (di * c - dr * s)))
 
 
 def _joined(y: Any) -> Any:
@@ -137,25 +170,37 @@ def _joined(y: Any) -> Any:
             pairs[i, 0, j] = y[i, 0, j] + y[i, half, j]
             pairs[i, 0, j + 1] = y[i, 0, j] - y[i, half, j]
     if after == 1:
-        flat_y, flat_pairs = y.reshape(before, 2 * half + 2), pairs.reshape(before, 2 * half)
-        for i in range(before):
-            for k in range(1, half):
-                ar, ai = flat_y[i, 2 * k], flat_y[i, 2 * k + 1]
-                br, bi = flat_y[i, 2 * (half - k)], flat_y[i, 2 * (half - k) + 1]
-                dr, di = ar - br, ai + bi
-                flat_pairs[i, 2 * k] = (ar + br) - (dr * sin[k] + di * cos[k])
-                flat_pairs[i, 2 * k + 1] = (ai - bi) + (dr * cos[k] - di * sin[k])
+        _lines_joined(y, cos, sin, pairs)
     else:
-        for i in range(before):
-            for k in range(1, half):
-                c, s = cos[k], sin[k]
-                for j in range(after):
-                    ar, ai = y[i, k, 2 * j], y[i, k, 2 * j + 1]
-                    br, bi = y[i, half - k, 2 * j], y[i, half - k, 2 * j + 1]
-                    dr, di = ar - br, ai + bi
-                    pairs[i, k, 2 * j] = (ar + br) - (dr * s + di * c)
-                    pairs[i, k, 2 * j + 1] = (ai - bi) + (dr * c - di * s)
+        _columns_joined(y, cos, sin, pairs)
     return pairs
+
+
+@when_reached("pairs")
+def _lines_joined(y: Any, cos: Any, sin: Any, pairs: Any) -> None:
+    before, half = pairs.shape[0], pairs.shape[1]
+    flat_y, flat_pairs = y.reshape(before, 2 * half + 2), pairs.reshape(before, 2 * half)
+    for i in range(before):
+        for k in range(1, half):
+            ar, ai = flat_y[i, 2 * k], flat_y[i, 2 * k + 1]
+            br, bi = flat_y[i, 2 * (half - k)], flat_y[i, 2 * (half - k) + 1]
+            dr, di = ar - br, ai + bi
+            flat_pairs[i, 2 * k] = (ar + br) - (dr * sin[k] + di * cos[k])
+            flat_pairs[i, 2 * k + 1] = (ai - bi) + (dr * cos[k] - di * sin[k])
+
+
+@when_reached("pairs")
+def _columns_joined(y: Any, cos: Any, sin: Any, pairs: Any) -> None:
+    before, half, after = pairs.shape[0], pairs.shape[1], pairs.shape[2] // 2
+    for i in range(before):
+        for k in range(1, half):
+            c, s = cos[k], sin[k]
+            for j in range(after):
+                ar, ai = y[i, k, 2 * j], y[i, k, 2 * j + 1]
+                br, bi = y[i, half - k, 2 * j], y[i, half - k, 2 * j + 1]
+                dr, di = ar - br, ai + bi
+                pairs[i, k, 2 * j] = (ar + br) - (dr * s + di * c)
+                pairs[i, k, 2 * j + 1] = (ai - bi) + (dr * c - di * s)
 
 
 def _half_turns(n: Any) -> Any:
@@ -164,15 +209,21 @@ def _half_turns(n: Any) -> Any:
     cos, sin = np.empty(count), np.empty(count)
     rooted(cos, sin, 0, min(AT_ONCE, count), 1, n)
     if count > AT_ONCE:
-        blocks = (count + AT_ONCE - 1) // AT_ONCE
-        first_c, first_s = np.empty(blocks), np.empty(blocks)
-        rooted(first_c, first_s, 0, blocks, AT_ONCE, n)
-        for block in range(1, blocks):
-            start, c, s = block * AT_ONCE, first_c[block], first_s[block]
-            for k in range(min(AT_ONCE, count - start)):
-                cos[start + k] = c * cos[k] - s * sin[k]
-                sin[start + k] = c * sin[k] + s * cos[k]
+        _more_turns(n, cos, sin)
     return cos, sin
+
+
+@when_reached("cos", "sin")
+def _more_turns(n: Any, cos: Any, sin: Any) -> None:
+    count = len(cos)
+    blocks = (count + AT_ONCE - 1) // AT_ONCE
+    first_c, first_s = np.empty(blocks), np.empty(blocks)
+    rooted(first_c, first_s, 0, blocks, AT_ONCE, n)
+    for block in range(1, blocks):
+        start, c, s = block * AT_ONCE, first_c[block], first_s[block]
+        for k in range(min(AT_ONCE, count - start)):
+            cos[start + k] = c * cos[k] - s * sin[k]
+            sin[start + k] = c * sin[k] + s * cos[k]
 
 
 def _inner(y: Any, n: Any, sign: Any, factor: Any) -> Any:

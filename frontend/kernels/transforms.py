@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, reverse_rule, when_reached
 from adc.frontend.kernels.butterflies import by_five, by_four, by_prime, by_three, by_two
+from adc.frontend.kernels.columns import kept, taken, turned
 from adc.frontend.kernels.fitting import fitted
 
 LARGEST_FACTOR = 50  # a pass by a prime p costs p operations for each number
@@ -35,55 +36,76 @@ def transformed(x: Any, count: Any, sign: Any, scale: Any) -> Any:
 def complex_transforms(x: Any, n: Any, sign: Any, scale: Any) -> Any:
     before, held, after = x.shape[0], min(x.shape[1], n), x.shape[2] // 2
     out = np.empty((before, n, 2 * after))
-    by_factors = _largest_factor(n) <= LARGEST_FACTOR
-    size = n if by_factors else _convolved(n)
-    width = min(after, max(SIDE_BY_SIDE, IN_CACHE // max(size, 1)))
-    rows = 1
-    if by_factors and width == after and min(before, IN_CACHE // 2 // size) * width >= ENOUGH:
-        rows = max(1, min(before, IN_CACHE // 2 // max(size * width, 1)))
-    first = 1 if rows * width >= ENOUGH or size <= SHORT else _balanced(size)
+    largest, passes = _factored(n)
+    if largest > LARGEST_FACTOR:
+        _by_convolution(x, n, float(sign), float(scale), out)
+    else:
+        width = _width(n, after)
+        rows = 1
+        if width == after and min(before, IN_CACHE // 2 // n) * width >= ENOUGH:
+            rows = max(1, min(before, IN_CACHE // 2 // max(n * width, 1)))
+        plan = _plan(n, rows * width, passes)
+        _, _, _, _, _, _, ar, ai, br, bi, _, _ = plan
+        for i in range(0, before, rows):
+            count = min(rows, before - i)
+            for start in range(0, after, max(width, 1)):
+                w = min(width, after - start)
+                taken(x, i, count, held, start, ar, ai, w)
+                _cleared(ar, ai, held * count * w, n * count * w)
+                yr, yi = (br, bi) if _run(plan, count * w, float(sign)) else (ar, ai)
+                kept(yr, yi, out, i, count, start, w, float(scale))
+    return out
+
+
+def _width(size: Any, after: Any) -> Any:
+    """How many of ``after`` columns are transformed side by side."""
+    return min(after, max(SIDE_BY_SIDE, IN_CACHE // max(size, 1)))
+
+
+def _plan(size: Any, columns: Any, passes: Any) -> Any:
+    """The roots for transforms of columns of this size, the arrays that passes go between, and how many passes there
+    are: ``passes`` if columns are not laid out as matrices."""
+    first = 1 if columns >= ENOUGH or size <= SHORT else _balanced(size)
     second = size // first
+    of_first, of_second = 0, passes
+    if first > 1:
+        of_first, of_second = _factored(first)[1], _factored(second)[1]
     turns_c, turns_s = np.empty((first, second)), np.empty((first, second))
     if first > 1:
         _turns(turns_c, turns_s)
     first_c, first_s = _roots(first)
     second_c, second_s = _roots(second)
-    ar, ai = np.empty(rows * size * width), np.empty(rows * size * width)
-    br, bi = np.empty(rows * size * width), np.empty(rows * size * width)
-    plan = (first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi)
-    to = float(sign)
-    if by_factors:
-        for i in range(0, before, rows):
-            count = min(rows, before - i)
-            for start in range(0, after, max(width, 1)):
-                w = min(width, after - start)
-                _taken(x, i, count, held, start, ar, ai, w)
-                _cleared(ar, ai, held * count * w, n * count * w)
-                if _run(plan, count * w, to):
-                    _kept(br, bi, out, i, count, start, w, scale)
-                else:
-                    _kept(ar, ai, out, i, count, start, w, scale)
-    else:
-        c, s = _chirp(n)
-        fr, fi = _chirp_transformed(plan, c, s, width)
-        for i in range(before):
-            for start in range(0, after, max(width, 1)):
-                w = min(width, after - start)
-                for k in range(held):
-                    for j in range(w):
-                        r, m = x[i, k, 2 * (start + j)], x[i, k, 2 * (start + j) + 1]
-                        ar[k * w + j] = r * c[k] - to * m * s[k]
-                        ai[k * w + j] = to * r * s[k] + m * c[k]
-                _cleared(ar, ai, held * w, size * w)
-                if _run(plan, w, to):
-                    _product(br, bi, ar, ai, fr, fi, to, size, w)
-                else:
-                    _product(ar, ai, ar, ai, fr, fi, to, size, w)
-                if _run(plan, w, -to):
-                    _unchirped(br, bi, out, i, start, c, s, to, n, w, scale)
-                else:
-                    _unchirped(ar, ai, out, i, start, c, s, to, n, w, scale)
-    return out
+    ar, ai = np.empty(columns * size), np.empty(columns * size)
+    br, bi = np.empty(columns * size), np.empty(columns * size)
+    return first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi, of_first, of_second
+
+
+@when_reached("out")
+def _by_convolution(x: Any, n: Any, to: Any, scale: Any, out: Any) -> None:
+    before, held, after = x.shape[0], min(x.shape[1], n), x.shape[2] // 2
+    size = _convolved(n)
+    width = _width(size, after)
+    plan = _plan(size, width, _factored(size)[1])
+    _, _, _, _, _, _, ar, ai, br, bi, _, _ = plan
+    c, s = _chirp(n)
+    fr, fi = _chirp_transformed(plan, c, s, width)
+    for i in range(before):
+        for start in range(0, after, max(width, 1)):
+            w = min(width, after - start)
+            for k in range(held):
+                for j in range(w):
+                    r, m = x[i, k, 2 * (start + j)], x[i, k, 2 * (start + j) + 1]
+                    ar[k * w + j] = r * c[k] - to * m * s[k]
+                    ai[k * w + j] = to * r * s[k] + m * c[k]
+            _cleared(ar, ai, held * w, size * w)
+            if _run(plan, w, to):
+                _product(br, bi, ar, ai, fr, fi, to, size, w)
+            else:
+                _product(ar, ai, ar, ai, fr, fi, to, size, w)
+            if _run(plan, w, -to):
+                _unchirped(br, bi, out, i, start, c, s, to, n, w, scale)
+            else:
+                _unchirped(ar, ai, out, i, start, c, s, to, n, w, scale)
 
 
 @reverse_rule(transformed)
@@ -114,16 +136,21 @@ def _convolved(n: Any) -> Any:
     return size
 
 
-def _largest_factor(n: Any) -> Any:
-    left = n
-    largest = 1
+def _factored(n: Any) -> Any:
+    """The largest prime factor, and the number of passes: one for two factors that are 2, or any other."""
+    left, largest, passes = n, 1, 0
     p = 2
     while p * p <= left:
         while left % p == 0:
             left //= p
             largest = p
+            passes += 1
+        if p == 2:
+            passes = (passes + 1) // 2
         p += 1
-    return max(left, largest)
+    if left > 1:
+        passes += 1
+    return max(left, largest), passes
 
 
 def _balanced(n: Any) -> Any:
@@ -158,6 +185,7 @@ def root(e: Any, n: Any) -> Any:
     return (-x if quarter == 1.0 or quarter == 2.0 else x), (-y if quarter == 2.0 or quarter == 3.0 else y)
 
 
+@when_reached("c", "s")
 def rooted(c: Any, s: Any, start: Any, count: Any, step: Any, n: Any) -> None:
     """Put the powers 0, ``step``, 2 ``step``, ... of a root of order ``n`` into flat arrays, from ``start`` on. Tables
     of roots begin here (``_chirp`` has squares), so that sines and cosines of many numbers are compiled once."""
@@ -171,6 +199,7 @@ def _roots(n: Any) -> Any:
     return c, s
 
 
+@when_reached("c", "s")
 def _turns(c: Any, s: Any) -> None:
     """The powers ``i * j`` of a root of order ``n * m``, i below n, j below m: rows are products of two."""
     n, m = c.shape
@@ -197,7 +226,7 @@ def _chirp(n: Any) -> Any:
 
 def _chirp_transformed(plan: Any, c: Any, s: Any, width: Any) -> Any:
     """The factor of the convolution: the last term of ``jk = (j^2 + k^2 - (j - k)^2) / 2``, transformed and scaled."""
-    _, _, _, _, _, _, ar, ai, br, bi = plan
+    _, _, _, _, _, _, ar, ai, br, bi, _, _ = plan
     n, size = len(c), len(ar) // max(width, 1)
     fr, fi = np.empty(size), np.empty(size)
     if width > 0:
@@ -235,126 +264,37 @@ def _unchirped(
             out[i, k, 2 * (start + j) + 1] = scale * (r * s + m * c)
 
 
-def _taken(x: Any, i: Any, rows: Any, held: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
-    before, n, twice = x.shape
-    if rows > 1 and w == 1:
-        both = x.reshape(before, n, 2)
-        turned_r, turned_i = yr[: held * rows].reshape(held, rows), yi[: held * rows].reshape(held, rows)
-        for k in range(held):
-            for r in range(rows):
-                turned_r[k, r] = both[i + r, k, 0]
-                turned_i[k, r] = both[i + r, k, 1]
-    elif rows > 1:
-        to_r, to_i = yr[: held * rows * w].reshape(held, rows, w), yi[: held * rows * w].reshape(held, rows, w)
-        for k in range(held):
-            for r in range(rows):
-                for j in range(w):
-                    to_r[k, r, j] = x[i + r, k, 2 * j]
-                    to_i[k, r, j] = x[i + r, k, 2 * j + 1]
-    elif 2 * w == twice:
-        whole = x.reshape(before, n * twice)
-        for k in range(held * w):
-            yr[k] = whole[i, 2 * k]
-            yi[k] = whole[i, 2 * k + 1]
-    else:
-        for k in range(held):
-            for j in range(w):
-                yr[k * w + j] = x[i, k, 2 * (start + j)]
-                yi[k * w + j] = x[i, k, 2 * (start + j) + 1]
-
-
-def _turned_over(x: Any, y: Any) -> None:
-    y[...] = x.T
-
-
-def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any, scale: Any) -> None:
-    before, n, twice = out.shape
-    if rows > 1 and w == 1:
-        both = out.reshape(before, n, 2)
-        turned_r, turned_i = xr[: n * rows].reshape(n, rows), xi[: n * rows].reshape(n, rows)
-        for r in range(rows):
-            for k in range(n):
-                both[i + r, k, 0] = scale * turned_r[k, r]
-                both[i + r, k, 1] = scale * turned_i[k, r]
-    elif rows > 1:
-        of_r, of_i = xr[: n * rows * w].reshape(n, rows, w), xi[: n * rows * w].reshape(n, rows, w)
-        for r in range(rows):
-            for k in range(n):
-                for j in range(w):
-                    out[i + r, k, 2 * j] = scale * of_r[k, r, j]
-                    out[i + r, k, 2 * j + 1] = scale * of_i[k, r, j]
-    elif 2 * w == twice:
-        whole = out.reshape(before, n * twice)
-        for k in range(n * w):
-            whole[i, 2 * k] = scale * xr[k]
-            whole[i, 2 * k + 1] = scale * xi[k]
-    else:
-        for k in range(n):
-            for j in range(w):
-                out[i, k, 2 * (start + j)] = scale * xr[k * w + j]
-                out[i, k, 2 * (start + j) + 1] = scale * xi[k * w + j]
-
-
 def _run(plan: Any, w: Any, sign: Any) -> Any:
     """Transform the ``w`` columns in the first pair of arrays; returns whether the result is in the second pair."""
-    first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi = plan
+    first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi, of_first, of_second = plan
     first, second = turns_c.shape
-    there = False
-    if first > 1:
-        if _passes(first_c, first_s, second * w, sign, False, ar, ai, br, bi):
-            _turned(br, bi, ar, ai, turns_c, turns_s, w, sign)
-        else:
-            _turned(ar, ai, br, bi, turns_c, turns_s, w, sign)
-            there = True
-    return _passes(second_c, second_s, first * w, sign, there, ar, ai, br, bi)
-
-
-def _turned(xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, w: Any, sign: Any) -> None:
-    """The transpose of a matrix of rows of ``w`` columns, with its elements rotated in the complex plane. ``x`` is
-    overwritten."""
-    first, second = cos.shape
-    if w == 1:
-        size = first * second
-        all_cos, all_sin = cos.reshape(size), sin.reshape(size)
-        for k in range(size):
-            c, s = all_cos[k], sign * all_sin[k]
-            r, m = xr[k], xi[k]
-            xr[k] = r * c - m * s
-            xi[k] = r * s + m * c
-        from_r, from_i = xr[:size].reshape(first, second), xi[:size].reshape(first, second)
-        to_r, to_i = yr[:size].reshape(second, first), yi[:size].reshape(second, first)
-        _turned_over(from_r, to_r)
-        _turned_over(from_i, to_i)
+    there = of_second % 2 == 1
+    if first == 1:
+        _passes(second_c, second_s, w, sign, ar, ai, br, bi)
     else:
-        size = first * second * w
-        rows_r, rows_i = xr[:size].reshape(first, second, w), xi[:size].reshape(first, second, w)
-        out_r, out_i = yr[:size].reshape(second, first, w), yi[:size].reshape(second, first, w)
-        for j in range(second):
-            for i in range(first):
-                c, s = cos[i, j], sign * sin[i, j]
-                for k in range(w):
-                    r, m = rows_r[i, j, k], rows_i[i, j, k]
-                    out_r[j, i, k] = r * c - m * s
-                    out_i[j, i, k] = r * s + m * c
+        _passes(first_c, first_s, second * w, sign, ar, ai, br, bi)
+        if of_first % 2 == 1:
+            turned(br, bi, ar, ai, turns_c, turns_s, w, sign)
+            _passes(second_c, second_s, first * w, sign, ar, ai, br, bi)
+        else:
+            turned(ar, ai, br, bi, turns_c, turns_s, w, sign)
+            _passes(second_c, second_s, first * w, sign, br, bi, ar, ai)
+            there = not there
+    return there
 
 
-def _passes(
-    cos: Any, sin: Any, columns: Any, sign: Any, there: Any, ar: Any, ai: Any, br: Any, bi: Any
-) -> Any:
-    """The transforms of the columns by one factor of the length after the other."""
+@when_reached("ar", "ai", "br", "bi")
+def _passes(cos: Any, sin: Any, columns: Any, sign: Any, ar: Any, ai: Any, br: Any, bi: Any) -> None:
+    """The transforms of the columns by one factor of the length after the other, from one pair of arrays to the other
+    and back."""
     n = len(cos)
     left = n
+    xr, xi, yr, yi = ar, ai, br, bi
     while left > 1:
         p = _smallest_factor(left)
-        m = left // p
-        s = (n // left) * columns
-        if there:
-            _pass(p, br, bi, ar, ai, cos, sin, n // left, sign, m, s)
-        else:
-            _pass(p, ar, ai, br, bi, cos, sin, n // left, sign, m, s)
-        there = not there
-        left = m
-    return there
+        _pass(p, xr, xi, yr, yi, cos, sin, n // left, sign, left // p, (n // left) * columns)
+        xr, xi, yr, yi = yr, yi, xr, xi
+        left //= p
 
 
 def _pass(

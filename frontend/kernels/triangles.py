@@ -53,7 +53,7 @@ def _lower_reverse(a: Any, b: Any) -> Any:
     x = lower_solved(a, b)
 
     def pullback(g: Any) -> Any:
-        of_b = upper_solved(a.T, g)
+        of_b = upper_solved(a.T.copy(), np.ascontiguousarray(g))
         return -lower(of_b @ x.T, 1.0), of_b
 
     return x, pullback
@@ -70,7 +70,7 @@ def _upper_reverse(a: Any, b: Any) -> Any:
     x = upper_solved(a, b)
 
     def pullback(g: Any) -> Any:
-        of_b = lower_solved(a.T, g)
+        of_b = lower_solved(a.T.copy(), np.ascontiguousarray(g))
         return -lower(x @ of_b.T, 1.0).T, of_b
 
     return x, pullback
@@ -147,8 +147,8 @@ def _cholesky_reverse(a: Any) -> Any:
     def pullback(g: Any) -> Any:
         if failed:  # the error may have been handled, so that nothing of the factor was read
             return (np.zeros(a.shape, a.dtype),)
-        inner = lower(x.T @ g[0], 0.5)
-        return (gathered(upper_solved(x.T, upper_solved(x.T, inner).T)),)
+        inner, y = lower(x.T @ g[0], 0.5), x.T.copy()
+        return (gathered(upper_solved(y, upper_solved(y, inner).T.copy())),)
 
     return (x, failed), pullback
 
@@ -156,5 +156,5 @@ def _cholesky_reverse(a: Any) -> Any:
 @forward_rule(cholesky_factor)
 def _cholesky_forward(tangents: Any, a: Any) -> Any:
     x, failed = cholesky_factor(a)
-    inner = lower_solved(x, lower_solved(x, mirrored(tangents[0])).T)
+    inner = lower_solved(x, lower_solved(x, mirrored(tangents[0])).T.copy())
     return (x, failed), (x @ lower(inner, 0.5), None)

@@ -35,10 +35,11 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 def _solve_one(a: Any, b: Any) -> Any:
-    lu, pivots, _parity, singular = factored(a)
+    x = np.ascontiguousarray(a)  # so that the kernels for it are those for other matrices
+    lu, pivots, _parity, singular = factored(x)
     if singular:
         raise np.linalg.LinAlgError("Singular matrix")
-    return solved(a, lu, pivots, b)
+    return solved(x, lu, pivots, np.ascontiguousarray(b))
 
 
 def _solve_each(a: Any, b: Any) -> Any:
@@ -66,6 +67,7 @@ def inv(a: Any) -> Any:
 def det(a: Any) -> Any:
     x = squares(a)
     if x.ndim == 2:
+        x = np.ascontiguousarray(x)
         lu, _pivots, parity, _singular = factored(x)
         return determinant(x, lu, parity)
     if x.ndim == 3 and x.shape[1] < LARGEST:
@@ -83,6 +85,7 @@ _SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 def slogdet(a: Any) -> Any:
     x = squares(a)
     if x.ndim == 2:
+        x = np.ascontiguousarray(x)
         lu, pivots, parity, _singular = factored(x)
         sign = parity
         for i in range(len(lu)):
@@ -102,7 +105,7 @@ def slogdet(a: Any) -> Any:
 def cholesky(a: Any, /, *, upper: Any = False) -> Any:
     x = squares(a)
     if x.ndim == 2:
-        factor, failed = cholesky_factor(x.T if upper else x)
+        factor, failed = cholesky_factor(np.ascontiguousarray(x.T if upper else x))
         if failed:
             raise np.linalg.LinAlgError("Matrix is not positive definite")
         return factor.T if upper else factor

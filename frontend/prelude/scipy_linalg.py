@@ -58,6 +58,7 @@ def _triangular(x: Any, y: Any, is_lower: Any) -> Any:
         return _triangular(x, column(y), is_lower)[:, 0]
     if x.shape[0] != y.shape[0]:
         raise ValueError(f"shapes of a {x.shape} and b {y.shape} are incompatible")
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
     return lower_solved(x, y) if constant(is_lower) else upper_solved(x, y)
 
 

@@ -1,0 +1,37 @@
+"""How to make kernels again: what is kept with code that calls kernels late, for a process that has not traced them."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adc.driver.kernels import KernelLibrary
+    from adc.frontend.abstract import Abstract
+    from adc.frontend.functions.declared import Traced
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A kernel's function, by its name in a module, the types of its arguments, and the library that compiles it."""
+
+    library: KernelLibrary
+    module: str
+    name: str
+    signature: tuple[Abstract, ...]
+
+    def function(self) -> FunctionType:
+        found: FunctionType = getattr(importlib.import_module(self.module), self.name)
+        return found
+
+    def traced(self) -> Traced:
+        from adc.frontend.entrance import traced_alone
+
+        library = self.library
+        return traced_alone(self.function(), self.signature, library.lapack, library.deterministic, library)
+
+
+RECIPES: dict[str, Recipe] = {}
+"""Those of the kernels that programs of this process have mentioned, by symbol."""
