@@ -37,6 +37,7 @@ from adc.frontend.functions import (
 )
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
+from adc.frontend.libraries.array_likes import with_arrays
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
 from adc.frontend.objects import pools
@@ -153,6 +154,7 @@ def call_plain(
         if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
             args = [sequences.snapshot(frame, a) for a in args]
             kwargs = _snapshots(frame, kwargs)
+        args, kwargs = with_arrays(frame, callee.value, args, kwargs)
         return _call_library(frame, callee.value, args, kwargs)
     if isinstance(callee.value, records.GeneratedInit):
         return making.generated(frame, callee.value.cls, args, kwargs)
@@ -218,6 +220,7 @@ def _call_program(
     target = Callee.of_library(program, current_loc())
     given = [sequences.as_tuples(sequences.snapshot(frame, a)) for a in args]
     named = {name: sequences.as_tuples(sequences.snapshot(frame, a)) for name, a in kwargs.items()}
+    given, named = with_arrays(frame, function, given, named)
     return _call_bound(frame, target, full_name(function), given, named, call_function)
 
 

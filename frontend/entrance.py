@@ -31,6 +31,7 @@ from adc.ir.attached import drop_unmentioned
 from adc.ir.builder import build, insert_at
 from adc.ir.core import UNKNOWN, Func
 from adc.ir.diagnostics import CompileError
+from adc.ir.types import i1
 
 
 def trace(
@@ -48,10 +49,10 @@ def trace(
 
     ``capture_aliases`` maps the name of a captured array, as in its leaf's path, to the alias group of the arguments
     that it may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that
-    do not fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
-    ``constant_path``. ``lapack``: whether the code may call LAPACK, if there is one, by its addresses in this process;
-    ``deterministic``: with one thread. ``library`` has the functions that are not traced with the program but compiled
-    by themselves.
+    do not fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``, see
+    ``constant_path``, and for bools if the program is refused otherwise: they may select the type of its result.
+    ``lapack``: whether the code may call LAPACK, if there is one, by its addresses in this process; ``deterministic``:
+    with one thread. ``library`` has the functions that are not traced with the program but compiled by themselves.
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
@@ -64,10 +65,13 @@ def trace(
     attempt = Attempt(counts=sized, sized=sized)
     while True:
         tracer = Tracer(capture_aliases, *how, entry=entry, library=library, attempt=attempt)
+        flags: list[NeedsConstant] = []
         try:
-            return _traced(callee, args, kwargs, tracer, pins, pools)
+            return _traced(callee, args, kwargs, tracer, pins, pools, flags)
         except CompileError as error:
             if not attempt.again(error, bool(tracer.constants), bool(given_arrays)):
+                if flags:
+                    raise flags[0] from None
                 assert attempt.refused is not None
                 raise attempt.refused from None
             pools = Pools()
@@ -94,7 +98,9 @@ def _traced(
     tracer: Tracer,
     pins: bool,
     pools: Pools,
+    flags: list[NeedsConstant],
 ) -> Traced:
+    """``flags`` gets the bools that the function is given."""
     assert callee.function is not None
     tracer.looks.function(callee.function)
     parameters = inspect.signature(callee.function, follow_wrapped=False)
@@ -109,6 +115,8 @@ def _traced(
         def add(a: abstract.Abstract, name: str) -> AbstractValue:
             tail = tuple(int(p) for p in name.split(".")[1:])
             leaves.append(Leaf((*path, *tail), a, "argument"))
+            if pins and isinstance(a, abstract.Scalar) and a.type == i1:
+                flags.append(NeedsConstant(frame, name))
             return frame.add_argument(a, name)
 
         return add

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract, forms
+from adc.frontend.control import options
 from adc.frontend.data.callables import bound
 from adc.frontend.data.compounds import Contents, compound
 from adc.frontend.data.unusable import WITH_UNUSABLE, unusable
@@ -258,12 +259,13 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
     except AttributeError:
         kind = "module" if isinstance(owner, types.ModuleType) else type(owner).__name__
         shown = "None" if owner is None else f"{kind} '{getattr(owner, '__name__', kind)}'"
-        raise refuse(
+        refusal = refuse(
             current_loc(),
             f"{shown} has no attribute '{name}'",
             for_attribute(owner, name),
             kind=kinds.UNKNOWN_ATTRIBUTE,
-        ) from None
+        )
+        raise options.of_none(frame, refusal, Static(owner)) from None
     if isinstance(owner, str | np.dtype | np.finfo) or owner is object:
         return Static(value)
     shown = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"

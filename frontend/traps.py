@@ -40,6 +40,11 @@ def handled(cls: type[Exception]) -> bool:
     return watch is not None and issubclass(cls, watch.classes)
 
 
+def handling() -> bool:
+    """Whether the program may handle what is raised here."""
+    return _watch.get() is not None
+
+
 def trap_unless(condition: Value, error: str, message: str | tuple[str, ...], *values: Value) -> None:
     """Raise ``error`` at run time unless ``condition`` holds; builds nothing if it is known to hold."""
     if not constant_of(condition):

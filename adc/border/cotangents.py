@@ -11,7 +11,7 @@ import numpy as np
 from adc.border import binding, containers
 from adc.border.selecting import is_float
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
-from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
+from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.ir import kinds
 
 
@@ -67,6 +67,11 @@ class Seeds:
             self.results[tree.position] = cotangent if known is None else np.add(known, cotangent)
         elif isinstance(tree, ResultTuple) and tree.form.again:
             self._object(tree.form.number, cotangent, where)
+        elif isinstance(tree, ResultTuple) and tree.form.kind == "choice":
+            options = [item for item in tree.items[1:] if not isinstance(item, ResultStatic)]
+            if len(options) != 1:
+                raise kinds.WRONG_COTANGENT(f"{where} belongs to a value of one of several types; pass None")
+            self._collect(options[0], cotangent, where)
         elif isinstance(tree, ResultTuple):
             parts = containers.cotangent_parts(cotangent, tree.form, len(tree.items), where)
             for k, (item, part) in enumerate(zip(tree.items, parts, strict=True)):

@@ -118,6 +118,8 @@ class TangentTrees:
             (row,) = form.names
             assert isinstance(row, Row)
             return build(plain, values), row.listed_tangents(values, tangents)
+        if form.kind == "choice":
+            return build(plain, values), tangents[1 + values[0]]
         if form.kind == "handle":
             return build(plain, values), None if tangents[0] is None else tangents[0][values[1]]
         return build(plain, values), build(plain, tangents) if any(t is not None for t in tangents) else None

@@ -24,8 +24,10 @@ def with_float_result(name: str, traced: Traced) -> Traced:
     """The function with one float as its result in the IR. Raises ``DifferentiationError`` if it returns anything else.
 
     A float that is known when the function is traced becomes a constant of the IR, with gradient zero. So does the
-    result of a function that never returns, because all paths end with an error.
+    result of a function that never returns, because all paths end with an error. Where a function returns something
+    else on some paths, such as None, its gradient raises TypeError there.
     """
+    traced = _float_alone(name, traced)
     result = traced.result
     if traced.never and isinstance(result, ResultStatic):
         result = ResultStatic(0.0)
@@ -62,11 +64,39 @@ def with_aux(name: str, traced: Traced) -> Traced:
     return replace(traced, result=result.items[0], aux=result.items[1])
 
 
-def _result_alone(traced: Traced, result: ResultLeaf) -> Traced:
+def _float_alone(name: str, traced: Traced) -> Traced:
+    """A function that returns a float or something else, as one that raises TypeError instead of the latter."""
+    result = traced.result
+    if not isinstance(result, ResultTuple) or result.form.kind != "choice":
+        return traced
+    number, *options = result.items
+    floats = {
+        k: option
+        for k, option in enumerate(options)
+        if isinstance(option, ResultLeaf) and result_type(traced, option.position).is_float
+    }
+    if len(floats) != 1 or not isinstance(number, ResultLeaf):
+        return traced
+    ((k, leaf),) = floats.items()
+    others = " or ".join(_spelled(a) for n, a in enumerate(result.form.names) if n != k)
+    func = traced.module.funcs[traced.entry]
+    end = func.body.terminator
+    func.body.set_ops(func.body.ops[:-1])
+    with insert_at(func.body, end.loc):
+        chosen = end.operands[number.position]
+        here = ops.cmpi(chosen, const(k, chosen.type), predicate="eq")
+        message = (f"{name} returned {others}; a gradient needs a float",)
+        build(ops.assert_, [here], {"error": "TypeError", "message": message})
+        build(ops.return_, end.operands)
+    end.drop()
+    return _result_alone(replace(traced, result=leaf), leaf, always=True)
+
+
+def _result_alone(traced: Traced, result: ResultLeaf, always: bool = False) -> Traced:
     """The function with its value as first result, then the leaves of ``aux``, and without the contents of changed
     objects, which no gradient needs."""
     func = traced.module.funcs[traced.entry]
-    if not traced.changed and traced.aux is None:
+    if not traced.changed and traced.aux is None and not always:
         return traced
     aux = containers.positions(traced.aux) if traced.aux is not None else []
     positions = [result.position, *aux]

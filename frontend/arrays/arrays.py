@@ -68,7 +68,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     if symbol == "@":
         return matmul(frame, a, b)
     if is_array(a) or is_array(b):
-        _need_operands(symbol, a, b)
+        _need_operands(frame, symbol, a, b)
         if symbol == "**":
             return elementwise(scalars.power_of_elements, *repetition.computed_once(frame, (a, scalars.exponent(a, b))))
         return elementwise(lambda x, y: scalars.binary(symbol, x, y), *repetition.computed_once(frame, (a, b)))
@@ -83,7 +83,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     found = concatenation.operate(frame, symbol, a, b)
     if found is not None:
         return found
-    _need_operands(symbol, a, b)
+    _need_operands(frame, symbol, a, b)
     return scalars.binary(symbol, a, b)
 
 
@@ -96,14 +96,11 @@ def _text(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Abst
     return None
 
 
-def _need_operands(symbol: str, a: AbstractValue, b: AbstractValue) -> None:
+def _need_operands(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> None:
     if not all(is_numeric(v) or is_array(v) for v in (a, b)):
-        raise refuse(
-            current_loc(),
-            f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
-            for_array(a, b),
-            kind=kinds.UNSUPPORTED_OPERAND,
-        )
+        message = f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}"
+        refusal = refuse(current_loc(), message, for_array(a, b), kind=kinds.UNSUPPORTED_OPERAND)
+        raise options.of_none(frame, refusal, a, b)
 
 
 def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
@@ -116,12 +113,9 @@ def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
     if is_array(a):
         return elementwise(lambda x: scalars.unary(symbol, x), a)
     if not is_numeric(a):
-        raise refuse(
-            current_loc(),
-            f"unary {symbol} is not defined for {describe_type(a)}",
-            for_array(a),
-            kind=kinds.UNSUPPORTED_OPERAND,
-        )
+        message = f"unary {symbol} is not defined for {describe_type(a)}"
+        refusal = refuse(current_loc(), message, for_array(a), kind=kinds.UNSUPPORTED_OPERAND)
+        raise options.of_none(frame, refusal, a)
     return scalars.unary(symbol, a)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from adc.frontend import looks
 from adc.frontend.containers import indexing, keys, letters, records
+from adc.frontend.control import options
 from adc.frontend.data.compounds import SliceObject
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
@@ -61,7 +62,7 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return SUBSCRIPTED[id(owner.value)](frame, items)
     if isinstance(owner, Range) and len(items) == 1 and not owner.parallel:
         return _read_range(frame, owner, items[0])
-    if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
+    if isinstance(owner, Static) and owner.value is not None and len(items) == 1 and isinstance(items[0].value, Static):
         return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
     if isinstance(owner, Static) and isinstance(owner.value, str | tuple) and (part := known_slice(items)) is not None:
         return Static(owner.value[part])
@@ -70,6 +71,9 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         if isinstance(at, AbstractValue) and is_numeric(at):
             return letters.letter(owner.value, indexing.subscript(at))
     message = f"{describe_type(owner)} cannot be subscripted"
+    if isinstance(owner, Static) and owner.value is None:
+        message = "'NoneType' object is not subscriptable"
+        raise options.of_none(frame, refuse(current_loc(), message, kind=kinds.NOT_SUBSCRIPTABLE), owner)
     if isinstance(owner, Stream):
         message += " here"
         help = f"make a list of it first: list({owner.name}(...))[k]"

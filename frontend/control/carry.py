@@ -27,7 +27,7 @@ from adc.frontend.control.sums import settled_number
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import Maybe, describe, widen, without_dims
 from adc.frontend.data.dims import as_before
-from adc.frontend.data.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
+from adc.frontend.data.roots import NOWHERE, Phase, Phases, Roots, older, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Unbound
 from adc.frontend.errors import refuse
@@ -323,13 +323,7 @@ class Carry:
     def _outer(self, roots: Roots) -> Roots:
         """Those of ``roots`` that are older than the loop; phases made inside it are replaced by what they stand
         for."""
-        found: set[Root] = set()
-        for root in roots:
-            if root.order < self.order:
-                found.add(root)
-            elif isinstance(root, Phase):
-                found |= self._outer(root.over)
-        return frozenset(found)
+        return older(roots, self.order)
 
     # The finished loop ------------------------------------------------------------------------------------------------
 

@@ -45,18 +45,24 @@ NOWHERE: Roots = frozenset()
 
 def overlap(a: Roots, b: Roots) -> bool:
     """Whether memory of ``a`` and memory of ``b`` may be the same at this point."""
-    return any(_same(x, y) for x in a for y in b)
+    apart: set[tuple[Root, Root]] = set()
+    return any(_same(x, y, apart) for x in a for y in b)
 
 
-def _same(x: Root, y: Root) -> bool:
+def _same(x: Root, y: Root, apart: set[tuple[Root, Root]]) -> bool:
+    """``apart``: pairs that were looked at. The phases of nested branches share what they stand for, so that there are
+    many ways to one pair."""
     if x is y:
         return True
+    if (x, y) in apart:
+        return False
+    apart.add((x, y))
     if isinstance(x, Phase) and isinstance(y, Phase) and x.phases is y.phases:
         return frozenset((x.name, y.name)) not in x.phases.apart
     if isinstance(x, Phase) and (not isinstance(y, Phase) or x.order >= y.order):
-        return any(_same(o, y) for o in x.over)
+        return any(_same(o, y, apart) for o in x.over)
     if isinstance(y, Phase):
-        return any(_same(x, o) for o in y.over)
+        return any(_same(x, o, apart) for o in y.over)
     return False
 
 
@@ -67,19 +73,26 @@ def in_order(roots: Roots) -> list[Root]:
 
 def protection(roots: Roots) -> str:
     """Why memory of ``roots`` must not be written; empty if it may be."""
-    for root in in_order(roots):
-        reason = protection(root.over) if isinstance(root, Phase) else root.protected
-        if reason:
-            return reason
-    return ""
+    return next((root.protected for root in in_order(grounded(roots)) if root.protected), "")
 
 
 def grounded(roots: Roots) -> Roots:
     """The roots with phases replaced by what they stand for."""
-    found: set[Root] = set()
-    for root in roots:
-        if isinstance(root, Phase):
-            found |= grounded(root.over)
-        else:
-            found.add(root)
-    return frozenset(found)
+    return frozenset(root for root in _reached(roots) if not isinstance(root, Phase))
+
+
+def older(roots: Roots, order: int) -> Roots:
+    """The roots below this number, with phases above it replaced by what they stand for."""
+    return frozenset(root for root in _reached(roots, order) if root.order < order)
+
+
+def _reached(roots: Roots, order: int = 0) -> set[Root]:
+    """The roots, and what the phases from this number on stand for."""
+    found = set(roots)
+    left = list(roots)
+    while left:
+        root = left.pop()
+        new = root.over - found if isinstance(root, Phase) and root.order >= order else NOWHERE
+        found |= new
+        left.extend(new)
+    return found

@@ -40,6 +40,7 @@ def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
         if isinstance(owner, Ref | Tuple) and records.method(frame, owner, "__getitem__") is None:
             index = evaluate(frame, node.slice)
             with frame.at(node.slice):
+                index = _there(owner, index)
                 found = indexing.choice(frame, owner, index)
             if found is not None:
                 return found
@@ -104,6 +105,8 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.
             items.append(slices.Item(loc, slices.Slice(*parts)))
             continue
         value = evaluate(frame, item)
+        with frame.at(item):
+            value = _there(owner, value)
         if isinstance(owner, Structured):
             with frame.at(item):
                 items += structured.items_of(frame, value, loc, alone=len(nodes) == 1)
@@ -113,6 +116,13 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.
         else:
             items.append(slices.Item(loc, _item(value)))
     return items
+
+
+def _there(owner: AbstractValue, index: AbstractValue) -> AbstractValue:
+    """The subscript of a list, which may be None only where that is an error of the run."""
+    if not isinstance(owner, Ref) or owner.kind != "list":
+        return index
+    return options.there(index, "list indices must be integers or slices, not NoneType")
 
 
 def _item(v: AbstractValue) -> AbstractValue | slices.Slice:

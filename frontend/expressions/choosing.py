@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from types import ModuleType
 
+from adc.frontend import abstract
 from adc.frontend.arrays import arrays
 from adc.frontend.control.branches import either, trace
 from adc.frontend.data.compounds import Contents, OneOf
@@ -16,10 +17,11 @@ from adc.frontend.data.described import describe
 from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.frame import Frame, discard
 from adc.frontend.objects import cells, rows
-from adc.frontend.objects.merge import coerce, join
+from adc.frontend.objects.merge import Clash, coerce, join
 from adc.frontend.syntax.bindings import assigned_in
 from adc.ir import ops
 from adc.ir.arith import const_index
+from adc.ir.types import i64
 
 Evaluate = Callable[[Frame, ast.expr], AbstractValue]
 
@@ -159,10 +161,14 @@ def kept(value: AbstractValue | None, wanted: Callable[[AbstractValue], bool]) -
     """A choice without the alternatives that are not ``wanted``; None if nothing changes."""
     if not isinstance(value, OneOf):
         return None
-    left = [v for v in value.options if wanted(v)]
+    left = {name: v for name, v in zip(value.form.names, value.options, strict=True) if wanted(v)}
     if not left or len(left) == len(value.options):
         return None
-    return left[0] if len(left) == 1 else coerce(value, reduce(join, map(describe, left)))
+    types = [describe(v) for v in left.values()]
+    try:
+        return coerce(value, reduce(join, types)) if len(left) > 1 else next(iter(left.values()))
+    except Clash:  # objects, each of which is one that is known
+        return coerce(value, abstract.Tuple((abstract.Scalar(i64), *types), replace(value.form, names=tuple(left))))
 
 
 def for_each(frame: Frame, nodes: Sequence[ast.AST], path: Callable[[], None]) -> None:

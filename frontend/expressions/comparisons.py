@@ -158,12 +158,13 @@ def _compare_static(
     compared = equality.ordered(frame, symbol, left, right, lambda x, y: _compare_items(frame, symbol, x, y, node))
     if compared is not None:
         return compared
-    raise refuse(
+    refusal = refuse(
         current_loc(),
         f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}",
         for_array(left, right),
         kind=kinds.UNSUPPORTED_OPERAND,
     )
+    raise options.of_none(frame, refusal, left, right)
 
 
 def _compare_items(

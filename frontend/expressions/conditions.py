@@ -5,19 +5,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from adc.frontend.arrays import arrays
-from adc.frontend.control.branches import Traced, branch, merge, trace
+from adc.frontend.control.branches import Traced, merge, trace
 from adc.frontend.data.values import AbstractValue, Scalar, Static
 from adc.frontend.expressions.choosing import kept, narrowed, true_as
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
-from adc.frontend.frame import Frame, discard
+from adc.frontend.frame import Frame, PathEnds, discard
 from adc.frontend.numeric import bits, scalars
 from adc.frontend.syntax.bindings import assigned_in
+from adc.frontend.traps import handling
 from adc.frontend.truth import as_condition
 from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.builder import current_block
 from adc.ir.core import Value
 from adc.ir.types import i1
+
+_T = TypeVar("_T")
 
 
 def condition(frame: Frame, node: ast.expr) -> bool | Value:
@@ -53,7 +59,7 @@ def conjunction(
     it is harmless. It may assign ``names``."""
     if isinstance(first, bool):
         return first if first == stop else rest()
-    other = trace(frame, lambda: _as_value(rest()))
+    other = trace(frame, lambda: _as_value(_may_end(frame, rest, lambda: False)))
     result = _join_conditions(frame, first, other, names, stop)
     assert result is not None
     return scalars.truth(result)
@@ -89,7 +95,11 @@ def _select_operand(frame: Frame, nodes: list[ast.expr], stop: bool) -> Abstract
     known = as_condition(frame, first)
     if isinstance(known, bool):
         return first if known == stop else _select_operand(frame, nodes[1:], stop)
-    other = trace(frame, lambda: arrays.settled(frame, _select_operand(frame, nodes[1:], stop)))
+
+    def operand() -> AbstractValue:
+        return _may_end(frame, lambda: _select_operand(frame, nodes[1:], stop), lambda: Scalar(const(False, i1), i1))
+
+    other = trace(frame, lambda: arrays.settled(frame, operand()))
     both = isinstance(first, Scalar) and isinstance(other.result, Scalar) and first.dtype == other.result.dtype == i1
     names = assigned_in(nodes[1:])
     if both and other.pure:
@@ -102,6 +112,20 @@ def _select_operand(frame: Frame, nodes: list[ast.expr], stop: bool) -> Abstract
     return result
 
 
+def _may_end(frame: Frame, part: Callable[[], _T], never: Callable[[], _T]) -> _T:
+    """``part`` of an expression, which may not be evaluated. What certainly raises if it is, such as ``x - last`` where
+    ``last`` is still None, ends only this, and the value, ``never``, is not read."""
+    if handling():
+        return part()
+    block, frame.statement_block = frame.statement_block, current_block()
+    try:
+        return part()
+    except PathEnds:
+        return never()
+    finally:
+        frame.statement_block = block
+
+
 def conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
     """``a if test else b``."""
     known = condition(frame, node.test)
@@ -109,10 +133,23 @@ def conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
         return evaluate(frame, node.body if known else node.orelse)
     names = assigned_in([node.body, node.orelse])
 
-    def side(part: ast.expr, holds: bool) -> AbstractValue:
+    def side(part: ast.expr, holds: bool) -> AbstractValue | None:
         with narrowed(frame, node.test, holds, evaluate):
-            return evaluate_kept(frame, part)
+            return _may_end(frame, lambda: evaluate_kept(frame, part), lambda: None)
 
-    result = branch(frame, known, lambda: side(node.body, True), lambda: side(node.orelse, False), names)
-    assert result is not None
-    return result
+    then, other = trace(frame, lambda: side(node.body, True)), trace(frame, lambda: side(node.orelse, False))
+    ended = next((path for path in (then, other) if path.result is None and not path.undetermined), None)
+    if ended is None:
+        result = merge(frame, known, then, other, names)
+        assert result is not None
+        return result
+    stays = other if ended is then else then
+    nothing = trace(frame, lambda: None)
+    merge(frame, known, *((ended, nothing) if ended is then else (nothing, ended)))
+    if stays.result is None:
+        if current_block() is frame.statement_block:
+            raise PathEnds
+        return evaluate_kept(frame, node.body)  # it is refused
+    stays.splice()
+    frame.env = stays.env
+    return stays.result

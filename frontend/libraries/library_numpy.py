@@ -26,6 +26,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import float_parts, integer_formulas
+from adc.frontend.libraries.array_likes import as_array_like
 from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.library_builtins import cast_rule
 from adc.frontend.libraries.rules import (
@@ -141,6 +142,7 @@ def _heaviside(x: AbstractValue, at_zero: AbstractValue) -> AbstractValue:
 
 def where(frame: Frame, condition: AbstractValue, x: AbstractValue, y: AbstractValue) -> AbstractValue:
     """Elements of ``x`` or ``y``."""
+    condition, x, y = (as_array_like(frame, v) for v in (condition, x, y))
     for v in (condition, x, y):
         if not (is_array(v) or is_numeric(v)):
             raise refuse(

@@ -106,7 +106,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: A
     if mode not in ("raise", "wrap", "clip") or order not in ("C", "F"):
         unsupported("np.ravel_multi_index() in this mode is not supported", "use mode='raise', 'wrap' or 'clip'")
     result: Any = 0
-    pairs = tuple(zip(multi_index, dims))
+    pairs = tuple(zip([np.asarray(i) if np.ndim(i) else i for i in multi_index], dims))
     for i, n in pairs if order == "C" else pairs[::-1]:
         if mode == "wrap":
             i = i % n
@@ -120,6 +120,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: A
 
 @stands_for("numpy.apply_along_axis")
 def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    arr = np.asarray(arr)
     k = axis_of(arr, axis)
     x = np.moveaxis(arr, k, -1)
     if x.ndim > 3:

@@ -86,6 +86,7 @@ def _of(function: Any, short: Any) -> None:
         return out
 
     def accumulate(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        array = np.asarray(array)
         axis = constant(axis) % array.ndim
         moved = _front(array, axis)
         made = np.zeros(np.shape(moved), _kind(function, short, array, dtype))
@@ -102,10 +103,11 @@ def _of(function: Any, short: Any) -> None:
     def outer(A: Any, B: Any, /, *, out: Any = None) -> Any:
         spread = (...,) + (None,) * np.ndim(B)
         if out is None:
-            return function(A[spread] if np.ndim(A) else A, B)
-        return function(A[spread] if np.ndim(A) else A, B, out=out)
+            return function(np.asarray(A)[spread] if np.ndim(A) else A, B)
+        return function(np.asarray(A)[spread] if np.ndim(A) else A, B, out=out)
 
     def reduceat(array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        array = np.asarray(array)
         axis = constant(axis) % array.ndim
         moved = _front(array, axis)
         extents = [len(indices) if k == 0 else moved.shape[k] for k in range(array.ndim)]

@@ -36,11 +36,6 @@ def forgotten(x):  # type: ignore[no-untyped-def]
     x * x
 
 
-def on_one_path(x):  # type: ignore[no-untyped-def]
-    if x > 0.0:
-        return x * x
-
-
 def items(x):  # type: ignore[no-untyped-def]
     yield x
 
@@ -63,7 +58,6 @@ CASES: dict[str, tuple[Callable[[], Any], str, str]] = {
     "no self": (lambda: Model().without_self.grad(2.0), "no argument number 0", "def without_self(self, x)"),
     "self.": (lambda: Model().of_class.grad(2.0), "the name 'rate' is not defined", "'self.rate'?"),
     "no return": (lambda: adc.grad(forgotten)(2.0), "forgotten returns None", "with a return statement"),
-    "one path": (lambda: adc.grad(on_one_path)(2.0), "returns a float or None", "on all paths"),
     "array": (lambda: adc.grad(square)(X), "returns an array", "adc.jacobian"),
     "pair": (lambda: adc.grad(lambda x: (x, x))(2.0), "returns a tuple", "has_aux=True"),
     "complex": (lambda: adc.grad(lambda x: np.exp(1j * x))(2.0), "returns a complex number", "abs(z) ** 2"),

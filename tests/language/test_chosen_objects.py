@@ -319,3 +319,40 @@ def test_a_list_chosen_for_an_object_keeps_its_names():
 class Kept:
     def __init__(self, items):
         self.items = items
+
+
+class Ball:
+    def __init__(self, centre, radius):
+        self.centre = np.array(centre)
+        self.radius = radius
+
+    def distance(self, origin, way):
+        to = self.centre - origin
+        along = to @ way
+        left = along**2 - to @ to + self.radius**2
+        return along - np.sqrt(left) if left > 0 else np.inf
+
+
+def closest(balls, origin, way, depth=0):
+    least, hit = np.inf, None
+    for ball in balls:
+        t = ball.distance(origin, way)
+        if t < least:
+            least, hit = t, ball
+    if hit is None:
+        return 0.25
+    if depth < 2:
+        return least + 0.5 * closest(balls, origin + 0.01 * (depth + 1), way, depth + 1)
+    return least * hit.radius + hit.centre[2]
+
+
+def rays(x):
+    balls = [Ball([0.0, 0.0, 5.0], 1 + x[0] ** 2), Ball([0.5, x[1], 4.0], 0.6), Ball([9.0, 0.0, 1.0], x[3])]
+    origin = np.array([0.0, 0.1, x[4]])
+    return sum(
+        closest(balls, origin, np.array(way) / 3) for way in ([0.0, 0.0, 3.0], [1.0, 2.0, 2.0], [2.0, -1.0, 2.0])
+    )
+
+
+def test_one_of_three_or_none():
+    check(rays, (X,))
