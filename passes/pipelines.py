@@ -136,6 +136,8 @@ PREPARE: Pipeline = (
     IfChanged(SplitIndexSets(), TIDY),
     VersionBounds(),
     *TIDY,
+    IfChanged(ReplaceSmallArrays(), SIMPLIFY),  # in versions of loops extents are known
+    IfChanged(HoistCommon(differentiable=True), TIDY),  # what is added to shadows is not in branches then
     IfChanged(DistributeCounters(), TIDY),
     IfChanged(DistributeShifts(), TIDY),
     PrivatiseArrays(),

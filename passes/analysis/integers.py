@@ -89,6 +89,9 @@ class Linear:
         return Linear({v: c * factor for v, c in self.terms.items()}, self.constant * factor)
 
 
+Parts = tuple[Callable[[Iterable[bool]], bool], list[Linear]]
+
+
 class Integers:
     """Facts about the integer values of one function, found when asked for and remembered.
 
@@ -280,10 +283,22 @@ class Integers:
             bound = rest.plus(self.linear(bounds[coefficient < 0], exact=True), coefficient)
             found = self.least(bound.plus_number(-min(coefficient, 0)), substitutions - 1)
             return found if found >= 0 else total
-        assert inner.op is not None
-        parts = (rest.plus(self.linear(v, exact=True), coefficient) for v in inner.op.operands)
-        wanted = any if (inner.op.opdef is ops.maxsi) == (coefficient > 0) else all
+        wanted, parts = self._parts(inner, coefficient, rest)
         return 0 if wanted(self.least(part, substitutions // 2) >= 0 for part in parts) else total
+
+    def parts(self, form: Linear) -> Parts | None:
+        """Two forms of which all, or any, have to be not negative so that ``form`` is: with the operands of a minimum or
+        a maximum in its place. None if there is none in the form."""
+        inner = max((v for v in form.terms if _made_by(v, _EXTREMES)), key=_depth, default=None)
+        if inner is None:
+            return None
+        rest = Linear({v: c for v, c in form.terms.items() if v is not inner}, form.constant)
+        return self._parts(inner, form.terms[inner], rest)
+
+    def _parts(self, extreme: Value, coefficient: int, rest: Linear) -> Parts:
+        assert extreme.op is not None
+        wanted = any if (extreme.op.opdef is ops.maxsi) == (coefficient > 0) else all
+        return wanted, [rest.plus(self.linear(v, exact=True), coefficient) for v in extreme.op.operands]
 
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` always, as an integer."""

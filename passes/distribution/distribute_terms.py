@@ -7,7 +7,8 @@ them, one iteration after the other (loop distribution and scalar expansion; All
 Modern Architectures, chapter 5). Each element gets its terms in the same order as before.
 
 The loops are those over the iterations of a chunk (``privatisation``) or of a block (``colouring``). If inner loops add
-the terms, row by row, they form the second loop, provided elementary functions come before them.
+the terms, row by row, they form the second loop, provided elementary functions come before them. Inner loops of few
+iterations, like those over the coordinates of a point, are written out first.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE
 from adc.passes.distribution.distribute_functions import has_functions
 from adc.passes.distribution.expansion import Cut, Limits, in_strips
 from adc.passes.rewrite import put_instead
+from adc.passes.small_arrays.numbers import Numbers
+from adc.passes.small_arrays.unrolling import write_out
 
 STRIP = 64
 """Iterations of a strip: some vectors, and few enough that dozens of buffers stay in the first-level cache."""
@@ -39,6 +42,9 @@ LONG_STRIP = 1 << 14
 
 WORTH = 12.0
 """The least cost of computing a term: keeping one and finding its place again costs about half of that."""
+
+SHORT = 4
+"""The most iterations of inner loops that are written out."""
 
 _ELSEWHERE = frozenset({ops.call, ops.alloc, ops.dealloc, ops.while_})
 
@@ -52,6 +58,8 @@ class DistributeTerms:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
+            if short := {inner for op in func.walk() for inner in _short_loops(op)}:
+                write_out(func, short, Numbers({}))
             found = [op for op in func.walk() if _is_candidate(op)]
             if found:
                 self._function(func, found, Memory.asked(func, summaries))
@@ -64,6 +72,21 @@ class DistributeTerms:
                 _strips(loop, memory)
             put_instead(loop, made.ops)
             loop.drop()
+
+
+def _short_loops(loop: Op) -> Sequence[Op]:
+    """The loops in a loop that adds to private copies, if all are short, and none is in a branch or in another one."""
+    if loop.opdef is not ops.parallel or not loop.attrs.get(PRIVATE) or loop.attrs.get(ONE_BY_ONE) or loop.results:
+        return []
+    inner = [op for op in loop.regions[0].walk() if op.opdef in LOOPS]
+    return inner if all(op.parent is loop.regions[0] and _is_short(op) for op in inner) else []
+
+
+def _is_short(loop: Op) -> bool:
+    if loop.opdef not in COUNTED:
+        return False
+    limits = [constant_of(v) for v in loop.operands[:3]]
+    return None not in limits and len(range(*(int(n or 0) for n in limits))) <= SHORT
 
 
 def _is_candidate(loop: Op) -> bool:

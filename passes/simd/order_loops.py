@@ -176,10 +176,14 @@ def _may_change(outer: Op, inner: Op, memory: Memory) -> bool:
 
 
 def _pays(outer: Op, inner: Op, forms: Forms) -> bool:
-    """Whether elements along the outer loop are nearer to each other than along the inner one."""
+    """Whether elements along the outer loop are nearer to each other than along the inner one. Around sums, there have
+    to be elements that the outer loop has side by side: else the sums are what goes along rows, in either order, and
+    nests that follow each other stay alike, and become one."""
     ahead, body = outer.regions[0].ops[:-2], list(inner.regions[0].walk())
     now, then = inner.regions[0].args[0], outer.regions[0].args[0]
     often = [op for op in body if op.parent is not inner.regions[0]] * (DEPTH - 1)
+    if any(op.results for op in body if op.regions) and not any(_cost([op], then, forms) == 1 for op in body):
+        return False
     near, far = _cost([*ahead, *body, *often], then, forms), _cost([*body, *often], now, forms)
     if near != far or _only_loop(inner) is None:
         return near < far

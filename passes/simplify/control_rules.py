@@ -9,6 +9,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1
 from adc.passes.rewrite import keep_while
+from adc.passes.simplify.integer_rules import decide
 from adc.passes.simplify.loop_rules import LOOP_CONTROL
 from adc.passes.simplify.region_steps import check_first, errors, inline, narrow
 from adc.passes.simplify.rewriter import Control, Rewriter
@@ -18,6 +19,8 @@ from adc.passes.simplify.sink_stores import sink_stores
 def _if(rw: Rewriter, op: Op) -> Op | None:
     condition = op.operands[0]
     known = constant_of(condition)
+    if known is None:
+        known = _decided(rw, condition)
     if known is not None:
         values = inline(rw, op, op.regions[0 if known else 1], ())
         rw.replace_op(op, values)
@@ -62,6 +65,15 @@ def _if(rw: Rewriter, op: Op) -> Op | None:
         rw.replace_op(op, ())
         return None
     return op
+
+
+def _decided(rw: Rewriter, condition: Value) -> bool | None:
+    """The answer to a comparison that was made further out, by what is known here: of extents, for instance, on which
+    the version of a loop depends."""
+    op = condition.op
+    if op is None or op.opdef is not ops.cmpi:
+        return None
+    return decide(rw, op.attrs["predicate"], *op.operands)
 
 
 def _is_read_by_nobody(value: Value, region: Block) -> bool:

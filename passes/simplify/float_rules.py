@@ -12,12 +12,14 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef, Trait
+from adc.ir.types import index
 from adc.passes.analysis.attributes import MIRRORED
 from adc.passes.simplify.patterns import is_number, made_by, put_constant_last, register
 from adc.passes.simplify.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None
 FLOATS: dict[OpDef, Rule] = {}
+_WHOLE = frozenset({ops.trunc, ops.roundeven, ops.floor, ops.ceil})
 _POSITIVE_ZERO = ops.having(Trait.POSITIVE_ZERO)
 
 
@@ -158,6 +160,18 @@ FLOATS[ops.fpowi] = _powf
 def _truncf(rw: Rewriter, op: Op) -> Result:
     wide = made_by(op.operands[0], ops.extf)
     return (wide.operands[0],) if wide and wide.operands[0].type == op.result.type else None
+
+
+@register(FLOATS, ops.sitofp)
+def _sitofp(rw: Rewriter, op: Op) -> Result:
+    """A float that was an integer's in between, as in ``x - box * round(x / box)``, is a whole float: conversions to and
+    from 64 bits are exact, and few machines have vectors of them. There is no -0.0 among integers."""
+    made = made_by(op.operands[0], ops.fptosi)
+    if made is None or made.result.type != index or made.operands[0].type != op.result.type:
+        return None
+    x = made.operands[0]
+    whole = x if x.op is not None and x.op.opdef in _WHOLE else rw.emit(ops.trunc, x)
+    return (rw.emit(ops.addf, whole, rw.constant(0.0, x.type)),)
 
 
 @register(FLOATS, ops.cmpf)

@@ -4,6 +4,7 @@ Both sides of a branch of the reverse sweep read and clear the cotangents of wha
 Without these loads and stores, branches are shorter, and loops around them vectorise with fewer masks, or none.
 Stores are only moved past computations here, not before differentiation: the reverse sweep would then clear cotangents
 before it reads the tape, with nothing in between to keep LLVM from moving those loads into the branch, under masks.
+Before differentiation it is loads that are moved: their adjoints, which add to shadows, are behind the branch then.
 
 Reference: very busy expressions; Muchnick, Advanced Compiler Design and Implementation, 1997, section 13.5.
 """
@@ -34,20 +35,23 @@ MOST_CROSSED = 32
 @dataclass(frozen=True)
 class HoistCommon:
     """Move operations that both regions of an ``scf.if`` share out of it, where nothing is in their way, and move
-    their final stores to one element behind it."""
+    their final stores to one element behind it. ``differentiable``: for code that is yet to be differentiated, loads
+    and their subscripts only."""
 
+    differentiable: bool = False
     name: ClassVar[str] = "hoist-common"
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(op.opdef is ops.if_ for op in func.body.walk()):
-                _Hoisting(func, summaries).block(func.body)
+                _Hoisting(func, summaries, self.differentiable).block(func.body)
         return module
 
 
 class _Hoisting:
-    def __init__(self, func: Func, summaries: Summaries) -> None:
+    def __init__(self, func: Func, summaries: Summaries, differentiable: bool) -> None:
+        self._differentiable = differentiable
         self._memory = Memory.asked(func, summaries)
         self._integers = Integers()
 
@@ -57,7 +61,7 @@ class _Hoisting:
             for region in op.regions:
                 self.block(region)
             if op.opdef is ops.if_ and COLD not in op.attrs:
-                kept += [*self._hoist(op), op, *sink_stores(op, past=True)]
+                kept += [*self._hoist(op), op, *([] if self._differentiable else sink_stores(op, past=True))]
                 continue
             kept.append(op)
         block.set_ops(kept)
@@ -68,7 +72,7 @@ class _Hoisting:
         shared: list[Op] = []
         crossed: list[Op] = []  # what stays in the first region and touches memory, or may end the program
         for op in then.ops[:-1]:
-            twin = self._twin(op, other) if _movable(op, then) and self._passes(op, crossed) else None
+            twin = self._twin(op, other) if self._is_movable(op, then) and self._passes(op, crossed) else None
             if twin is None:
                 if op.opdef not in SILENT:
                     crossed.append(op)
@@ -83,6 +87,18 @@ class _Hoisting:
             gone = set(shared)
             then.set_ops([op for op in then.ops if op not in gone])
         return shared
+
+    def _is_movable(self, op: Op, region: Block) -> bool:
+        """Whether an operation of ``region`` uses nothing that is made there, and is of a kind that is moved."""
+        if any(isinstance(v.type, MemRefType | RecordType) for v in op.results) or op.regions:
+            return False
+        if op.opdef is ops.store and isinstance(op.operands[0].type, MemRefType | RecordType):
+            return False
+        if self._differentiable:
+            kind = op.opdef is ops.load or (op.opdef in PURE and not any(v.type.is_float for v in op.results))
+        else:
+            kind = op.opdef in PURE or op.opdef in _MOVED
+        return kind and all(v.block is not region for v in op.operands)
 
     def _twin(self, op: Op, other: Block) -> Op | None:
         """The operation of the second region that does the same, and could be the first there."""
@@ -115,16 +131,6 @@ class _Hoisting:
             return self._memory.may_overlap(place, its_place)
         written = self._memory.may_write(other, place)
         return written or (op.opdef is ops.store and self._memory.may_read(other, place))
-
-
-def _movable(op: Op, region: Block) -> bool:
-    """Whether an operation of ``region`` uses nothing that is made there, and is of a kind that is moved."""
-    if any(isinstance(v.type, MemRefType | RecordType) for v in op.results) or op.regions:
-        return False
-    if op.opdef is ops.store and isinstance(op.operands[0].type, MemRefType | RecordType):
-        return False
-    kind = op.opdef in PURE or op.opdef in _MOVED
-    return kind and all(v.block is not region for v in op.operands)
 
 
 def _element(op: Op) -> tuple[Value, Sequence[Value]]:

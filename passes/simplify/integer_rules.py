@@ -258,7 +258,7 @@ def _cmpi(rw: Rewriter, op: Op) -> Result:
     predicate = op.attrs["predicate"]
     if constant_of(a) is not None and constant_of(b) is None:
         return (rw.emit(ops.cmpi, b, a, predicate=MIRRORED[predicate]),)
-    answer = _decide(rw, predicate, a, b)
+    answer = decide(rw, predicate, a, b)
     if answer is not None:
         return (rw.constant(answer, i1),)
     if predicate in ("eq", "ne") and constant_of(b) is not None:
@@ -293,7 +293,7 @@ def _of_extreme(rw: Rewriter, op: Op) -> Result:
         every = (made.opdef is ops.minsi) != less  # both numbers have to pass
         for x, y in (made.operands, made.operands[::-1]):
             sides = [(v, other) if extreme is a else (other, v) for v in (x, y)]
-            if _decide(rw, predicate, *sides[0]) is every:
+            if decide(rw, predicate, *sides[0]) is every:
                 return (rw.emit(ops.cmpi, *sides[1], predicate=predicate),)
     return None
 
@@ -311,7 +311,8 @@ def _of_choice(rw: Rewriter, op: Op) -> Result:
     return (rw.emit(ops.select, condition, first, second),)
 
 
-def _decide(rw: Rewriter, predicate: str, a: Value, b: Value) -> bool | None:
+def decide(rw: Rewriter, predicate: str, a: Value, b: Value) -> bool | None:
+    """Whether a comparison of integers holds where the present operation is, if that is known."""
     if a is b:
         return predicate in ("eq", "sle", "sge")
     facts = rw.integers
@@ -323,7 +324,7 @@ def _decide(rw: Rewriter, predicate: str, a: Value, b: Value) -> bool | None:
             return (difference == 0) == (predicate == "eq")
         if rw.proves_ge(a, b, 1) or rw.proves_ge(b, a, 1):
             return predicate == "ne"
-        return None
+        return predicate == "eq" if rw.proves_ge(a, b) and rw.proves_ge(b, a) else None
     if predicate in ("sgt", "sle"):
         a, b = b, a
     # Now "slt" and "sgt" ask for a < b; "sge" and "sle" for its opposite.

@@ -108,12 +108,17 @@ class Rewriter:
         """Whether ``a >= 0`` where the present operation is."""
         return self.holds(self.integers.linear(a, exact=True))
 
-    def holds(self, form: Linear) -> bool:
+    def holds(self, form: Linear, substitutions: int = 3) -> bool:
         """Whether an exact form is not negative where the present operation is."""
         if self.integers.holds(form, (op for op in enclosing(self._block) if op.opdef in COUNTED)):
             return True
+        if not self._not_negative:
+            return False
         related = (known for known in self._not_negative if not known.terms.keys().isdisjoint(form.terms))
-        return any(self.integers.least(form.plus(known, -1)) >= 0 for known in related)
+        if any(self.integers.least(form.plus(known, -1)) >= 0 for known in related):
+            return True
+        parts = self.integers.parts(form) if substitutions else None
+        return parts is not None and parts[0](self.holds(part, substitutions - 1) for part in parts[1])
 
     def resolve(self, value: Value) -> Value:
         """The value that has replaced ``value``, or else ``value``."""

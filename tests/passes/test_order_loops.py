@@ -308,3 +308,40 @@ def test_sums_of_columns(extents: tuple[int, int]) -> None:
     np.testing.assert_allclose(value, of_columns(x), rtol=1e-13)
     off = x - x.mean(axis=0)
     np.testing.assert_allclose(gradient, off / np.sqrt((off * off).sum(axis=0) + 1.0), rtol=1e-10, atol=1e-13)
+
+
+SUMS = """
+func.func @f(%a: memref<?x?x?xf64>, %w: memref<?x?x?xf64>, %b: memref<?x?x?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %n = memref.dim %a, 0 : memref<?x?x?xf64>
+  %m = memref.dim %w, 0 : memref<?x?x?xf64>
+  %d = memref.dim %w, 1 : memref<?x?x?xf64>
+  scf.parallel (%p) = (%c0) to (%n) step (%c1) {
+    scf.parallel (%c) = (%c0) to (%m) step (%c1) {
+      scf.parallel (%i) = (%c0) to (%d) step (%c1) {
+        %s = scf.parallel (%j) = (%c0) to (%d) step (%c1) init (%zero) -> f64 {
+          %x = memref.load %a[PLACE] : memref<?x?x?xf64>
+          %y = memref.load %w[%c, %i, %j] : memref<?x?x?xf64>
+          %xy = arith.mulf %x, %y : f64
+          scf.reduce(%xy : f64) {kinds = ["add"]}
+        }
+        memref.store %s, %b[%p, %c, %i] : memref<?x?x?xf64>
+        scf.reduce()
+      }
+      scf.reduce()
+    }
+    scf.reduce()
+  } {threads = true}
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("place, outermost", [("%p, %c, %j", "p"), ("%j, %c, %p", "c")])
+def test_loops_around_sums_stay_where_sums_go_along_rows(place: str, outermost: str) -> None:
+    module = parse_module(SUMS.replace("PLACE", place))
+    OrderLoops(exchange_only=True).run(module)
+    outer = next(op for op in module.funcs["f"].walk() if op.opdef is ops.parallel)
+    assert outer.regions[0].args[0].hint == outermost
