@@ -25,7 +25,7 @@ MAX_TERMS = 8
 MAX_DEPTH = 24
 MAX_SUBSTITUTIONS = 8
 _LINEAR = frozenset({ops.addi, ops.subi, ops.muli})
-_EXTREMES = frozenset({ops.maxsi, ops.minsi})
+EXTREMES = frozenset({ops.maxsi, ops.minsi})
 
 Interval = tuple[int, int]
 
@@ -87,9 +87,6 @@ class Linear:
         if factor == 0:
             return Linear({}, 0)
         return Linear({v: c * factor for v, c in self.terms.items()}, self.constant * factor)
-
-
-Parts = tuple[Callable[[Iterable[bool]], bool], list[Linear]]
 
 
 class Integers:
@@ -271,7 +268,7 @@ class Integers:
         inner: Value | None = None
         depth = -1
         for value in form.terms:
-            if (counter_bounds(value) is not None or _made_by(value, _EXTREMES)) and (found := _depth(value)) > depth:
+            if (counter_bounds(value) is not None or _made_by(value, EXTREMES)) and (found := _depth(value)) > depth:
                 inner, depth = value, found
         if inner is None:
             return total
@@ -283,22 +280,10 @@ class Integers:
             bound = rest.plus(self.linear(bounds[coefficient < 0], exact=True), coefficient)
             found = self.least(bound.plus_number(-min(coefficient, 0)), substitutions - 1)
             return found if found >= 0 else total
-        wanted, parts = self._parts(inner, coefficient, rest)
+        assert inner.op is not None
+        parts = (rest.plus(self.linear(v, exact=True), coefficient) for v in inner.op.operands)
+        wanted = any if (inner.op.opdef is ops.maxsi) == (coefficient > 0) else all
         return 0 if wanted(self.least(part, substitutions // 2) >= 0 for part in parts) else total
-
-    def parts(self, form: Linear) -> Parts | None:
-        """Two forms of which all, or any, have to be not negative so that ``form`` is: with the operands of a minimum or
-        a maximum in its place. None if there is none in the form."""
-        inner = max((v for v in form.terms if _made_by(v, _EXTREMES)), key=_depth, default=None)
-        if inner is None:
-            return None
-        rest = Linear({v: c for v, c in form.terms.items() if v is not inner}, form.constant)
-        return self._parts(inner, form.terms[inner], rest)
-
-    def _parts(self, extreme: Value, coefficient: int, rest: Linear) -> Parts:
-        assert extreme.op is not None
-        wanted = any if (extreme.op.opdef is ops.maxsi) == (coefficient > 0) else all
-        return wanted, [rest.plus(self.linear(v, exact=True), coefficient) for v in extreme.op.operands]
 
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` always, as an integer."""
@@ -319,7 +304,7 @@ class Integers:
 
     def _follows(self, form: Linear, loop: Op) -> bool:
         lower, upper = (self.linear(v, exact=True) for v in loop.operands[:2])
-        limits = {w for v in upper.terms for w in ((v, *v.op.operands) if _made_by(v, _EXTREMES) and v.op else (v,))}
+        limits = {w for v in upper.terms for w in ((v, *v.op.operands) if _made_by(v, EXTREMES) and v.op else (v,))}
         if limits.isdisjoint(form.terms):
             return False
         return self.least(form.plus(upper, -1).plus(lower).plus_number(1)) >= 0

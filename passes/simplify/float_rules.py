@@ -164,7 +164,7 @@ def _truncf(rw: Rewriter, op: Op) -> Result:
 
 @register(FLOATS, ops.sitofp)
 def _sitofp(rw: Rewriter, op: Op) -> Result:
-    """A float that was an integer's in between, as in ``x - box * round(x / box)``, is a whole float: conversions to and
+    """A float that was an integer in between, as in ``x - box * round(x / box)``, is a whole float: conversions to and
     from 64 bits are exact, and few machines have vectors of them. There is no -0.0 among integers."""
     made = made_by(op.operands[0], ops.fptosi)
     if made is None or made.result.type != index or made.operands[0].type != op.result.type:

@@ -20,7 +20,7 @@ from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType, Type, i1, index
 from adc.passes.analysis.conditions import MEANING, is_wide
 from adc.passes.analysis.extents import Extents, shadowed
-from adc.passes.analysis.integers import Integers, Linear, says_more
+from adc.passes.analysis.integers import EXTREMES, Integers, Linear, says_more
 from adc.passes.analysis.kinds import COUNTED, TRAPS
 from adc.passes.rewrite import keep_hint, replace_op
 
@@ -117,8 +117,16 @@ class Rewriter:
         related = (known for known in self._not_negative if not known.terms.keys().isdisjoint(form.terms))
         if any(self.integers.least(form.plus(known, -1)) >= 0 for known in related):
             return True
-        parts = self.integers.parts(form) if substitutions else None
-        return parts is not None and parts[0](self.holds(part, substitutions - 1) for part in parts[1])
+        extreme = next((v for v in form.terms if v.op is not None and v.op.opdef in EXTREMES), None)
+        if extreme is None or not substitutions:
+            return False
+        # With the operands of a minimum or a maximum in its place: it is at least one of them, or all.
+        assert extreme.op is not None
+        coefficient = form.terms[extreme]
+        rest = form.plus(Linear({extreme: coefficient}, 0), -1)
+        parts = (rest.plus(self.integers.linear(v, exact=True), coefficient) for v in extreme.op.operands)
+        wanted = any if (extreme.op.opdef is ops.maxsi) == (coefficient > 0) else all
+        return wanted(self.holds(part, substitutions - 1) for part in parts)
 
     def resolve(self, value: Value) -> Value:
         """The value that has replaced ``value``, or else ``value``."""
