@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import adc
 from adc import jit_grad
 from adc.ir.core import Module
 from adc.ir.interpret.interpreter import run
@@ -202,3 +204,30 @@ def test_stores_sink_past_what_is_computed_after_them() -> None:
     )
     for other in (text.format(load, "%j"), text.format(sum_, "%i")):
         check((HoistCommon(), DCE()), other, other)
+
+
+def chosen_by_sign(cameras: Any, points: Any, seen: Any) -> float:
+    moved = points.copy()
+    total = 0.0
+    for k in range(len(seen)):
+        i, j = seen[k]
+        if cameras[i, 0] > 0.0:
+            moved[j, 0] = moved[j, 1] * cameras[i, 1]
+            total += moved[j, 0] * moved[j, 2]
+        else:
+            moved[j, 2] = moved[j, 1] + cameras[i, 1]
+            total += moved[j, 0] ** 2
+    return total + float(np.sum(moved))
+
+
+def test_loads_in_front_of_branches_that_store() -> None:
+    rng = np.random.default_rng(6)
+    cameras, points = rng.standard_normal((4, 2)), rng.standard_normal((5, 3))
+    seen = np.stack([rng.integers(0, 4, 40), rng.integers(0, 5, 40)], axis=1)
+    value, gradients = adc.value_and_grad(chosen_by_sign, argnums=(0, 1))(cameras, points, seen)
+    assert value == chosen_by_sign(cameras, points, seen)
+    along = rng.standard_normal((4, 2)), rng.standard_normal((5, 3))
+    h = 1e-6
+    ends = [chosen_by_sign(cameras + s * h * along[0], points + s * h * along[1], seen) for s in (1, -1)]
+    slope = sum(float(np.sum(g * d)) for g, d in zip(gradients, along, strict=True))
+    np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
