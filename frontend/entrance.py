@@ -115,7 +115,7 @@ def _traced(
         def add(a: abstract.Abstract, name: str) -> AbstractValue:
             tail = tuple(int(p) for p in name.split(".")[1:])
             leaves.append(Leaf((*path, *tail), a, "argument"))
-            if pins and isinstance(a, abstract.Scalar) and a.type == i1:
+            if pins and isinstance(a, abstract.Scalar) and a.type == i1 and a.weak:
                 flags.append(NeedsConstant(frame, name))
             return frame.add_argument(a, name)
 
