@@ -50,7 +50,7 @@ def trace(
     ``capture_aliases`` maps the name of a captured array, as in its leaf's path, to the alias group of the arguments
     that it may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that
     do not fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``, see
-    ``constant_path``, and for bools if the program is refused otherwise: they may select the type of its result.
+    ``constant_path``, and for bools if types differ between paths: they may select the type of the result.
     ``lapack``: whether the code may call LAPACK, if there is one, by its addresses in this process; ``deterministic``:
     with one thread. ``library`` has the functions that are not traced with the program but compiled by themselves.
     """
@@ -70,7 +70,7 @@ def trace(
             return _traced(callee, args, kwargs, tracer, pins, pools, flags)
         except CompileError as error:
             if not attempt.again(error, bool(tracer.constants), bool(given_arrays)):
-                if flags:
+                if flags and error.kind == kinds.TYPE_DIFFERS.name:
                     raise flags[0] from None
                 assert attempt.refused is not None
                 raise attempt.refused from None
