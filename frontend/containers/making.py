@@ -170,7 +170,9 @@ def _named_tuple(
     fields: tuple[str, ...] = cls._fields
     given = _given(cls, fields, fields, args, kwargs)
     made, _ = frame.tracer.looks.member(cls, "__new__")
-    defaults = defaults_of(frame, made.__func__) if isinstance(made, staticmethod) else cls._field_defaults
+    # NumPy's change only with its version. Besides, another process could not find their functions by name.
+    noted = isinstance(made, staticmethod) and cls.__module__.split(".")[0] != "numpy"
+    defaults = defaults_of(frame, made.__func__) if noted else cls._field_defaults
     items = []
     for name in fields:
         if name not in given and name not in defaults:

@@ -163,6 +163,7 @@ FORMS: dict[str, Callable[[], Any]] = {
     "defaults": lambda: jit_grad(partials)(2.0, X),
     "overlap": lambda: jit_grad(lambda x, y: np.sum(x * y)).grad(X[:-1], X[1:]),
     "list that grows": lambda: jit_grad(lambda x: [v * v for v in x])(X),
+    "named tuple of NumPy": lambda: jit_grad(lambda a: np.linalg.slogdet(a).logabsdet)(np.eye(2)),
     "error": lambda: raised(jit_grad(fails), X),
 }
 
