@@ -15,7 +15,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate.evaluate_integers import EXACT_RESULTS
-from adc.ir.nesting import enclosing, inside
+from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 from adc.passes.analysis import carried
@@ -272,18 +272,23 @@ class Integers:
                 inner, depth = value, found
         if inner is None:
             return total
-        coefficient = form.terms[inner]
-        rest = Linear({v: c for v, c in form.terms.items() if v is not inner}, form.constant)
         bounds = counter_bounds(inner)
         if bounds is not None:
+            coefficient, rest = form.terms[inner], _without(form, inner)
             # A counter is at least its lower bound and at most its upper bound minus one.
             bound = rest.plus(self.linear(bounds[coefficient < 0], exact=True), coefficient)
             found = self.least(bound.plus_number(-min(coefficient, 0)), substitutions - 1)
             return found if found >= 0 else total
-        assert inner.op is not None
-        parts = (rest.plus(self.linear(v, exact=True), coefficient) for v in inner.op.operands)
-        wanted = any if (inner.op.opdef is ops.maxsi) == (coefficient > 0) else all
-        return 0 if wanted(self.least(part, substitutions // 2) >= 0 for part in parts) else total
+        return 0 if self.by_operands(form, inner, lambda part: self.least(part, substitutions // 2) >= 0) else total
+
+    def by_operands(self, form: Linear, extreme: Value, holds: Callable[[Linear], bool]) -> bool:
+        """Whether ``form`` is not negative by what ``holds`` says of it with the operands of ``extreme``, a minimum or
+        a maximum, in its place: it is at least one of these forms, or all."""
+        assert extreme.op is not None
+        coefficient, rest = form.terms[extreme], _without(form, extreme)
+        parts = (rest.plus(self.linear(v, exact=True), coefficient) for v in extreme.op.operands)
+        wanted = any if (extreme.op.opdef is ops.maxsi) == (coefficient > 0) else all
+        return wanted(map(holds, parts))
 
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` always, as an integer."""
@@ -310,45 +315,6 @@ class Integers:
         return self.least(form.plus(upper, -1).plus(lower).plus_number(1)) >= 0
 
 
-class SmallIntegers(Integers):
-    """What is known if the integers that are ``available`` are not larger than ``limit``; ``small`` lists those used.
-
-    What a loop carries comes from earlier iterations, and is small only if it was so there. So while a carried value is
-    followed back through a loop's body, nothing that the body computes is taken to be small.
-    """
-
-    def __init__(self, limit: int, available: Callable[[Value], bool]) -> None:
-        super().__init__()
-        self._limit = limit
-        self._available = available
-        self.small: dict[Value, None] = {}
-        self._followed: list[Op] = []  # loops
-
-    @contextlib.contextmanager
-    def taking(self, value: Value, interval: Interval) -> Iterator[None]:
-        loop = value.block.parent_op if value.block is not None else None
-        assert loop is not None
-        with super().taking(value, interval):
-            for known in (self._intervals, self._exact):
-                for v in [v for v in known if v is not value and inside(v, loop)]:
-                    del known[v]  # found when it was taken to be small
-            self._followed.append(loop)
-            try:
-                yield
-            finally:
-                self._followed.pop()
-
-    def interval(self, value: Value, depth: int = MAX_DEPTH) -> Interval:
-        low, high = super().interval(value, depth)
-        if any(inside(value, loop) for loop in self._followed):
-            return low, high
-        if (low < -self._limit or high > self._limit) and low < high and self._available(value):
-            self.small[value] = None
-            low, high = max(low, -self._limit), min(high, self._limit)
-            self._intervals[value] = low, max(low, high)
-        return low, high
-
-
 def _largest_extent(memref: Value) -> int:
     """NumPy makes no array, not even an empty or broadcast one, whose elements would take more than 2**63 bytes."""
     t = memref.type
@@ -365,6 +331,10 @@ def counter_bounds(value: Value) -> tuple[Value, Value] | None:
     if loop is None or (loop.opdef is not ops.for_ and loop.opdef is not ops.parallel):
         return None
     return loop.operands[0], loop.operands[1]
+
+
+def _without(form: Linear, value: Value) -> Linear:
+    return Linear({v: c for v, c in form.terms.items() if v is not value}, form.constant)
 
 
 def _made_by(value: Value, kinds: frozenset[OpDef]) -> bool:

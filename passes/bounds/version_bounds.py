@@ -29,10 +29,10 @@ from adc.passes.analysis.conditions import is_wide
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extremes import Extremes, Origins
 from adc.passes.analysis.form_conditions import FALSE, TRUE, Condition, Emitter, both, leaves, sides
-from adc.passes.analysis.integers import SmallIntegers
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import LIMITS, Ranges
 from adc.passes.analysis.running import running
+from adc.passes.analysis.small_integers import SmallIntegers
 from adc.passes.bounds.ways import clamp, computed_alike, ways_of
 from adc.passes.rewrite import replace_op
 

@@ -120,13 +120,7 @@ class Rewriter:
         extreme = next((v for v in form.terms if v.op is not None and v.op.opdef in EXTREMES), None)
         if extreme is None or not substitutions:
             return False
-        # With the operands of a minimum or a maximum in its place: it is at least one of them, or all.
-        assert extreme.op is not None
-        coefficient = form.terms[extreme]
-        rest = form.plus(Linear({extreme: coefficient}, 0), -1)
-        parts = (rest.plus(self.integers.linear(v, exact=True), coefficient) for v in extreme.op.operands)
-        wanted = any if (extreme.op.opdef is ops.maxsi) == (coefficient > 0) else all
-        return wanted(self.holds(part, substitutions - 1) for part in parts)
+        return self.integers.by_operands(form, extreme, lambda part: self.holds(part, substitutions - 1))
 
     def resolve(self, value: Value) -> Value:
         """The value that has replaced ``value``, or else ``value``."""
