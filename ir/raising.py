@@ -62,6 +62,12 @@ def class_name(cls: type[Exception]) -> str:
 _classes: dict[str, type[Exception]] = {}
 
 
+def give_name(name: str, cls: type[Exception]) -> bool:
+    """Let ``name``, which is not a built-in class's, be that of a class in this process too; returns whether it was
+    free."""
+    return _classes.setdefault(name, cls) is cls
+
+
 def class_of(name: str) -> type[Exception] | None:
     """The class of exceptions that a name stands for, or None. For a class of a program that runs elsewhere, whose IR
     was read as text, it is ``Exception``."""

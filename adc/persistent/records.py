@@ -27,6 +27,7 @@ from adc.frontend.abstract import Tuple
 from adc.frontend.looks import Look, Looks, look
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Traced
+from adc.ir import raising
 from adc.persistent.references import Reader, Writer
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def _written(spec: Specialisation) -> bytes:
     for i, (_, _, functions) in enumerate(staged.loaded):
         for j, function in enumerate(functions):
             writer.know(function, ("function", i, j))
+    writer.dump([(name, raising.class_of(name)) for name in _raised(staged)])
     writer.dump(spec)
     return out.getvalue()
 
@@ -157,6 +159,12 @@ def _classes(staged: Staged) -> list[type]:
     for a in staged.abstracts:
         visit(a)
     return found
+
+
+def _raised(staged: Staged) -> set[str]:
+    """The names of the exceptions' classes that the code raises, and that are not built in."""
+    sites = (site for loadable, _, _ in staged.loaded for site in loadable.sites)
+    return {site.error for site in sites if "." in site.error}
 
 
 def _may_have_rules(function: object) -> bool:
@@ -228,6 +236,8 @@ def _read(reader: Reader, staged: Staged, miss: Callable[..., Any]) -> Specialis
         functions = loadable.load(code, miss=missed, name=subject.name, doc=subject.fn.__doc__)
         staged.loaded.append((loadable, missed, functions))
         known.update({("function", i, j): function for j, function in enumerate(functions)})
+    if not all(raising.give_name(name, cls) for name, cls in reader.load()):
+        raise _Stale
     spec: Specialisation = reader.load()
     if not spec.fits():
         raise _Stale

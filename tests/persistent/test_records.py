@@ -20,7 +20,7 @@ import adc
 from adc import began, jit_grad
 from adc.backend import object_cache, runtime
 from adc.driver import compiler, makers
-from adc.ir import notices
+from adc.ir import notices, raising
 from adc.persistent import records
 from tests.frontend.test_looks import CASES
 
@@ -177,6 +177,39 @@ def test_each_form_is_found(name: str, traces: list[str]) -> None:
     second = run()
     assert repr(second) == repr(first)
     assert len(traces) == before
+
+
+class TooLarge(ValueError):
+    """A class of the program's own."""
+
+
+def bounded(a: Any, limit: float) -> Any:
+    if np.sum(a) > limit:
+        raise TooLarge(f"more than {limit}")
+    return np.sum(np.linalg.inv(a))
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_exceptions_keep_their_classes(taken: bool, traces: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a process where nothing was traced, or where another class has had the name."""
+
+    def caught() -> list[tuple[type, str]]:
+        seen: list[tuple[type, str]] = []
+        f = jit_grad(bounded)
+        for call in (f, f.grad, f.value_and_grad):
+            for a, limit in ((2.0 * np.eye(2), 1.0), (np.zeros((2, 2)), 1.0)):
+                with pytest.raises(Exception) as error:
+                    call(a, limit)
+                seen.append((type(error.value), str(error.value)))
+        return seen
+
+    first = caught()
+    assert {cls for cls, _ in first} == {TooLarge, np.linalg.LinAlgError}
+    before = len(traces)
+    names = {f"{__name__}.TooLarge": type("TooLarge", (ValueError,), {})} if taken else {}
+    monkeypatch.setattr(raising, "_classes", names)
+    assert caught() == first
+    assert (len(traces) > before) == taken
 
 
 def test_functions_with_one_code_are_told_apart(traces: list[str]) -> None:
