@@ -210,8 +210,8 @@ def cofactors_of_singular(a: Any) -> Any:
 
 
 def unit(a: Any) -> Any:
-    """The unit matrix of the size and dtype of ``a``."""
-    n = a.shape[0]
+    """The unit matrix of the size and dtype of the matrices ``a``, of which there may be none."""
+    n = a.shape[-1]
     x = np.zeros((n, n), a.dtype)
     for i in range(n):
         x[i, i] = 1.0

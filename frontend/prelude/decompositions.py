@@ -246,7 +246,7 @@ def _least_squares(x: Any, y: Any, cut: Any) -> Any:
     for k in range(len(s)):
         if s[k] > cut * s[0]:
             rank += 1
-    return solution, s, rank
+    return solution, s, np.int32(rank)
 
 
 def _residuals(x: Any, solution: Any, y: Any, rank: Any) -> Any:

@@ -56,7 +56,7 @@ def inv(a: Any) -> Any:
     if x.ndim == 2:
         return _solve_one(x, unit(x))
     if x.ndim == 3 and x.shape[1] < LARGEST:
-        return _solve_each(x, unit(x[0])[None])
+        return _solve_each(x, unit(x)[None])
     out = np.zeros(x.shape, x.dtype)
     for k in range(x.shape[0]):
         out[k] = inv(x[k])

@@ -74,6 +74,10 @@ def test_lstsq() -> None:
     check("np.linalg.lstsq(a, b)[0]", a=TALL.T, b=RNG.normal(size=3), exact=False, derivatives=False)
 
 
+def test_rank_of_lstsq_has_numpys_type() -> None:
+    check("np.linalg.lstsq(a, b)[2]", a=TALL, b=RNG.normal(size=5), derivatives=False)
+
+
 def test_rank_deficient_matrices() -> None:
     a = np.outer(np.arange(1.0, 4), np.arange(1.0, 3))
     check("np.linalg.matrix_rank(a), np.linalg.pinv(a)", exact=False, a=a, derivatives=False)

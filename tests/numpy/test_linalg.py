@@ -31,6 +31,13 @@ def test_solve_stretches_leading_axes() -> None:
     near("np.linalg.solve(a, b)", a=MANY, b=RNG.normal(size=3))
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 3), (2, 0, 3, 3), (2, 0, 0), (0, 0)])
+def test_no_systems(shape: tuple[int, ...]) -> None:
+    """None in the stack, or matrices of nothing."""
+    functions = "np.linalg.inv(a), np.linalg.solve(a, a), np.linalg.det(a), np.linalg.matrix_power(a, -1)"
+    check(functions, a=np.zeros(shape), derivatives=False)
+
+
 def test_stacks_of_small_systems() -> None:
     """One kernel goes through all of them, whatever their strides; pivots are looked for in each."""
     turned = np.array(
