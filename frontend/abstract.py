@@ -252,6 +252,8 @@ def spelled(a: Abstract) -> str:
         return f"a {array_name(a.element, a.rank)}"
     if isinstance(a, Tuple) and a.form.kind in ("tuple", "list") and not a.form.again:
         return f"{a.form}({', '.join(spelled(item).removeprefix('a ') for item in a.items)})"
+    if isinstance(a, Tuple) and a.form.kind == "choice":
+        return " or ".join(spelled(one) for one in a.form.names)
     return str(a)
 
 

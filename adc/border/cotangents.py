@@ -18,11 +18,13 @@ from adc.ir import kinds
 @dataclass
 class Seeds:
     """Cotangents for the reverse sweep. ``results``: by position of the IR result. ``arguments``: by position of the IR
-    argument, cotangents of its final contents, each with the name that a user would write."""
+    argument, cotangents of its final contents, each with the name that a user would write. ``chosen``: of each result
+    that is one of several, by the position of its number, which it is."""
 
     names: Sequence[str]
     abstracts: Sequence[Abstract]
     traced: Traced
+    chosen: Mapping[int, int]
     results: dict[int, Any] = field(default_factory=dict)
     arguments: list[tuple[int, Any, str]] = field(default_factory=list)
 
@@ -68,10 +70,9 @@ class Seeds:
         elif isinstance(tree, ResultTuple) and tree.form.again:
             self._object(tree.form.number, cotangent, where)
         elif isinstance(tree, ResultTuple) and tree.form.kind == "choice":
-            options = [item for item in tree.items[1:] if not isinstance(item, ResultStatic)]
-            if len(options) != 1:
-                raise kinds.WRONG_COTANGENT(f"{where} belongs to a value of one of several types; pass None")
-            self._collect(options[0], cotangent, where)
+            number, *options = tree.items
+            assert isinstance(number, ResultLeaf)
+            self._collect(options[self.chosen[number.position]], cotangent, where)
         elif isinstance(tree, ResultTuple):
             parts = containers.cotangent_parts(cotangent, tree.form, len(tree.items), where)
             for k, (item, part) in enumerate(zip(tree.items, parts, strict=True)):

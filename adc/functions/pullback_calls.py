@@ -81,23 +81,34 @@ def array_paths(trees: Sequence[Result], *, several: bool) -> list[tuple[int, Pa
     """The arrays among the results of the IR, with their paths in the value of a call in nested tuples. ``several``:
     the value is a tuple with one part for each tree; otherwise it belongs to the only tree."""
     return [
-        (leaf.position, path)
-        for k, tree in enumerate(trees)
-        for leaf, path in _leaves(tree, (k,) if several else ())
-        if isinstance(leaf.abstract, Array)
+        (tree.position, path)
+        for tree, path in _parts_of_all(trees, several)
+        if isinstance(tree, ResultLeaf) and isinstance(tree.abstract, Array)
     ]
 
 
-def _leaves(tree: Result, path: Path) -> Iterator[tuple[ResultLeaf, Path]]:
+def choice_paths(trees: Sequence[Result], *, several: bool) -> list[tuple[int, Path]]:
+    """Likewise the numbers of the results that are one of several."""
+    return [
+        (tree.items[0].position, (*path, 0))
+        for tree, path in _parts_of_all(trees, several)
+        if isinstance(tree, ResultTuple) and tree.form.kind == "choice" and isinstance(tree.items[0], ResultLeaf)
+    ]
+
+
+def _parts_of_all(trees: Sequence[Result], several: bool) -> Iterator[tuple[Result, Path]]:
+    return (part for k, tree in enumerate(trees) for part in _parts(tree, (k,) if several else ()))
+
+
+def _parts(tree: Result, path: Path) -> Iterator[tuple[Result, Path]]:
+    yield tree, path
     if isinstance(tree, ResultTuple):
         for k, item in enumerate(tree.items):
-            yield from _leaves(item, (*path, k))
-    elif isinstance(tree, ResultLeaf):
-        yield tree, path
+            yield from _parts(item, (*path, k))
 
 
 def _places(tree: Result, path: Path) -> Iterator[tuple[int, Path]]:
-    return ((leaf.position, where) for leaf, where in _leaves(tree, path))
+    return ((part.position, where) for part, where in _parts(tree, path) if isinstance(part, ResultLeaf))
 
 
 def _structure(tree: Result, path: Path, places: Mapping[int, Path], absent: list[Param]) -> Structure:

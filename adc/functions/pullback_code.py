@@ -30,7 +30,7 @@ from adc.border.selecting import everything
 from adc.driver.compiler import Staged, compile_functions
 from adc.driver.specialise import arrange, misfit
 from adc.frontend.abstract import Array, numpy_dtype
-from adc.functions.pullback_calls import array_paths, direct
+from adc.functions.pullback_calls import array_paths, choice_paths, direct
 from adc.functions.pullbacks import Owner, Pullback, Sweeps, fingerprint, shape, with_pullback
 from adc.ir import ops
 from adc.ir.alias import Aliasing
@@ -64,6 +64,7 @@ class PullbackCode(Sweeps):
         self.repeatable = self.wrapped and not self.aliased
         trees = [traced.result, *traced.changed.values()]
         self.arrays = dict(array_paths(trees, several=bool(traced.changed)))
+        self.choices = dict(choice_paths(trees, several=bool(traced.changed)))
         self.array_leaves = {k for k, leaf in enumerate(traced.leaves) if isinstance(leaf.abstract, Array)}
         kept = self.array_leaves.intersection(self.plan.kept)
         self.keeps = [k in kept or k not in self.array_leaves for k in range(len(traced.leaves))]

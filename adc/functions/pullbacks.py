@@ -42,6 +42,7 @@ class Sweeps(Specialisation):
     result_types: Sequence[Type]
     taken: Sequence[int]  # results whose cotangents the reverse sweep takes
     arrays: Mapping[int, tuple[Any, ...]]  # the array results, with their paths in the result
+    choices: Mapping[int, tuple[Any, ...]]  # the numbers of what was chosen, with their paths in the result
     array_leaves: Collection[int]  # the array arguments
     shadows: Sequence[int]  # arguments that have a shadow
     fresh: Collection[int]  # those whose shadow is new in each reverse sweep
@@ -78,7 +79,18 @@ class Pullback:
     ``DifferentiationError`` says which did.
     """
 
-    __slots__ = ("__weakref__", "_code", "_given", "_leaves", "_looks", "_record", "_shadows", "_shapes", "_turn")
+    __slots__ = (
+        "__weakref__",
+        "_chosen",
+        "_code",
+        "_given",
+        "_leaves",
+        "_looks",
+        "_record",
+        "_shadows",
+        "_shapes",
+        "_turn",
+    )
 
     def __init__(self, code: Sweeps, leaves: tuple[Any, ...], result: Any, record: object) -> None:
         self._code = code
@@ -87,6 +99,7 @@ class Pullback:
         self._shadows: Mapping[int, NDArray] = _NONE  # shadows that were passed to the forward sweep
         self._looks = [look(leaves[k]) for k, look in code.looked_at]
         self._shapes = [at(result, path).shape for path in code.arrays.values()]  # of the arrays in the result
+        self._chosen = {k: at(result, path) for k, path in code.choices.items()}
         self._turn = RecordLock(record) if code.takes_turns else None
         self._given = 0
 
@@ -184,7 +197,7 @@ class Pullback:
 
     def _slowly(self, cotangent: Any, final: Mapping[str, Any] | None) -> tuple[Any, ...]:
         code = self._code
-        seeds = Seeds(code.names, code.abstracts, code.traced)
+        seeds = Seeds(code.names, code.abstracts, code.traced, self._chosen)
         seeds.add_result(cotangent)
         seeds.add_final(final or {})
         found = self._pulled(seeds)
@@ -194,7 +207,8 @@ class Pullback:
     def by_result(self, cotangents: Mapping[int, Any]) -> Callable[[int], Any]:
         """Like a call, given the cotangents of IR results by position; returns a function from arguments to their
         cotangents."""
-        return self._pulled(Seeds(self._code.names, self._code.abstracts, self._code.traced, dict(cotangents)))
+        code = self._code
+        return self._pulled(Seeds(code.names, code.abstracts, code.traced, self._chosen, dict(cotangents)))
 
     def _pulled(self, seeds: Seeds) -> Callable[[int], Any]:
         code = self._code

@@ -100,3 +100,36 @@ def test_pullback_and_tangent_of_an_array_or_none():
     value, tangent = adc.jvp(squares, (3.0,), (1.0,))
     np.testing.assert_array_equal(tangent, [1.0, 6.0])
     assert adc.jvp(squares, (-3.0,), (1.0,)) == (None, None)
+
+
+def best_of(x, full):
+    best = None
+    for v in x:
+        if best is None or v * v > best:
+            best = v * v
+    if full:
+        return best, 3.0 * x
+    return best
+
+
+def test_pullback_by_case():
+    """The cotangent belongs to what this call returned."""
+    compiled = adc.jit_grad(best_of)
+    best = [0.0, 0.0, 2 * X[2]]
+    value, back = compiled.pullback(X, False)
+    assert value == X[2] ** 2
+    np.testing.assert_allclose(back(2.0)[0], np.multiply(2.0, best))
+    _, back = compiled.pullback(X, True)
+    np.testing.assert_allclose(back((2.0, np.arange(3.0)))[0], np.multiply(2.0, best) + 3 * np.arange(3.0))
+    np.testing.assert_allclose(back((2.0, None))[0], np.multiply(2.0, best))
+    with pytest.raises(adc.errors.ArgumentError, match="tuple"):
+        back(2.0)
+    value, back = compiled.pullback(X[:0], True)
+    assert value[0] is None and np.size(back((None, np.zeros(0)))[0]) == 0
+    with pytest.raises(adc.errors.ArgumentError, match="belongs to None"):
+        back((1.0, None))
+
+
+def test_what_a_gradient_got_instead_of_a_float():
+    with pytest.raises(TypeError, match=r"returned a tuple\(None or float, 1-D float64 array\) or None; a gradient"):
+        adc.grad(best_of)(X, True)
