@@ -253,7 +253,7 @@ def spelled(a: Abstract) -> str:
     if isinstance(a, Tuple) and a.form.kind in ("tuple", "list") and not a.form.again:
         return f"{a.form}({', '.join(spelled(item).removeprefix('a ') for item in a.items)})"
     if isinstance(a, Tuple) and a.form.kind == "choice":
-        return " or ".join(spelled(one) for one in a.form.names)
+        return " or ".join(map(spelled, a.items[1:]))
     return str(a)
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -21,6 +23,7 @@ from adc.ir import kinds
 from adc.ir.core import UNKNOWN, Loc
 from adc.ir.diagnostics import Note, is_own
 from adc.ir.excerpts import source_line
+from adc.ir.notices import AdcWarning
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,6 +91,26 @@ def _of_call(function: Callable[..., Any], args: Any, kwargs: Any, error: Except
     return wrong_call(function, args, kwargs) or error
 
 
+@contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """A context in which ``name`` is compiled: exceptions that show a defect of adc are turned into errors that say so.
+    What a handler of signals raised meanwhile is the user's."""
+    try:
+        yield
+    except (AdcError, AdcWarning, MemoryError):
+        raise
+    except Exception as error:
+        if _is_of_handler(error):
+            raise
+        raise internal(error, name) from error
+
+
+def _is_of_handler(error: Exception) -> bool:
+    """Whether a handler of signals raised an exception: one that is installed now is among its frames."""
+    codes = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
 def internal(error: Exception, name: str) -> AdcError:
     """The error to raise for an exception that shows a defect of adc or a limit of Python."""
     loc = getattr(error, "adc_loc", UNKNOWN)
@@ -106,14 +129,14 @@ def _with_call(error: AdcError, what: str) -> AdcError:
     call = user_call()
     if call == UNKNOWN or call == error.loc:
         return error
-    traceback, cause = error.__traceback__, error.__cause__
+    frames, cause = error.__traceback__, error.__cause__
     if error.loc == UNKNOWN:
         error = error.placed(call)
     else:
         verb = "compiled for" if isinstance(error, CompileError | DifferentiationError | InternalError) else "in"
         error = error.noted(Note(f"{verb} this call{f' of {what}()' if what else ''}", call))
     error.__cause__, error.__suppress_context__ = cause, True
-    return error.with_traceback(traceback)
+    return error.with_traceback(frames)
 
 
 def user_call() -> Loc:

@@ -11,7 +11,7 @@ import numpy as np
 from adc.border import binding, containers
 from adc.border.selecting import is_float
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
-from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple, Traced
+from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds
 
 

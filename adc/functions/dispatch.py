@@ -19,7 +19,7 @@ from adc.backend.calls.callable_type import NativeCallable
 from adc.backend.calls.stub import set_miss
 from adc.border.alignment import Borrowed
 from adc.border.bound import Bound, Computed
-from adc.border.boundary import internal, leaving, public
+from adc.border.boundary import compiling, leaving, public
 from adc.border.checkpoints import combined
 from adc.border.containers import Lowered, lower
 from adc.border.known_containers import Known
@@ -30,13 +30,11 @@ from adc.driver import collector
 from adc.driver.compiler import Staged
 from adc.driver.specialise import Misfit, Specialisation, misfit
 from adc.driver.subject import Builtin, Subject, UnknownConstant
-from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract, walk_abstract
 from adc.frontend.rules.registry import RULES
 from adc.functions.overlap import with_overlap
 from adc.ir import forks, kinds, notices
 from adc.ir.diagnostics import CompileError
-from adc.ir.notices import AdcWarning
 from adc.ir.schedules import Schedule
 from adc.persistent import records
 from adc.persistent.constants import Constants
@@ -236,13 +234,9 @@ class Dispatcher(NativeCallable):
             for spec in self._table.get(key, ()):
                 if spec.fits():
                     return spec
-            try:
-                with told(subject.name if self._kind == "primal" else f"{subject.name} ({self._kind})"):
-                    spec = self._found_or_compiled(Staged(subject, key))
-            except (AdcError, AdcWarning, MemoryError):
-                raise
-            except Exception as error:
-                raise internal(error, subject.name) from error
+            kind = "" if self._kind == "primal" else f" ({self._kind})"
+            with compiling(subject.name), told(f"{subject.name}{kind}"):
+                spec = self._found_or_compiled(Staged(subject, key))
             # The newest first: something redefined rarely returns to an earlier definition.
             self._table[key] = [spec, *self._table.get(key, ())][:_KEPT]
             subject.last = key

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adc.border.alignment import Borrowed
-from adc.border.boundary import internal, public
+from adc.border.boundary import compiling, public
 from adc.border.containers import lower
 from adc.border.options import ArgNums, Derivative, Selection
 from adc.border.pickling import made_of
@@ -16,12 +16,11 @@ from adc.driver.budgeted import Budgeted
 from adc.driver.compiler import Staged
 from adc.driver.specialise import Gradient, Specialisation
 from adc.driver.subject import Subject
-from adc.errors import AdcError, DifferentiationError
+from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.functions.dispatch import Checkpointing, Dispatcher, Made, writable
 from adc.functions.jvps import JvpFunction
 from adc.ir import kinds
-from adc.ir.notices import AdcWarning
 
 if TYPE_CHECKING:
     from adc.reports.forecast import Forecast
@@ -127,13 +126,10 @@ class GradientFunction(Checkpointing):
         lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
         values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
         try:
-            found, _ = self._made(lowered, borrowed, lambda key: forecast(subject, key, values, self._derivative))
+            with compiling(subject.name):
+                found, _ = self._made(lowered, borrowed, lambda key: forecast(subject, key, values, self._derivative))
         except DifferentiationError as error:
             raise error.helped(_OF_PULLBACKS) if error.kind == kinds.NOT_SCALAR.name else error from None
-        except (AdcError, AdcWarning, MemoryError):
-            raise
-        except Exception as error:
-            raise internal(error, subject.name) from error
         return found
 
     @public

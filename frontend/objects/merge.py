@@ -385,4 +385,5 @@ def array_count(a: abstract.Abstract) -> int:
 
 
 def clash_message(name: str, a: AbstractValue, b: AbstractValue, reason: Clash) -> str:
-    return f"{name} is {describe_type(a)} on one path and {describe_type(b)} on another: {reason}"
+    first, second = (describe_type(v.value if isinstance(v, Unbound) else v) for v in (a, b))
+    return f"{name} is {first} on one path and {second} on another: {reason}"

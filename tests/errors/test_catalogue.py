@@ -8,6 +8,7 @@ from __future__ import annotations
 import linecache
 import re
 import shlex
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,6 +162,33 @@ def test_a_defect_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
         f(1.0)
     assert caught.value.kind == "internal-error" and "ADC_FULL_TRACEBACK=1" in caught.value.help
     assert caught.value.__cause__ is None
+
+
+class Late(Exception):
+    """What a handler of signals raises."""
+
+
+def test_what_a_handler_raises_during_compilation_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*args: object) -> None:
+        raise Late("time is up")
+
+    def interrupted(*args: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    @jit_grad
+    def f(x):
+        return x
+
+    before = signal.signal(signal.SIGTERM, late)
+    try:
+        with monkeypatch.context() as context:
+            context.setattr("adc.frontend.tracer.execute_function", interrupted)
+            for call in (f, f.grad):
+                with pytest.raises(Late, match="time is up"):
+                    call(1.0)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert f(1.0) == 1.0
 
 
 def broken(*args: object) -> Callable[..., Any]:
