@@ -24,6 +24,7 @@ from adc.driver.makers import makers
 from adc.driver.objects import Objects, levels_of_units, objects_of
 from adc.driver.recipes import RECIPES, Recipe
 from adc.frontend.abstract import Abstract
+from adc.frontend.entrance import traced_alone
 from adc.frontend.functions.declared import Declared, Traced
 from adc.frontend.kernels import SMALL
 from adc.ir import forks, ops
@@ -200,7 +201,10 @@ def _pending(symbol: str, recipe: Recipe | None) -> tuple[Code, list[bytes]]:
         return _PENDING[symbol]()
     if recipe is None:
         raise LookupError(symbol)
-    return recipe.library._compiled(symbol, recipe.traced(), recipe.function() in SMALL)
+    function, library = recipe.function(), recipe.library
+    assert isinstance(library, KernelLibrary)
+    traced = traced_alone(function, recipe.signature, library.lapack, library.deterministic, library)
+    return library._compiled(symbol, traced, function in SMALL)
 
 
 def linked(objects: Objects) -> dict[str, int]:

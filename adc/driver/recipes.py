@@ -8,16 +8,15 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adc.driver.kernels import KernelLibrary
     from adc.frontend.abstract import Abstract
-    from adc.frontend.functions.declared import Traced
+    from adc.frontend.functions.declared import Library
 
 
 @dataclass(frozen=True)
 class Recipe:
     """A kernel's function, by its name in a module, the types of its arguments, and the library that compiles it."""
 
-    library: KernelLibrary
+    library: Library
     module: str
     name: str
     signature: tuple[Abstract, ...]
@@ -25,12 +24,6 @@ class Recipe:
     def function(self) -> FunctionType:
         found: FunctionType = getattr(importlib.import_module(self.module), self.name)
         return found
-
-    def traced(self) -> Traced:
-        from adc.frontend.entrance import traced_alone
-
-        library = self.library
-        return traced_alone(self.function(), self.signature, library.lapack, library.deterministic, library)
 
 
 RECIPES: dict[str, Recipe] = {}
