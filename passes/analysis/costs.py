@@ -9,6 +9,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, scalar_bytes
+from adc.passes.analysis.kinds import DIVISIONS
 
 DEFAULT_TRIPS = 64  # for a loop whose trip count is not a constant
 STORE_BYTE = 1.5  # writing one byte to a tape and reading it back, when the tape leaves the cache
@@ -20,6 +21,14 @@ def cost_of(opdef: OpDef) -> float:
     """The cost of one execution of an operation, without what is in its regions."""
     assert opdef.cost is not None
     return opdef.cost
+
+
+def cost_of_scalar(op: Op) -> float:
+    """The same for an operation without regions whose operands are known: integers are divided by a constant by a
+    product and a shift."""
+    if op.opdef in DIVISIONS and constant_of(op.operands[1]) is not None:
+        return ops.CHEAP
+    return cost_of(op.opdef)
 
 
 def cost_of_block(block: Block, module: Module | None = None) -> float:

@@ -16,11 +16,13 @@ from adc.passes.ranks.accesses import Access, Accesses, Moved
 
 
 class Class(NamedTuple):
-    """``form`` is ``rest`` more than a multiple of ``by`` where an access is."""
+    """``form``, plus the subscript of the access along ``axis``, if one is said, is ``rest`` more than a multiple of
+    ``by`` where the access is."""
 
     form: Form
     by: int
     rest: Form
+    axis: int | None = None
 
 
 def are_apart(nest: Accesses, a: Access, b: Access) -> bool:
@@ -29,8 +31,9 @@ def are_apart(nest: Accesses, a: Access, b: Access) -> bool:
         return False
     if any(_step_over(nest.moved(x), nest.moved(y)) for x, y in zip(a.at, b.at, strict=True)):
         return True
-    others = list(_classes(nest, b.op))
-    return any(_differ(nest, one, a.at, other, b.at) for one in _classes(nest, a.op) for other in others)
+    others = [*_classes(nest, b.op), *_steps(nest, b.at)]
+    classes = [*_classes(nest, a.op), *_steps(nest, a.at)]
+    return any(_differ(nest, one, a.at, other, b.at) for one in classes for other in others)
 
 
 def _step_over(a: Moved | Form | None, b: Moved | Form | None) -> bool:
@@ -44,10 +47,12 @@ def _differ(nest: Accesses, one: Class, a: Sequence[Form], other: Class, b: Sequ
     """Whether the classes of two subscripts show that these are not the same. The form of each class is a sum of
     multiples of the subscripts, and a number; if the subscripts were the same, the forms would differ by these
     numbers."""
-    if one.by != other.by:
+    if one.by != other.by or one.axis != other.axis:
         return False
     mine, theirs = one.form, other.form
-    for x, y in zip(a, b, strict=True):
+    for d, (x, y) in enumerate(zip(a, b, strict=True)):
+        if d == one.axis:
+            continue
         moved = nest.moved(x)
         if not isinstance(moved, Moved):
             continue
@@ -67,20 +72,68 @@ def _classes(nest: Accesses, op: Op) -> Iterator[Class]:
     block = op.parent
     while block is not None and block.parent_op is not None and block.parent_op is not nest.op:
         around = block.parent_op
-        if around.opdef is ops.if_ and block is around.regions[0]:
-            yield from _said(nest, around.operands[0])
+        if around.opdef is ops.if_:
+            yield from _said(nest, around.operands[0], holds=block is around.regions[0])
         block = around.parent
 
 
-def _said(nest: Accesses, condition: Value) -> Iterator[Class]:
+def _steps(nest: Accesses, at: Sequence[Form]) -> Iterator[Class]:
+    """What subscripts that go in steps say: those of red points of a row begin at a remainder."""
+    for d, form in enumerate(at):
+        if any(symbol.later is not None for symbol in form.symbols()):
+            continue  # where a loop begins may have changed since
+        for symbol in form.symbols():
+            factor, rest = form.split(symbol)
+            if symbol.loop is None or not factor.is_constant or not inside(symbol.value, nest.op):
+                continue
+            step = constant_of(symbol.loop.operands[2])
+            by = abs(factor.constant * step) if isinstance(step, int) else 1
+            if by > 1:
+                first = rest if step == 1 else rest + nest.forms.of(symbol.loop.operands[0]) * factor
+                yield Class(Form.ZERO - _congruent(nest, first, by), by, Form.ZERO, d)
+
+
+def _congruent(nest: Accesses, form: Form, by: int) -> Form:
+    """A form that differs from another by a multiple of a number: remainders are replaced by what they are of."""
+    for symbol in form.symbols():
+        found = None if symbol.dim is not None else _remainder(symbol.value)
+        if found is not None and found[1] == by:
+            form = form.substitute(symbol, nest.forms.of(found[0]))
+    return form
+
+
+def _remainder(value: Value) -> tuple[Value, int] | None:
+    """A number and what divides it, if a value is congruent to it: the remainder by C's rule, or by Python's, which
+    adds the divisor to a negative remainder."""
+    op, added = value.op, None
+    if op is not None and op.opdef is ops.select:
+        added, op = op.operands[1].op, op.operands[2].op
+    if op is None or op.opdef is not ops.remsi:
+        return None
+    if op is not value.op and (
+        added is None or added.opdef is not ops.addi or set(added.operands) != {op.result, op.operands[1]}
+    ):
+        return None
+    by = constant_of(op.operands[1])
+    return (op.operands[0], by) if isinstance(by, int) and by > 1 else None
+
+
+def _said(nest: Accesses, condition: Value, *, holds: bool) -> Iterator[Class]:
+    """What a condition says about remainders where it holds, or does not."""
     op = condition.op
     if op is None:
         return
-    if op.opdef is ops.andi:
+    if op.opdef is ops.andi and holds:
         for v in op.operands:
-            yield from _said(nest, v)
-    elif op.opdef is ops.cmpi and op.attrs["predicate"] == "eq":
+            yield from _said(nest, v, holds=True)
+    elif op.opdef is ops.cmpi and op.attrs["predicate"] in ("eq", "ne"):
+        equal = (op.attrs["predicate"] == "eq") is holds
         for x, y in (op.operands, op.operands[::-1]):
-            by = constant_of(x.op.operands[1]) if x.op is not None and x.op.opdef is ops.remsi else None
-            if x.op is not None and isinstance(by, int) and by > 1 and not inside(y, nest.op):
-                yield Class(nest.forms.of(x.op.operands[0]), by, nest.forms.of(y))
+            found = _remainder(x)
+            if found is None or inside(y, nest.op):
+                continue
+            form = nest.forms.of(found[0])
+            if equal:
+                yield Class(form, found[1], nest.forms.of(y))
+            elif found[1] == 2 and constant_of(y) == 0:
+                yield Class(form, 2, Form.number(1))

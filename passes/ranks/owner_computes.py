@@ -22,6 +22,7 @@ from adc.ir.diagnostics import CompileTypeError
 from adc.ir.nesting import inside, with_inner
 from adc.ir.types import i1
 from adc.passes.analysis.affine import Form, Forms
+from adc.passes.analysis.costs import has_known_length, trips
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.messages import Messages
@@ -30,7 +31,7 @@ from adc.passes.ranks.accesses import Access, goes_to_stores
 from adc.passes.ranks.ends import Ends, insert_before
 from adc.passes.ranks.exchanges import built, changed, distinct, fetch, wrote
 from adc.passes.ranks.layouts import AXES, Layouts, is_same, mark_shadows
-from adc.passes.ranks.regions import Nest
+from adc.passes.ranks.regions import FEW, Nest
 from adc.passes.ranks.replicated import whole_arrays, with_way_out
 from adc.passes.ranks.results import Results, arguments_written
 from adc.passes.ranks.serial_sums import moves, store_terms
@@ -219,7 +220,10 @@ class _Function:
 
     def _may_be_steps(self, op: Op) -> bool:
         """Whether a loop stores distributed elements that its counter does not move: then it may be a loop over steps,
-        with a series of numbers that happens to have about the grid's extent."""
+        with a series of numbers that happens to have about the grid's extent. So are a few iterations, such as the two
+        of a loop over colours that its subscripts count from."""
+        if op.opdef is ops.for_ and has_known_length(op) and trips(op) <= FEW:
+            return True
         nest = Nest(op, self.layouts)
         shared = [s for s in nest.stores if self.layouts.is_shared(s.array)]
         return op.opdef is ops.for_ and (not shared or any(not moves(nest, op, s) for s in shared))
@@ -275,9 +279,7 @@ class _Function:
                 for each in nest.as_done(load):
                     apart = nest.apart(each, other)
                     if apart is None:
-                        raise kinds.NOT_DISTRIBUTED(
-                            _COMPUTED, load.op.loc, help="compute them in a loop of their own"
-                        )
+                        raise kinds.NOT_DISTRIBUTED(_COMPUTED, load.op.loc, help="compute them in a loop of their own")
                     if apart and apart not in step.apart:
                         step.apart.append(apart)
             boxes = step.fetches.setdefault(load.array, [])

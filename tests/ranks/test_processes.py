@@ -55,8 +55,38 @@ mpi.allreduce(1.0)
 """
 
 
-def run(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [str(MPIEXEC), "-n", "2", sys.executable, "-c", PROGRAM, *options]
+FAULTS = """
+import os, signal, sys
+import numpy as np
+import adc
+from adc import jit_grad, mpi
+
+@jit_grad
+def heat(u0, steps):
+    u = u0.copy()
+    for _ in range(steps):
+        u[1:-1] += 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
+    return np.sum(u ** 2)
+
+def call(n=12):
+    grid = adc.Grid((n,))
+    return adc.distribute(heat, grid).value_and_grad(grid.scatter(np.ones(n)), 5)
+
+call()
+if mpi.rank() == mpi.size() - 1:
+    if sys.argv[1] == "raise":
+        raise KeyError("one of several")
+    if sys.argv[1] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if sys.argv[1] == "stopped":
+        os.kill(os.getpid(), signal.SIGSTOP)
+call(16 if sys.argv[1] == "shape" and mpi.rank() == 1 else 12)
+sys.stdout.write("went on\\n")
+"""
+
+
+def run(*options: str, program: str = PROGRAM, ranks: int = 2) -> subprocess.CompletedProcess[str]:
+    command = [str(MPIEXEC), "-n", str(ranks), sys.executable, "-c", program, *options]
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "ADC_MPI_TIMEOUT": "2"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
@@ -82,3 +112,20 @@ def test_failures_end_all_processes(option: str, said: str) -> None:
     done = run(option)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    "fault, ranks, said",
+    [
+        ("raise", 3, "KeyError: 'one of several'"),
+        ("killed", 4, ""),  # how this is said depends on the library
+        ("stopped", 3, "has waited 2 seconds for"),
+        ("shape", 4, "RankError"),
+    ],
+)
+def test_faults_of_one_rank_end_all_of_a_distributed_function(fault: str, ranks: int, said: str) -> None:
+    done = run(fault, program=FAULTS, ranks=ranks)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "went on" not in done.stdout

@@ -24,7 +24,15 @@ from adc.ir.permutations import Orbit, Permutations
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.cold import is_seldom_run
-from adc.passes.analysis.costs import cost_of, cost_of_block, cost_of_func, executions, memory_cost, storage_cost
+from adc.passes.analysis.costs import (
+    cost_of,
+    cost_of_block,
+    cost_of_func,
+    cost_of_scalar,
+    executions,
+    memory_cost,
+    storage_cost,
+)
 from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.need.demand import Augmented, Recipe
 from adc.passes.differentiation.storage.legality import Legality
@@ -216,7 +224,7 @@ class Recipes:
     def _result(self, op: Op) -> Recipe | None:
         kind = op.opdef
         if kind is ops.bound or (kind.pure and not op.regions and kind is not ops.unpack):
-            return list(op.operands), cost_of(kind)
+            return list(op.operands), cost_of_scalar(op)
         if kind is ops.load:
             if self._may_reload(op):
                 return list(op.operands), cost_of(kind)
