@@ -187,9 +187,9 @@ def _renew(loop: Op, found: _Passed) -> None:
         build(ops.store, [found.first.operands[0], new, *(mapping.get(s, s) for s in found.then.operands[2:])])
     put_instead(found.first, list(stored.ops))
     found.first.drop()
+    put_before(start, list(made.ops))
+    carry(loop, state, new, body.ops.index(end))  # what reads the state before it was overwritten reads the old one
     put_instead(end, [])
     end.drop()
-    put_before(start, list(made.ops))
-    carry(loop, state, new, body.ops.index(start))
     put_instead(found.temporary, [])
     found.temporary.drop()
