@@ -3,7 +3,9 @@
 ``u[1:-1] += f(u[2:] - u[:-2])`` computes the whole right-hand side before it stores any of it, in an array that is then
 copied. Here the values are stored where they would be copied to, in a new array that begins as a copy of the old one:
 ``new = u.copy(); new[1:-1] = u[1:-1] + f(u[2:] - u[:-2]); u = new``. Of the copy only what the loop leaves out remains
-(``first-writes``), and the new array and the old one take turns (``alternate-buffers``).
+(``first-writes``), and the new array and the old one take turns (``alternate-buffers``). So is what the second loop
+computes, element by element, from the temporary array, the state and arrays that do not change meanwhile:
+``lap = u[2:] - 2.0 * u[1:-1] + u[:-2]; u[1:-1] += c * lap``.
 
 This pays if all but a rim of the array is overwritten. The array must be one that the function made before the time
 loop and that nobody reaches in another way.
@@ -21,6 +23,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import inside, place_in
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.cold import is_cold
+from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extents import Extent, Extents
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
@@ -29,6 +32,7 @@ from adc.passes.rewrite import put_before, put_instead
 from adc.passes.simplify.carried_arrays import like
 from adc.passes.simplify.carried_states import carry, place_of, users_of_state
 
+_COPIED = PURE | {ops.load}
 RIM = 8
 """How many elements along an axis may be left as they were."""
 
@@ -41,16 +45,16 @@ class RenewOverwritten:
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
-            _in_function(func)
+            _in_function(func, module)
         return module
 
 
-def _in_function(func: Func) -> None:
+def _in_function(func: Func, module: Module) -> None:
     for loop in [op for op in func.walk() if op.opdef is ops.for_]:
         if loop.parent is not None and not is_cold(loop.parent):
             for alloc in [op for op in loop.regions[0].ops if op.opdef is ops.alloc]:
                 found = _found(loop, alloc)
-                if found is not None:
+                if found is not None and _is_unchanged(found, Memory.asked(func, Summaries.asked(module))):
                     _renew(loop, found)
 
 
@@ -67,33 +71,26 @@ class _Passed:
 
 
 def _found(loop: Op, alloc: Op) -> _Passed | None:
-    """What passes through the array that ``alloc`` makes; None unless it is only stored there and copied to a state."""
-    body = loop.regions[0]
-    users = [user for user, _ in alloc.result.uses]
-    stores = [op for op in users if op.opdef is ops.store and op.operands[1] is alloc.result]
+    """What passes through the array that ``alloc`` makes; None unless it is stored there in one nest, and another one
+    stores something in a state for each of its elements."""
+    body, temporary = loop.regions[0], alloc.result
+    users = [user for user, _ in temporary.uses]
+    firsts = [op for op in users if op.opdef is ops.store and op.operands[1] is temporary]
     loads = [op for op in users if op.opdef is ops.load]
-    if len(users) != 2 or len(stores) != 1 or len(loads) != 1:
+    if len(firsts) != 1 or not loads or len(users) != 1 + len(loads):
         return None
-    (first,), (load,) = stores, loads
-    then = _only_user(load)
-    nests = place_in(body, first), place_in(body, load)
-    if then is None or nests[0] is None or nests[1] is None or first.parent is None:
+    nests = place_in(body, firsts[0]), place_in(body, loads[0])
+    if nests[0] is None or nests[1] is None or firsts[0].parent is None:
         return None
-    if not all(op in (load, then) or op.opdef in PURE | TERMINATORS for op in _inner(nests[1])):
+    thens = [op for op in _inner(nests[1]) if op.opdef is ops.store]
+    if len(thens) != 1 or not all(op in thens or op.opdef in _COPIED | TERMINATORS for op in _inner(nests[1])):
         return None
-    if not _goes_through(load, then, nests[1], alloc):
+    found = _Passed(alloc, firsts[0], thens[0], list(loads[0].operands[1:]), (nests[0], nests[1]))
+    if not all(load.operands[1:] == loads[0].operands[1:] and place_in(body, load) is nests[1] for load in loads):
         return None
-    found = _Passed(alloc, first, then, list(load.operands[1:]), (nests[0], nests[1]))
-    return found if _may_be_earlier(body, found) and _may_renew(loop, found) else None
-
-
-def _only_user(load: Op) -> Op | None:
-    """The store of what is loaded, in the same block, if that is its only use."""
-    uses = list(load.result.uses)
-    if len(uses) != 1 or uses[0][0].opdef is not ops.store or uses[0][1] != 0:
+    if not _goes_through(loads[0], thens[0], nests[1], alloc) or not _may_be_earlier(body, found):
         return None
-    store = uses[0][0]
-    return store if store.parent is load.parent else None
+    return found if _may_renew(loop, found) else None
 
 
 def _inner(nest: Op) -> list[Op]:
@@ -105,9 +102,11 @@ def _goes_through(load: Op, then: Op, nest: Op, alloc: Op) -> bool:
     """Whether the loops of a nest have their counters as subscripts of ``load``, go through the whole array, and store
     no two of its elements in one place."""
     block = loop_body_of(load)
-    loops = loops_between(block, nest) if block is load.parent and block is not None else None
+    loops = loops_between(block, nest) if block is load.parent is then.parent and block is not None else None
     subscripts = list(load.operands[1:])
     if loops is None or len(loops) != len(subscripts) or len(set(subscripts)) != len(subscripts):
+        return False
+    if nest.results or sum(len(op.regions) for op in nest.regions[0].walk()) != len(loops) - 1:
         return False
     extents = Extents()
     shape = extents.shape(alloc.result)
@@ -143,9 +142,27 @@ def _may_renew(loop: Op, found: _Passed) -> bool:
         place = place_of(body, op)
         if start <= place < end and op.opdef is not ops.load and op.opdef is not ops.dim:
             return False  # written to before it is overwritten: the copy would not have that
-        if place == end and op is not found.then and op.opdef is not ops.dim:
+        if place == end and op is not found.then and op.opdef is not ops.dim and not _is_of_same(op, found.then):
             return False
     return True
+
+
+def _is_of_same(load: Op, then: Op) -> bool:
+    """Whether ``load`` is of the element that ``then`` overwrites afterwards."""
+    if load.opdef is not ops.load or load.operands[1:] != then.operands[2:] or load.parent is not then.parent:
+        return False
+    assert load.parent is not None
+    return load.parent.ops.index(load) < load.parent.ops.index(then)
+
+
+def _is_unchanged(found: _Passed, memory: Memory) -> bool:
+    """Whether what the second nest loads from other arrays is the same in the first one."""
+    start, end = found.nests
+    assert start.parent is not None
+    between = start.parent.ops[start.parent.ops.index(start) : start.parent.ops.index(end)]
+    own = found.temporary.result, found.then.operands[1]
+    others = {op.operands[0] for op in _inner(end) if op.opdef is ops.load and op.operands[0] not in own}
+    return not any(memory.may_write(op, other) for op in between for other in others)
 
 
 def _is_nearly_all(temporary: Op, state: Value) -> bool:
@@ -182,9 +199,12 @@ def _renew(loop: Op, found: _Passed) -> None:
     stored = Block()
     with insert_at(stored, found.then.loc):
         for op in _inner(end):
-            if op.opdef in PURE and any(inside(r, end) for r in op.results):
+            if op.opdef is ops.load and op.operands[0] is found.temporary.result:
+                mapping[op.result] = found.first.operands[0]
+            elif op.opdef in _COPIED:
                 clone_op(op, mapping)
-        build(ops.store, [found.first.operands[0], new, *(mapping.get(s, s) for s in found.then.operands[2:])])
+        value, _, *subscripts = (mapping.get(v, v) for v in found.then.operands)
+        build(ops.store, [value, new, *subscripts])
     put_instead(found.first, list(stored.ops))
     found.first.drop()
     put_before(start, list(made.ops))
