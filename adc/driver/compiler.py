@@ -193,7 +193,7 @@ class Staged:
             passes = pipelines.in_steps(passes)
         if self.subject.options.debug == NAN:
             passes = (*passes, MarkForward())
-        return self.subject.remembered.simplified(traced.module, lambda m: self._run(m, passes, "simplify"))
+        return self.subject.remembered.simplified(traced.module, passes, lambda m: self._run(m, passes, "simplify"))
 
     def _simplified_for_last(self, traced: Traced) -> Module:
         """The same for a derivative that is not differentiated again."""

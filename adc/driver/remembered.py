@@ -17,6 +17,7 @@ from adc.ir.copies import is_copy
 from adc.ir.core import Module
 from adc.ir.known import forget
 from adc.ir.rewrite import clone_module
+from adc.passes.base import Pipeline
 
 Key = tuple[tuple[Abstract, ...], bool]  # types of the arguments, and whether kernels are with it
 
@@ -25,6 +26,7 @@ Key = tuple[tuple[Abstract, ...], bool]  # types of the arguments, and whether k
 class _Known:
     key: Key
     traced: Traced
+    passes: Pipeline = ()  # that made ``simplified``
     simplified: Module | None = None
 
 
@@ -41,15 +43,16 @@ class Remembered:
             last = self._last = _Known(key, trace())
         return replace(last.traced, module=clone_module(last.traced.module))
 
-    def simplified(self, module: Module, simplify: Callable[[Module], Module]) -> Module:
-        """The result of ``simplify``, which changes the module. It is kept only for a module as it was traced."""
+    def simplified(self, module: Module, passes: Pipeline, simplify: Callable[[Module], Module]) -> Module:
+        """The result of ``simplify``, which runs ``passes`` on the module. It is kept only for a module as it was
+        traced."""
         last = self._last
         if last is None or not is_copy(module, last.traced.module):
             return simplify(module)
-        if last.simplified is None:
+        if last.simplified is None or last.passes != passes:
             made = simplify(module)
             forget(made)
-            self._last = last = replace(last, simplified=made)
+            self._last = last = replace(last, passes=passes, simplified=made)
         assert last.simplified is not None
         return clone_module(last.simplified)
 

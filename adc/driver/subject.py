@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adc.border.options import Options
@@ -15,6 +15,7 @@ from adc.frontend.abstract import Abstract
 from adc.frontend.traced import Traced
 from adc.ir import forks, kinds
 from adc.ir.diagnostics import CompileTypeError
+from adc.ir.schedules import Schedule
 
 Builtin = Callable[..., Any]
 
@@ -43,6 +44,8 @@ class Subject:
     constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
     looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.functions.overlap
     remembered: Remembered = field(default_factory=Remembered)
+    reported: Any = None  # see adc.reports.report
+    forecasts: dict[Any, Any] = field(default_factory=dict)  # see adc.reports.forecast
     owner: Any = None  # the ``JitFunction``
     read: Callable[[], Traced] | None = None  # compiled instead of ``fn``: a function of an MLIR file
 
@@ -55,6 +58,10 @@ class Subject:
         if not self._parameters.are_of(self.fn):
             self._parameters = Parameters(self.fn)
         return self._parameters
+
+    def with_schedule(self, schedule: Schedule | None) -> Subject:
+        """The same function with another schedule; forecasts share what does not depend on it."""
+        return Subject(self.fn, replace(self.options, checkpoint=schedule), forecasts=self.forecasts)
 
     @property
     def target(self) -> Target:

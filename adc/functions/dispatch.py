@@ -373,9 +373,7 @@ class Checkpointing(Dispatcher):
         given = {name: kwargs.pop(name) for name in names}
         schedule = combined(given.get("checkpoint"), given.get("memory"))
         if schedule not in self._variants:
-            options = replace(self._subject.options, checkpoint=schedule)
-            made = self._variant(Subject(self._subject.fn, options))
-            self._variants.setdefault(schedule, made)
+            self._variants.setdefault(schedule, self._variant(self._subject.with_schedule(schedule)))
         return self._variants[schedule]
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from adc.border.options import Derivative
 from adc.driver import numbers
 from adc.driver.budgeted import too_little
 from adc.driver.compiler import Staged
+from adc.driver.remembered import still_holds
 from adc.driver.specialise import Specialisation
 from adc.driver.subject import Subject
 from adc.errors import OutOfMemoryError
 from adc.frontend.abstract import Abstract
+from adc.ir.core import Module
+from adc.ir.known import forget
 from adc.ir.schedules import Schedule
 from adc.passes.checkpointing import prices
-from adc.passes.checkpointing.budget import Chosen
 from adc.passes.checkpointing.schedule import FRUGAL, WIDTH, repeated_function
 
 ALL = (1 << 63) - 1
@@ -122,14 +124,33 @@ def forecast(
     advance."""
     given = subject.options.checkpoint
     memory = given.memory if given is not None and given.memory else None
-    whole = _whole(_Final(subject, abstracts, derivative, None), values)
-    final = _Final(subject, abstracts, derivative, Schedule(0, 0, memory or ALL))
-    chosen = final.staged.keep_to_memory(final.module, final.func.name)
-    assert chosen is not None
-    found = _Forecasting(final, chosen, final.sizes(values, shadows=True))
+    whole = _kept(subject, abstracts, derivative, None, _Size).of(values)
+    # Its functions are told the memory when they are called.
+    code = _kept(subject, abstracts, derivative, Schedule(0, 0, ALL), _Scheduled)
+    found = _Forecasting(code, code.sizes(values, shadows=True))
     if given is None or memory:
         return found.made(subject.name, memory, whole)
-    return found.by(subject.name, given, _whole(_Final(subject, abstracts, derivative, given), values), whole)
+    return found.by(subject.name, given, _kept(subject, abstracts, derivative, given, _Size).of(values), whole)
+
+
+S = TypeVar("S", bound="_Sized")
+
+
+def _kept(
+    subject: Subject,
+    abstracts: tuple[Abstract, ...],
+    derivative: Derivative,
+    schedule: Schedule | None,
+    kind: Callable[[_Final], S],
+) -> S:
+    """What is known of a schedule from the last forecast with it, if that was for the same types."""
+    of = abstracts, derivative
+    with subject.lock:
+        last = subject.forecasts.get(schedule)
+        if last is None or last[0] != of or not still_holds(last[1].traced):
+            last = subject.forecasts[schedule] = of, kind(_Final(subject, abstracts, derivative, schedule))
+        found: S = last[1]
+        return found
 
 
 class _Final:
@@ -145,18 +166,48 @@ class _Final:
         self.module = self.staged.prepared(module, [adjoint.name])
         self.func = self.module.funcs[adjoint.name]
 
+
+class _Sized:
+    """What arguments determine about final code."""
+
+    def __init__(self, final: _Final) -> None:
+        self.staged, self.traced = final.staged, replace(final.traced, module=Module({}))
+        self._func = final.func
+
     def sizes(self, values: tuple[Any, ...], *, shadows: bool) -> list[int | float]:
         leaves = Specialisation(self.staged, self.traced).leaf_values(values)
-        return numbers.sizes(self.func, leaves, shadows=shadows)
+        return numbers.sizes(self._func, leaves, shadows=shadows)
 
 
-def _whole(final: _Final, values: tuple[Any, ...]) -> int | None:
-    """The memory that the gradient takes without a schedule; None if that is not known in advance."""
-    if final.traced.alias_groups or (size := final.staged.workspace(final.module, final.func.name, None)) is None:
-        return None
-    (measure,) = numbers.compiled(final.staged, final.module, [size.name])
-    (found,) = measure(*final.sizes(values, shadows=False))
-    return int(found)
+class _Size(_Sized):
+    """The memory that the gradient takes without or with a given schedule."""
+
+    def __init__(self, final: _Final) -> None:
+        super().__init__(final)
+        self._measure: Any = None
+        module = final.module
+        if not final.traced.alias_groups and (size := self.staged.workspace(module, final.func.name, None)) is not None:
+            (self._measure,) = numbers.compiled(self.staged, module, [size.name])
+        forget(module)
+
+    def of(self, values: tuple[Any, ...]) -> int | None:
+        """None if it is not known in advance."""
+        return None if self._measure is None else int(self._measure(*self.sizes(values, shadows=False))[0])
+
+
+class _Scheduled(_Sized):
+    """The functions that choose the schedules of all loops."""
+
+    def __init__(self, final: _Final) -> None:
+        super().__init__(final)
+        module = final.module
+        chosen = self.staged.keep_to_memory(module, final.func.name)
+        assert chosen is not None
+        names = [chosen.footprint, chosen.search, repeated_function(module), prices.repeated_function(module)]
+        self.functions = numbers.compiled(self.staged, module, names)
+        self.open = chosen.open_loops
+        self.lines = [module.funcs[name].loc.line for name in chosen.loops]
+        forget(module)
 
 
 def _pieces(schedule: Schedule, steps: int) -> tuple[int, int]:
@@ -172,12 +223,9 @@ def _on_one_tape(loop: LoopForecast) -> LoopForecast:
 
 
 class _Forecasting:
-    def __init__(self, final: _Final, chosen: Chosen, sizes: Sequence[float]) -> None:
-        module = final.module
-        names = [chosen.footprint, chosen.search, repeated_function(module), prices.repeated_function(module)]
-        self._measure, self._search, self._repeats, self._shared = numbers.compiled(final.staged, module, names)
-        self._open = chosen.open_loops
-        self._lines = [final.module.funcs[name].loc.line for name in chosen.loops]
+    def __init__(self, code: _Scheduled, sizes: Sequence[float]) -> None:
+        self._measure, self._search, self._repeats, self._shared = code.functions
+        self._open, self._lines = code.open, code.lines
         self._sizes = sizes
         self._frugal = FRUGAL * len(self._lines)
 

@@ -56,11 +56,18 @@ def measured(compiled: Any, function: Any, args: list[Any], argnums: tuple[int, 
     return statistics.peak_bytes + sum(s.nbytes for s in shadows), statistics
 
 
+@functools.cache
+def without_schedule(name: str) -> Any:
+    """One for all that is asked of its forecasts."""
+    function, _, argnums = PROGRAMS[name]
+    return jit_grad(function, argnums=argnums)
+
+
 @pytest.mark.parametrize("name", SIZES)
 def test_what_is_predicted_is_what_it_takes(name: str) -> None:
     function, _, argnums = PROGRAMS[name]
     args, n = arguments(name), 11 if name != "wave" else 26  # where three buffers change places
-    plain = jit_grad(function, argnums=argnums)
+    plain = without_schedule(name)
     table = plain.grad.forecast(*copied(args), n)
     assert table.memory is None and table.least == table.others[0].peak
     assert table.whole == table.peak and not any(loop.repeated for loop in table.loops)
@@ -68,7 +75,7 @@ def test_what_is_predicted_is_what_it_takes(name: str) -> None:
     assert taken - 4096 <= table.whole <= taken + HEADERS + 0.02 * taken, name
     for budget in {table.least, (table.least + table.others[-2].peak) // 2}:
         compiled = jit_grad(function, argnums=argnums, memory=budget)
-        predicted = compiled.grad.forecast(*copied(args), n)
+        predicted = plain.grad.forecast(*copied(args), n, memory=budget)
         assert table.least <= predicted.peak <= budget
         taken, _ = measured(compiled, function, [*args, n], argnums)
         # The interpreter counts small arrays too, and no headers.
@@ -92,7 +99,7 @@ def test_a_schedule_that_is_given(name: str, schedule: Any) -> None:
     function, _, argnums = PROGRAMS[name]
     args, n = arguments(name), 11
     compiled = jit_grad(function, argnums=argnums, checkpoint=schedule)
-    predicted = compiled.grad.forecast(*copied(args), n)
+    predicted = without_schedule(name).grad.forecast(*copied(args), n, checkpoint=schedule)
     assert predicted.memory is None and "by the schedule that is given" in str(predicted)
     taken, _ = measured(compiled, function, [*args, n], argnums)
     assert taken - 4096 <= predicted.peak <= taken + HEADERS + 0.02 * taken
@@ -106,7 +113,7 @@ def test_a_schedule_that_is_given(name: str, schedule: Any) -> None:
         again = advances(pieces, loop.snapshots) - (pieces - 1)
         assert loop.repeated == loop.steps + again * loop.length
     if name == "two_loops":
-        assert jit_grad(function, argnums=argnums).grad.forecast(*copied(args), n, checkpoint=schedule) == predicted
+        assert compiled.grad.forecast(*copied(args), n) == predicted
 
 
 def until_small(x, limit):
@@ -117,11 +124,14 @@ def until_small(x, limit):
     return np.sum(v)
 
 
+shrinking = jit_grad(until_small)
+
+
 @pytest.mark.parametrize("schedule", [adc.revolve(5), adc.revolve(1), "recompute-all", None], ids=str)
 def test_a_schedule_of_a_loop_of_unknown_length(schedule: Any) -> None:
     """It can have snapshots of single steps; without a schedule nothing is known before."""
     x = 0.5 + np.random.default_rng(1).random(200)
-    predicted = jit_grad(until_small).grad.forecast(x, 1e-3, checkpoint=schedule)
+    predicted = shrinking.grad.forecast(x, 1e-3, checkpoint=schedule)
     (loop,) = predicted.loops
     assert not loop.known and loop.state == x.nbytes
     if schedule is None:
@@ -137,7 +147,7 @@ def test_a_schedule_of_a_loop_of_unknown_length(schedule: Any) -> None:
 def test_pieces_of_several_steps_of_a_loop_of_unknown_length(schedule: Any) -> None:
     """They are refused by the forecast as by the gradient."""
     x = 0.5 + np.random.default_rng(1).random(200)
-    for call in (jit_grad(until_small).grad.forecast, jit_grad(until_small).grad):
+    for call in (shrinking.grad.forecast, shrinking.grad):
         with pytest.raises(adc.errors.DifferentiationError, match="its length is not known in advance"):
             call(x, 1e-3, checkpoint=schedule)
 

@@ -30,10 +30,11 @@ ARGS = U0, 0.1, DATA, SOURCE, STEPS
 
 def reported(ranks: tuple[int, ...], checkpoint: Any = None) -> list[tuple[Any, tuple[int, int]]]:
     """The report of each rank, and what it sent in a call of the gradient."""
+    plain = jit_grad(argnums=(0, 1), checkpoint=checkpoint)(cooling)  # one for all ranks: compiled once
 
     def run() -> Any:
         grid = adc.Grid((N, M), ranks)
-        f = adc.distribute(jit_grad(argnums=(0, 1), checkpoint=checkpoint)(cooling), grid)
+        f = adc.distribute(plain, grid)
         f.value_and_grad(*ARGS)
         return f.report(*ARGS), grid.sent
 
