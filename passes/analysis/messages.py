@@ -23,7 +23,13 @@ class Messages:
     @classmethod
     def asked(cls, module: Module) -> Messages:
         """The messages of a module as it is now, found if they are not known."""
+        if not any(_has(func, is_message) for func in module.funcs.values()):
+            return _SILENT
         return of_module(cls, module, lambda: cls(module))
+
+
+def _has(func: Func, chosen: Callable[[Op], bool]) -> bool:
+    return bool(func.body.ops) and chosen(func.body.ops[0])  # it is the only operation of such a function
 
 
 def _crosses(op: Op) -> bool:
@@ -34,14 +40,13 @@ def _crosses(op: Op) -> bool:
 
 def _closed(module: Module, chosen: Callable[[Op], bool]) -> frozenset[str]:
     """The functions that contain such an operation, and those that call them."""
-
-    def has(func: Func) -> bool:
-        return bool(func.body.ops) and chosen(func.body.ops[0])  # it is the only operation of such a function
-
-    found = {name for name, func in module.funcs.items() if has(func)}
+    found = {name for name, func in module.funcs.items() if _has(func, chosen)}
     work = True
     while work:
         more = {n for n, f in module.funcs.items() if n not in found and not found.isdisjoint(callees(f))}
         found |= more
         work = bool(more)
     return frozenset(found)
+
+
+_SILENT = Messages(Module({}))
