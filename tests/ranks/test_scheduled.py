@@ -31,6 +31,9 @@ def on_ranks(ranks: tuple[int, int], f: Any, *args: Any) -> list[Any]:
     return mpi.simulate(ranks[0] * ranks[1], run)
 
 
+unscheduled = jit_grad(argnums=(0, 1))(ripple)  # one for all: compiled once
+
+
 def given() -> tuple[Any, ...]:
     return np.random.default_rng(3).random((9, 8)), 0.05, 7
 
@@ -38,7 +41,7 @@ def given() -> tuple[Any, ...]:
 @pytest.mark.parametrize("schedule", [adc.revolve(2), "sqrt", adc.every(3)], ids=str)
 def test_bits_are_those_without_a_schedule_on_any_number_of_ranks(schedule: Any) -> None:
     f = jit_grad(argnums=(0, 1), checkpoint=schedule)(ripple)
-    value, (u_bar, r_bar) = jit_grad(argnums=(0, 1))(ripple).value_and_grad(*given())
+    value, (u_bar, r_bar) = unscheduled.value_and_grad(*given())
     assert value == pytest.approx(ripple(*given()), rel=1e-13)
     (one,) = on_ranks((1, 1), f, *given())
     np.testing.assert_allclose(one[1], u_bar, rtol=1e-12)
@@ -110,18 +113,19 @@ def test_borders_of_two_kinds() -> None:
 def test_steps_are_run_again() -> None:
     """More messages are sent than without a schedule."""
 
-    def sent(schedule: Any) -> Any:
+    def sent(f: Any) -> Any:
         grid = adc.Grid((9, 8))
-        adc.distribute(jit_grad(argnums=(0, 1), checkpoint=schedule)(ripple), grid).value_and_grad(*given())
+        adc.distribute(f, grid).value_and_grad(*given())
         return grid.sent[0]
 
-    assert mpi.simulate(2, sent, adc.revolve(1))[0] > mpi.simulate(2, sent, None)[0]
+    scheduled = jit_grad(argnums=(0, 1), checkpoint=adc.revolve(1))(ripple)
+    assert mpi.simulate(2, sent, scheduled)[0] > mpi.simulate(2, sent, unscheduled)[0]
 
 
 def test_snapshots_on_disk(tmp_path: Any) -> None:
     f = jit_grad(argnums=(0, 1), checkpoint=adc.revolve(1, disk=2, directory=str(tmp_path)))(ripple)
-    plain = jit_grad(argnums=(0, 1))(ripple)
-    assert {bits(found) for found in on_ranks((2, 1), f, *given())} == {bits(on_ranks((1, 1), plain, *given())[0])}
+    one = on_ranks((1, 1), unscheduled, *given())[0]
+    assert {bits(found) for found in on_ranks((2, 1), f, *given())} == {bits(one)}
 
 
 def test_a_budget_is_refused() -> None:
