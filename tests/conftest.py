@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # New objects, after which Python's collector looks for garbage among them. By default it does so after 700, and the
 # intermediate representation of one function has more than that, all in use.
-_MANY = 200_000
+_MANY = 600_000
 
 
 def _set_aside() -> None:
