@@ -72,6 +72,7 @@ from adc.passes.simplify.merge_arguments import MergeArguments
 from adc.passes.simplify.merge_branches import MergeBranches
 from adc.passes.simplify.promote_elements import PromoteElements
 from adc.passes.simplify.renew_overwritten import RenewOverwritten
+from adc.passes.simplify.rotate_buffers import RotateBuffers
 from adc.passes.simplify.share_calls import ShareCalls
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.simplify.swap_copied import SwapCopied
@@ -130,6 +131,7 @@ PREPARE: Pipeline = (
     IfChanged(DelinearizeLoops(), SIMPLIFY),
     *SMALL_ARRAYS,
     IfChanged(SwapCopied(), (Canonicalize(), CSE())),
+    IfChanged(RotateBuffers(), (Canonicalize(), CSE(), DeadStores(), DCE())),
     IfChanged(EarlyChecks(), (CSE(),)),
     IfChanged(ForwardElements(is_product), SIMPLIFY),
     IfChanged(MeldBranches(differentiable=True), TIDY),
