@@ -99,8 +99,10 @@ def _object_code(
     exports = list(dict.fromkeys(s.function for s in signatures))
     threads, vectors, alike = options.parallel, vectorises(options.level), options.shared is not None
     counted = _counted(module, exports)
-    lines = options.debug == GDB  # units have no line information
-    apart = NO_UNITS if lines else lower_units(counted, threads=threads, vectors=vectors, alike=alike)
+    lines = options.debug == GDB
+    apart = NO_UNITS  # they have no line information
+    if not lines:
+        apart = lower_units(counted, threads=threads, vectors=vectors, alike=alike, exports=exports)
     lowered = _lowered(counted, exports, threads, vectors, alike=alike, debug=lines, units=apart.units)
     symbols = stubs(signatures)
     entries = {s.function: f"adc.entry{k}" for k, s in enumerate(signatures)}

@@ -16,7 +16,7 @@ from adc.backend.lowering.debuginfo import DebugInfo
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_alias import Scopes
 from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
-from adc.backend.lowering.lower_effects import LOOPS, Effects, Facts
+from adc.backend.lowering.lower_effects import LOOPS, Effects, Facts, is_brief
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
@@ -104,8 +104,8 @@ def lower_module(
     are called: by default by their addresses in this process. ``is_kernel``: other modules call it, and its only
     possible error is lack of memory. ``units`` are functions that are lowered to modules of their own; functions
     that only these call are left out. ``is_unit``: this module is a unit. ``quick``: functions that run once per
-    call are not optimised if all their loops run on threads or in units: optimising them would take a quarter of
-    LLVM's time, or more, and save 0.1 microseconds per call.
+    call, beside others that have long loops, are not optimised if their own loops run on threads or in units:
+    optimising them would take a quarter of LLVM's time, or more, and save 0.1 microseconds per call.
     """
     target = target or host()
     if exports is None:
@@ -119,7 +119,7 @@ def lower_module(
     emitter.vectors = vectors
     emitter.alike = alike
     emitter.units = units or {}
-    emitter.once = set(module.funcs) - repeated(module) if quick else ()
+    emitter.once = set(module.funcs) - repeated(module) if quick and _lasts(module) else ()
     for func in _lowered_here(module, exports, emitter.units):
         if SYMBOL in func.attrs or func.name in emitter.units:
             _declare_function(emitter, func)
@@ -141,6 +141,14 @@ def lower_module(
         needs=tuple(emitter.needs),
         late=tuple(emitter.late),
         reached=tuple(emitter.reached),
+    )
+
+
+def _lasts(module: Module) -> bool:
+    """Whether there are loops that take longer than code that runs once, here or in code that is called."""
+    return any(
+        SYMBOL in func.attrs or any(op.opdef in LOOPS and not is_brief(op) for op in func.walk())
+        for func in module.funcs.values()
     )
 
 
@@ -214,7 +222,7 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
     stays = recurses or "adc.noinline" in func.attrs
     rare = "noinline cold optsize " if func.attrs.get(ops.COLD) else "noinline " if stays else ""
     module.repeats |= e.repeats
-    if func.name in module.once and e.shares_out and not e.repeats:
+    if func.name in module.once and not e.repeats:
         rare = "noinline optnone "
     inline = "alwaysinline " if func.name in module.effects.inlined and not rare else ""
     loops = any(op.opdef in LOOPS for op in func.walk())

@@ -158,7 +158,6 @@ def _target(e: FunctionEmitter, op: Op) -> str:
     """What is called: the symbol of a function, which may be in another module, or the address of its code."""
     name = op.attrs["callee"]
     if name in e.module.units:
-        e.shares_out = True
         unit = e.module.enter_unit(name)
         if late_calls.is_late(op):
             e.module.late[unit] = None

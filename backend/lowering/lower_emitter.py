@@ -70,7 +70,6 @@ class FunctionEmitter:
         self.label = "entry"
         self.outlined = False
         self.repeats = False  # whether there are loops, except those over the blocks of a threaded loop
-        self.shares_out = False  # whether it has loops that run on threads, or in units
         self.stack_limit = ""  # the limit of the stack, if known here
         self.cold_depth = 0  # how many of the enclosing regions are cold
         self.together: dict[Op, str] = {}  # results already computed together with an earlier operation

@@ -12,14 +12,18 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 
-from adc.backend.lowering.handing_over import hands_over
+from adc.backend.lowering.handing_over import hands_over, only_calls
 from adc.backend.lowering.lower import Lowered, lower_module
+from adc.backend.lowering.lower_effects import Effects
 from adc.backend.lowering.lower_types import quoted
 from adc.backend.lowering.module_emitter import Unit
 from adc.backend.target import Target
-from adc.ir.callgraph import callees, components, reachable
+from adc.ir.callgraph import callees, components, reachable, repeated
 from adc.ir.core import Func, Module
 from adc.ir.externals import EXCEPTIONAL, SYMBOL, UNIT
+
+MOST_CALLED = 4
+"""The most functions, called by a unit, that become units for its sake: each takes LLVM a few milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +62,27 @@ def lower_units(
     alike: bool = False,
     is_kernel: bool = False,
     target: Target | None = None,
+    exports: Collection[str] = (),
 ) -> Units:
     """Lower the functions marked ``adc.unit``, callees first, as ``lower_module`` does with ``polls``.
 
-    A function stays in the module if it calls C functions of the user, or functions that are not units. With
-    ``is_kernel`` the latter are small, and each unit has its own copies of those that it calls.
+    So that these need not stay in the module, functions that they call are units, too, unless they are ``exports``. A
+    function stays if it calls C functions of the user, or functions that are not units. With ``is_kernel`` the latter
+    are small, and each unit has its own copies of those that it calls.
     """
     order = {name: number for number, name in enumerate(module.funcs)}
+    marked = {name for name, func in module.funcs.items() if UNIT in func.attrs}
+    often = set(module.funcs) if is_kernel else repeated(module)
+    if not is_kernel:
+        marked |= _called_by(module, marked, often, exports)
+    looping = Effects.of(module).looping
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
     worth_it: set[str] = set()
     made: dict[str, Lowered] = {}
     for name in (name for component in components(module) for name in component):
         func = module.funcs[name]
-        if UNIT not in func.attrs:
+        if name not in marked:
             continue
         if not is_kernel and not all(_is_apart(module.funcs[n], units) for n in callees(func)):
             continue
@@ -90,14 +101,27 @@ def lower_units(
         )
         if lowered.linking.names:
             continue
+        # A program may call a kernel very often, with little to do each time.
+        idle = hands_over(func.walk()) or (not is_kernel and only_calls(func, looping))
         text = _nameless(lowered.text(), name)
         symbol = f"adc.unit.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         units[name] = Unit(symbol, lowered.sites, lowered.counted)
         texts[symbol] = text.replace(f'@"{_NAMELESS}"', f"@{quoted(symbol)}")
-        if EXCEPTIONAL not in func.attrs and not hands_over(func.walk()):
+        if EXCEPTIONAL not in func.attrs and not idle and (lowered.repeats or name in often):
             worth_it.add(symbol)
         made[symbol] = lowered
     return Units(units, texts, worth_it, made)
+
+
+def _called_by(module: Module, marked: Set[str], often: Set[str], exports: Collection[str]) -> set[str]:
+    """Functions that units call, to be units as well. A function without loops stays for LLVM to inline it if it is
+    called in a loop; so do those of a unit that calls many."""
+    looping, found = Effects.of(module).looping, set[str]()
+    for name in marked:
+        called = {n for n in reachable(module, [name]) - marked - found if SYMBOL not in module.funcs[n].attrs}
+        if len(called) <= MOST_CALLED and all(n not in exports and (n in looping or n not in often) for n in called):
+            found |= called
+    return found
 
 
 _NAMELESS = "adc.unit"

@@ -78,7 +78,7 @@ class ModuleEmitter:
     elsewhere: dict[str, None] = field(default_factory=dict)  # functions that are compiled separately
     reached: dict[str, None] = field(default_factory=dict)  # those of them that are compiled when they are called
     repeats: bool = False  # whether there are loops in it
-    once: Collection[str] = ()  # functions that are not optimised if all their loops run on threads
+    once: Collection[str] = ()  # functions that are not optimised unless they have loops
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)
     _attributes: dict[str, str] = field(default_factory=dict)

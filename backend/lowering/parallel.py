@@ -259,7 +259,6 @@ class _Region:
             if kind == "i1":
                 value, kind = e.let(f"zext i1 {value} to i8"), "i8"
             e.do(f"store {kind} {value}, ptr {address}, align 8")
-        e.shares_out = True
         run = team.runner(e.module, polls=self.polls)
         cut = f"i64 {trips}, i64 {least}, i64 {most}, double {work(e, op)}"
         called = f"call i32 {run}(ptr %ctx, ptr {self.name}, ptr {data}, {cut})"

@@ -222,10 +222,57 @@ def test_a_text_does_not_tell_names() -> None:
     assert len(one) == 1 and one == other
 
 
-def test_what_calls_other_functions_stays() -> None:
-    helper = "func.func @g() {\n  func.return\n}\n"
-    calling = NEST.replace("  func.return", "  func.call @g() : () -> ()\n  func.return")
-    assert not symbols((helper + calling + CALLER).replace("NAME", "one"))
+HELPERS = "func.func @g() {\n  func.return\n}\nfunc.func @h() {\n  func.call @g() : () -> ()\n  func.return\n}\n"
+CALL = "func.call @h() : () -> ()\n  "
+IN_A_LOOP = """
+func.func @steps() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  scf.for %k = %c0 to %c9 step %c1 {
+    func.call @NAME() : () -> ()
+  }
+  func.return
+}
+"""
+
+
+def test_functions_that_units_call_are_units() -> None:
+    """But not those for which other code has to know them: exported ones, and those to be inlined in loops."""
+    text = (HELPERS + NEST.replace("  func.return", f"  {CALL}func.return") + CALLER).replace("NAME", "one")
+
+    def units(text: str, *exports: str) -> set[str]:
+        return set(lower_units(parse_module(text), threads=True, vectors=True, exports=["f", *exports]).units)
+
+    assert units(text) == {"one", "g", "h"}
+    assert units(text, "g") == set()
+    assert units(text + IN_A_LOOP.replace("NAME", "g")) == set()
+
+
+STEPS = """
+func.func @NAME(%a: memref<?xf64>, %i: index) attributes {adc.unit = true} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %k = %c0 to %i step %c1 {
+    func.call @one(%a, %k) : (memref<?xf64>, index) -> ()
+    BODY
+  }
+  func.return
+}
+"""
+SUM = """%n = memref.dim %a, 0 : memref<?xf64>
+    scf.for %j = %c0 to %n step %c1 {
+      %x = memref.load %a[%j] : memref<?xf64>
+      memref.store %x, %a[%c0] : memref<?xf64>
+    }"""
+
+
+@pytest.mark.parametrize("body", ["", SUM])
+def test_loops_that_call_units_and_do_little_else_are_not_worth_optimising(body: str) -> None:
+    text = NEST.replace("NAME", "one") + STEPS.replace("BODY", body).replace("NAME", "two")
+    made = lower_units(parse_module(text + CALLER.replace("NAME", "two")), threads=True, vectors=True)
+    one, two = (made.units[name].symbol for name in ("one", "two"))
+    assert made.worth_it == ({one, two} if body else {one})
 
 
 def test_what_nearly_always_ends_with_an_error_is_not_worth_optimising() -> None:
