@@ -71,11 +71,13 @@ Part = tuple[type, str, int]
 
 @dataclass(frozen=True)
 class Held:
-    """An array that ``op`` copied into a list; ``moved``: within that list, or from its previous buffer."""
+    """``array``, which ``op`` copied into a list, or a call that did; ``moved``: within that list, or from its previous
+    buffer. ``loc``: where the program says so."""
 
     op: Op
     moved: bool
     loc: Loc
+    array: Value
 
 
 @dataclass(eq=False)

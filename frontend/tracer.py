@@ -352,20 +352,20 @@ class Tracer:
         attrs = {"callee": s.name, "types": s.result_types}
         op = build(ops.call, _conformed(operands, s.argument_types), attrs)
         passed: dict[Root, Roots] = {}
-        given = [a for v in values for a in arrays_of(v)]
-        for root, a in zip(s.roots, given, strict=True):
-            passed[root] = passed.get(root, frozenset()) | a.roots
+        given = list(zip(s.roots, (a for v in values for a in arrays_of(v)), strict=True))
         for root, c in s.captured_roots.items():
             value = frame.capture(c)
             assert isinstance(value, Array)
-            passed[root] = value.roots
+            given.append((root, value))
+        for root, a in given:
+            passed[root] = passed.get(root, frozenset()) | a.roots
         if s.never:
             frame.env[NEVER] = NONE
         written = frozenset[Root]().union(*(passed.get(root, frozenset()) for root in s.written))
         snapshots.check(frame, written)
         frame.written |= written
         self.called = op, written
-        frame.call_writes[op] = [a.memref for root, a in zip(s.roots, given, strict=True) if root in s.written]
+        frame.call_writes[op] = [a.memref for root, a in given if root in s.written]
         fresh: dict[Root | None, Root] = {}
 
         def roots(k: int) -> Roots:
@@ -376,12 +376,12 @@ class Tracer:
                     result |= known if known is not None else {_fresh(frame, fresh, ground)}
                 if isinstance(root, Phase):  # memory made by an iteration
                     result |= {_fresh(frame, fresh, None)}
-            return result | ({held.copied_root(frame)} if k in dict(s.stands) else NOWHERE)
+            return result | ({held.copied_root(frame)} if k in dict(s.handed.stands) else NOWHERE)
 
         passed_leaves = [leaf for v in (*values, *captured) for leaf in leaves_of(v)]
         result = without_dims(s.result, lambda dim: passed_dim(passed_leaves, dim))
         made = rebuild(result, iter(op.results), roots)
-        held.note_call(frame, op, s.stands, dict(zip(s.roots, given, strict=True)), arrays(made))
+        held.note_call(frame, op, s.handed, dict(given), arrays(made))
         return made
 
 

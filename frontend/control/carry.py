@@ -304,7 +304,10 @@ class Carry:
 
     def _settle_memory(self, env: dict[str, AbstractValue]) -> bool:
         ends = {
-            leaf: a.roots for name, spec in self.specs.items() for leaf, a in _leaves(name, env[name], spec).items()
+            leaf: a.roots
+            for name, spec in self.specs.items()
+            if is_growing(env[name]) or not is_growing(self.before.get(name))  # else it will be copied into new memory
+            for leaf, a in _leaves(name, env[name], spec).items()
         }
         good = True
         for leaf, roots in ends.items():

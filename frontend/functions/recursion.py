@@ -14,6 +14,7 @@ from adc.frontend import abstract
 from adc.frontend.data.roots import Phase, Root, Roots, grounded
 from adc.frontend.frame import Capture
 from adc.frontend.objects.heap import UNCHANGED
+from adc.frontend.objects.held import NOTHING, Handed
 from adc.frontend.objects.merge import join
 from adc.ir.types import Type
 
@@ -85,7 +86,7 @@ class Specialisation:
     result_roots: tuple[Roots, ...]
     written: frozenset[Root]
     never: bool  # it never returns: it always raises
-    stands: tuple[tuple[int, Root], ...] = ()
+    handed: Handed = NOTHING
 
     def assumption(self) -> Assumption:
         """What has been found, in terms that do not depend on this attempt at tracing."""

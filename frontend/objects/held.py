@@ -27,7 +27,7 @@ from adc.ir.types import MemRefType
 def note(frame: Frame, op: Op, moved: bool) -> None:
     """Note that ``op`` copied an array into a list; ``moved``: the array was in it, or in a list that becomes this
     one."""
-    frame.held.append(Held(op, moved, current_loc()))
+    frame.held.append(Held(op, moved, current_loc(), op.operands[0]))
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,17 @@ def check(frame: Frame) -> None:
     """Refuse a function that may store to an array after it became an item of a list, or was copied for a view."""
     if not frame.held and not frame.stands:
         return
-    alive = set(frame.func.walk())
+    alive = dict.fromkeys(frame.func.walk())
     own = {one.op for one in frame.held}
     _refuse_recursion(frame, alive)
     kept = [one for one in frame.held if one.op in alive and not one.moved]
     aliasing = Aliasing(frame.func, frame.tracer.module)
-    writes = [w for op in alive if op not in own for w in _writes(frame, op)]
+    writes = [w for op in alive if op not in own or op.opdef is ops.call for w in _writes(frame, op)]
     for one in kept:
-        roots = aliasing.roots(one.op.operands[0])
+        roots = aliasing.roots(one.array)
         for write in writes:
-            if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(one.op, write, one.op.operands[0]):
+            if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(one.op, write, one.array):
                 raise _changed(one.loc, write.op.loc)
-        if not frame.entry:
-            _check_leaving(frame.func.body, aliasing, one)
     for stand in frame.stands:
         if stand.op in alive:
             _check_stand(aliasing, writes, alive, stand)
@@ -120,35 +118,64 @@ def copied_root(frame: Frame) -> Root:
     return frame.new_root("view", "it may be a view, and was copied in the call that gave it")
 
 
+@dataclass(frozen=True)
+class Handed:
+    """What the callers of a function have to know of its arrays.
+
+    ``stands``: which results stand for views of which arguments; ``arguments``, ``results``: which of them are in lists
+    that the callers can reach, and where they were put there.
+    """
+
+    stands: tuple[tuple[int, Root], ...] = ()
+    arguments: tuple[tuple[Root, Loc], ...] = ()
+    results: tuple[tuple[int, Loc], ...] = ()
+
+
+NOTHING = Handed()
+
+
 def note_call(
-    frame: Frame,
-    call: Op,
-    stands: Sequence[tuple[int, Root]],
-    passed: Mapping[Root, Array],
-    results: Sequence[Array],
+    frame: Frame, call: Op, handed: Handed, passed: Mapping[Root, Array], results: Sequence[Array]
 ) -> None:
-    """Note the arrays that a call returned instead of views of its arguments."""
+    """Note the arrays that a call returned instead of views of its arguments, and those that it put into lists."""
     name = f"{str(call.attrs['callee']).split('.')[0]}(...)"
-    for k, root in stands:
-        if root in passed:
-            frame.stands.append(Stand(call, passed[root].memref, results[k].memref, name))
+    for k, root in handed.stands:
+        frame.stands.append(Stand(call, passed[root].memref, results[k].memref, name))
+    frame.held += [Held(call, False, loc, passed[root].memref) for root, loc in handed.arguments]
+    frame.held += [Held(call, False, loc, results[k].memref) for k, loc in handed.results]
 
 
-def handed_on(frame: Frame, returned: Sequence[Value]) -> tuple[tuple[int, Root], ...]:
-    """Which of the arrays that a function returns stand for views of which arguments."""
-    if not frame.stands:
-        return ()
+def handed_on(frame: Frame, returned: Sequence[Value]) -> Handed:
+    """What the callers of the function have to know, which returns these arrays."""
+    if not frame.stands and not frame.held:
+        return NOTHING
     alive = set(frame.func.walk())
     aliasing = Aliasing(frame.func, frame.tracer.module)
-    return tuple(
-        (k, frame.argument_roots[arg.index])
-        for stand in frame.stands
-        if stand.op in alive
-        for k, memref in enumerate(returned)
-        if not aliasing.roots(stand.copy).isdisjoint(aliasing.roots(memref))
-        for arg in frame.func.args
-        if arg.index in frame.argument_roots and not aliasing.roots(arg).isdisjoint(aliasing.roots(stand.source))
+
+    def arguments(array: Value) -> list[Root]:
+        roots = aliasing.roots(array)
+        return [root for n, root in frame.argument_roots.items() if not roots.isdisjoint(aliasing.roots(args[n]))]
+
+    def results(array: Value) -> list[int]:
+        return [k for k, one in enumerate(returned) if not aliasing.roots(one).isdisjoint(aliasing.roots(array))]
+
+    args = frame.func.args
+    left = *returned, *(args[n] for n in frame.argument_roots)
+    outside: frozenset[Value] = frozenset().union(*map(aliasing.roots, left))
+    stands = [one for one in frame.stands if one.op in alive]
+    kept = [
+        one
+        for one in frame.held
+        if one.op in alive
+        and not one.moved
+        and (one.op.opdef is ops.call or not outside.isdisjoint(aliasing.roots(one.op.operands[1])))
+    ]
+    return Handed(
+        tuple((k, root) for one in stands for k in results(one.copy) for root in arguments(one.source)),
+        tuple(dict.fromkeys((root, one.loc) for one in kept for root in arguments(one.array))),
+        tuple(dict.fromkeys((k, one.loc) for one in kept for k in results(one.array))),
     )
+
 
 def _writes(frame: Frame, op: Op) -> Iterable[_Write]:
     if op.opdef is ops.call:
@@ -160,23 +187,14 @@ def _writes(frame: Frame, op: Op) -> Iterable[_Write]:
     return [_Write(op, v) for v in targets if isinstance(v.type, MemRefType)]
 
 
-def _changed(at: Loc, later: Loc | None) -> AdcError:
+def _changed(at: Loc, later: Loc) -> AdcError:
     return refuse(
         at,
         "this array may be changed later, and with it the item of the list",
         "append a copy: xs.append(u.copy())",
-        [Note("it is changed here", later)] if later is not None else [],
+        [Note("it is changed here", later)],
         kind=kinds.UNSUPPORTED_CALL,
     )
-
-
-def _check_leaving(body: Block, aliasing: Aliasing, one: Held) -> None:
-    """Check that a list returned by a called function has no arrays that its caller can reach in another way."""
-    returned = [v for v in body.terminator.operands if isinstance(v.type, MemRefType)]
-    outside: frozenset[Value] = frozenset().union(*(aliasing.roots(v) for v in (*returned, *body.args)))
-    list_, array = (aliasing.roots(v) for v in (one.op.operands[1], one.op.operands[0]))
-    if not list_.isdisjoint(outside) and not array.isdisjoint(outside):
-        raise _changed(one.loc, None)
 
 
 def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
@@ -184,7 +202,7 @@ def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
     memory at some time."""
     first, second, block = in_common(copy, write.op)
     later = block.ops.index(second) > block.ops.index(first)
-    if first is second and first.opdef is not ops.if_:
+    if first is second and first.opdef is not ops.if_ and copy is not write.op:  # a called function has been examined
         later = True
     loop = loop_around(block)
     if loop is None:
