@@ -20,10 +20,14 @@ from adc.ir.opdef import OpDef
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 from adc.passes.analysis import carried
 from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.linear import Linear
 
 MAX_TERMS = 8
 MAX_DEPTH = 24
 MAX_SUBSTITUTIONS = 8
+_HOPELESS = -(1 << 60)
+"""If a term has no greater lower bound, nothing is shown of a form unless another term cancels it."""
+
 _LINEAR = frozenset({ops.addi, ops.subi, ops.muli})
 EXTREMES = frozenset({ops.maxsi, ops.minsi})
 
@@ -61,32 +65,19 @@ def _same_range(a: Type, b: Type) -> bool:
     return width(a) == width(b) and is_unsigned(a) == is_unsigned(b)
 
 
-@dataclass(slots=True)
-class Linear:
-    """``sum(coefficient * value for value, coefficient in terms) + constant``; immutable, without zero coefficients."""
+@dataclass(frozen=True)
+class Prospect:
+    """``needed``: for each term of a form that has no bound, and that no other can cancel, the values of which another
+    form must have one. ``offered``: the values that the form has, or gets when others take the place of its values."""
 
-    terms: dict[Value, int]
-    constant: int
+    needed: list[frozenset[Value]]
+    offered: frozenset[Value]
 
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
-        if not other.terms:
-            return Linear(self.terms, self.constant + factor * other.constant)
-        terms = dict(self.terms)
-        for value, coefficient in other.terms.items():
-            total = terms.get(value, 0) + factor * coefficient
-            if total:
-                terms[value] = total
-            else:
-                del terms[value]
-        return Linear(terms, self.constant + factor * other.constant)
-
-    def plus_number(self, number: int) -> Linear:
-        return Linear(self.terms, self.constant + number)
-
-    def times(self, factor: int) -> Linear:
-        if factor == 0:
-            return Linear({}, 0)
-        return Linear({v: c * factor for v, c in self.terms.items()}, self.constant * factor)
+    def fits(self, other: Prospect) -> bool:
+        """Whether each of two forms may cancel what the other needs."""
+        return not any(map(other.offered.isdisjoint, self.needed)) and not any(
+            map(self.offered.isdisjoint, other.needed)
+        )
 
 
 class Integers:
@@ -99,6 +90,7 @@ class Integers:
         self._modular: dict[Value, Linear] = {}
         self._exact: dict[Value, Linear] = {}
         self._intervals: dict[Value, Interval] = {}
+        self._in_place: dict[Value, frozenset[Value]] = {}
 
     # Linear forms -----------------------------------------------------------------------------------------------------
 
@@ -263,29 +255,51 @@ class Integers:
         for value, coefficient in form.terms.items():
             low, high = self.interval(value)
             total += coefficient * (low if coefficient > 0 else high)
-        if total >= 0 or not substitutions:
+        if total >= 0 or not substitutions or self.prospect(form).needed:
             return total
         inner: Value | None = None
         depth = -1
         for value in form.terms:
-            if (counter_bounds(value) is not None or _made_by(value, EXTREMES)) and (found := _depth(value)) > depth:
+            if _is_substituted(value) and (found := _depth(value)) > depth:
                 inner, depth = value, found
         if inner is None:
             return total
         bounds = counter_bounds(inner)
         if bounds is not None:
-            coefficient, rest = form.terms[inner], _without(form, inner)
+            coefficient, rest = form.terms[inner], form.without(inner)
             # A counter is at least its lower bound and at most its upper bound minus one.
             bound = rest.plus(self.linear(bounds[coefficient < 0], exact=True), coefficient)
             found = self.least(bound.plus_number(-min(coefficient, 0)), substitutions - 1)
             return found if found >= 0 else total
         return 0 if self.by_operands(form, inner, lambda part: self.least(part, substitutions // 2) >= 0) else total
 
+    def prospect(self, form: Linear, sign: int = 1) -> Prospect:
+        """What may show, together with another form, that ``sign`` times this form is not negative."""
+        parts = {v: self._substitutes(v) if _is_substituted(v) else frozenset({v}) for v in form.terms}
+        needed = [
+            parts[value]
+            for value, coefficient in form.terms.items()
+            if sign * coefficient * self.interval(value)[sign * coefficient < 0] <= _HOPELESS
+            and all(part.isdisjoint(parts[value]) for v, part in parts.items() if v is not value)
+        ]
+        return Prospect(needed, frozenset().union(*parts.values()))
+
+    def _substitutes(self, value: Value) -> frozenset[Value]:
+        """A value in whose place ``least`` puts others, and all those that may come to stand there."""
+        known = self._in_place.get(value)
+        if known is None:
+            self._in_place[value] = frozenset({value})  # it may be among them, in a loop
+            parts = counter_bounds(value) or (value.op.operands if value.op is not None else ())
+            found = {v for part in parts for v in self.linear(part, exact=True).terms}
+            within = (self._substitutes(v) for v in found if _is_substituted(v))
+            known = self._in_place[value] = frozenset({value, *found}).union(*within)
+        return known
+
     def by_operands(self, form: Linear, extreme: Value, holds: Callable[[Linear], bool]) -> bool:
         """Whether ``form`` is not negative by what ``holds`` says of it with the operands of ``extreme``, a minimum or
         a maximum, in its place: it is at least one of these forms, or all."""
         assert extreme.op is not None
-        coefficient, rest = form.terms[extreme], _without(form, extreme)
+        coefficient, rest = form.terms[extreme], form.without(extreme)
         parts = (rest.plus(self.linear(v, exact=True), coefficient) for v in extreme.op.operands)
         wanted = any if (extreme.op.opdef is ops.maxsi) == (coefficient > 0) else all
         return wanted(map(holds, parts))
@@ -333,8 +347,8 @@ def counter_bounds(value: Value) -> tuple[Value, Value] | None:
     return loop.operands[0], loop.operands[1]
 
 
-def _without(form: Linear, value: Value) -> Linear:
-    return Linear({v: c for v, c in form.terms.items() if v is not value}, form.constant)
+def _is_substituted(value: Value) -> bool:
+    return counter_bounds(value) is not None or _made_by(value, EXTREMES)
 
 
 def _made_by(value: Value, kinds: frozenset[OpDef]) -> bool:

@@ -33,8 +33,9 @@ from adc.ir.rewrite import Mapping, clone_block
 from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.attributes import MIRRORED
 from adc.passes.analysis.cold import warm_regions
-from adc.passes.analysis.integers import Integers, Linear
+from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import TARGET
+from adc.passes.analysis.linear import Linear
 from adc.passes.rewrite import replace_op
 
 _TESTS = frozenset({ops.cmpi, ops.minsi, ops.maxsi, ops.remsi, ops.bound})

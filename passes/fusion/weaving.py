@@ -19,8 +19,9 @@ from adc.ir.core import Block, Func, Op, Value
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType, RecordType, i1, index
 from adc.passes.analysis.attributes import attr_key
-from adc.passes.analysis.integers import Integers, Linear
+from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COMMUTATIVE, DIVISIONS, PURE
+from adc.passes.analysis.linear import Linear
 from adc.passes.fusion.mirrored import are_trips, is_inside, only_adds, together, unchecked
 
 TAPE = "adc.tape"

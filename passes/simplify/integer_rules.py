@@ -14,7 +14,8 @@ from adc.ir.opdef import OpDef
 from adc.ir.types import IntType, Type, i1, index
 from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_INTEGER
 from adc.passes.analysis.division import remainder
-from adc.passes.analysis.integers import Linear, width
+from adc.passes.analysis.integers import width
+from adc.passes.analysis.linear import Linear
 from adc.passes.simplify.patterns import (
     is_number,
     made_by,

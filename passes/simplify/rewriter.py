@@ -20,8 +20,9 @@ from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType, Type, i1, index
 from adc.passes.analysis.conditions import MEANING, is_wide
 from adc.passes.analysis.extents import Extents, shadowed
-from adc.passes.analysis.integers import EXTREMES, Integers, Linear, says_more
+from adc.passes.analysis.integers import EXTREMES, Integers, Prospect, says_more
 from adc.passes.analysis.kinds import COUNTED, TRAPS
+from adc.passes.analysis.linear import Linear
 from adc.passes.rewrite import keep_hint, replace_op
 
 Rule = Callable[["Rewriter", Op], Sequence[Value] | None]
@@ -54,7 +55,7 @@ class Rewriter:
         self._equal: dict[Value, Value] = {}
         self._log: list[tuple[Value, Value | None]] = []
         self._not_all: tuple[tuple[Value, ...], ...] = ()  # conditions that do not all hold
-        self._not_negative: tuple[Linear, ...] = ()  # by comparisons that hold
+        self._not_negative: tuple[tuple[Linear, Prospect], ...] = ()  # by comparisons that hold
 
     def run(self) -> None:
         self.walk(self.func.body)
@@ -114,7 +115,12 @@ class Rewriter:
             return True
         if not self._not_negative:
             return False
-        related = (known for known in self._not_negative if not known.terms.keys().isdisjoint(form.terms))
+        own = self.integers.prospect(form)
+        related = (
+            known
+            for known, prospect in self._not_negative
+            if not known.terms.keys().isdisjoint(form.terms) and own.fits(prospect)
+        )
         if any(self.integers.least(form.plus(known, -1)) >= 0 for known in related):
             return True
         extreme = next((v for v in form.terms if v.op is not None and v.op.opdef in EXTREMES), None)
@@ -194,13 +200,15 @@ class Rewriter:
                 self._set_equal(other, kept)
         return follows
 
-    def _differences(self, comparison: Op, predicate: str) -> list[Linear]:
-        """What is not negative if a comparison of that ``predicate`` holds, of integers of 64 bits."""
+    def _differences(self, comparison: Op, predicate: str) -> list[tuple[Linear, Prospect]]:
+        """What is not negative if a comparison of that ``predicate`` holds, of integers of 64 bits; and the prospect of
+        its negative."""
         left, right = comparison.operands
         if not is_wide(left):
             return []
         between = self.integers.linear(right, exact=True).plus(self.integers.linear(left, exact=True), -1)
-        return [between.times(sign).plus_number(-margin) for sign, margin in MEANING[predicate]]
+        found = [between.times(sign).plus_number(-margin) for sign, margin in MEANING[predicate]]
+        return [(form, self.integers.prospect(form, -1)) for form in found]
 
     def _of_not_all(self, holds: Value) -> list[tuple[Value, bool]]:
         """Conditions that are false: each is the last of several that do not all hold, now that one more holds."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.linear import Linear
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
@@ -34,6 +36,27 @@ INTEGERS = {
     "max(0, dim) - dim": (
         "%d = memref.dim %m, 0 : memref<?x?xf64>\n%a = arith.maxsi %c0, %d : index\n%r = arith.subi %a, %d : index",
         0,
+    ),
+    "max(i, j) >= i": (
+        (
+            "%a = arith.maxsi %i, %j : index\n%b = arith.cmpi sge, %a, %i : index\n"
+            "%r = arith.index_castui %b : i1 to index"
+        ),
+        1,
+    ),
+    "max(j, 3) >= min(i, j)": (
+        (
+            "%a = arith.maxsi %j, %c3 : index\n%e = arith.minsi %i, %j : index\n"
+            "%b = arith.cmpi sge, %a, %e : index\n%r = arith.index_castui %b : i1 to index"
+        ),
+        1,
+    ),
+    "min(max(i, 4), 9) >= 4": (
+        (
+            "%c9 = arith.constant 9 : index\n%a = arith.maxsi %i, %c4 : index\n%d = arith.minsi %a, %c9 : index\n"
+            "%b = arith.cmpi sge, %d, %c4 : index\n%r = arith.index_castui %b : i1 to index"
+        ),
+        1,
     ),
     "min(dim, -1)": ("%d = memref.dim %m, 0 : memref<?x?xf64>\n%r = arith.minsi %d, %cm1 : index", -1),
     "select(p, i, i)": ("%r = arith.select %p, %i, %i : index", "%i"),
@@ -191,3 +214,26 @@ def test_signed_zeros_are_two_constants() -> None:
                                            "%r = math.copysign %x, %b : f64\n%s = arith.maximumf %r, %a : f64\n"
                                            "func.return %s : f64"))  # fmt: skip
     assert result.count("arith.constant") == 2
+
+
+@pytest.mark.parametrize("pairs", [8, 16])
+def test_what_is_known_of_other_integers_is_not_searched(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check of two subscripts by their least and greatest makes two proofs more, however many came before."""
+    asked: list[Linear] = []
+    least = Integers.least
+    monkeypatch.setattr(Integers, "least", lambda self, form, *more: asked.append(form) or least(self, form, *more))
+    lines = [f"{CONSTANTS}%n = memref.dim %m, 0 : memref<?x?xf64>"]
+    for k in range(pairs):
+        lines.append(
+            f"""%lo{k} = arith.minsi %i{k}, %j{k} : index
+            %hi{k} = arith.maxsi %i{k}, %j{k} : index
+            %below{k} = arith.cmpi slt, %hi{k}, %n : index
+            adc.assert %below{k} {{error = "IndexError", message = "above"}} : i1
+            %above{k} = arith.cmpi sge, %lo{k}, %c0 : index
+            adc.assert %above{k} {{error = "IndexError", message = "below"}} : i1"""
+        )
+    arguments = ", ".join(f"%i{k}: index, %j{k}: index" for k in range(pairs))
+    body = "\n".join(lines)
+    text = f"func.func @f({arguments}, %m: memref<?x?xf64>) -> index {{\n{body}\nfunc.return %n : index\n}}"
+    assert run_text([Canonicalize()], text).count("adc.assert") == 2 * pairs
+    assert len(asked) < 30 * pairs
