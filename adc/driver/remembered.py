@@ -5,7 +5,7 @@ All users get copies, including the first one, so that results do not depend on 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +55,23 @@ class Remembered:
             self._last = last = replace(last, passes=passes, simplified=made)
         assert last.simplified is not None
         return clone_module(last.simplified)
+
+
+class Kept:
+    """The last value of each kind that was made from a function, for as long as a call would be traced in the same way.
+    The function's lock is held meanwhile."""
+
+    def __init__(self) -> None:
+        self._last: dict[Hashable, tuple[object, Traced, Any]] = {}
+
+    def value(self, kind: Hashable, key: object, make: Callable[[], tuple[Traced, Any]]) -> Any:
+        """The value of this kind for ``key``, made now if the last one was for another key, or does not hold any more.
+        ``make`` also returns what was traced, of which the module is not kept."""
+        last = self._last.get(kind)
+        if last is None or last[0] != key or not still_holds(last[1]):
+            traced, value = make()
+            last = self._last[kind] = key, replace(traced, module=Module({})), value
+        return last[2]
 
 
 def fetched(leaf: Leaf) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from adc.border.options import Options
 from adc.border.signature import Parameters
-from adc.driver.remembered import Remembered
+from adc.driver.remembered import Kept, Remembered
 from adc.driver.targets import Target, target_of
 from adc.frontend.abstract import Abstract
 from adc.frontend.traced import Traced
@@ -44,8 +44,8 @@ class Subject:
     constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
     looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.functions.overlap
     remembered: Remembered = field(default_factory=Remembered)
-    reported: Any = None  # see adc.reports.report
-    forecasts: dict[Any, Any] = field(default_factory=dict)  # see adc.reports.forecast
+    reports: Kept = field(default_factory=Kept)  # see adc.reports.report
+    forecasts: Kept = field(default_factory=Kept)  # see adc.reports.forecast
     owner: Any = None  # the ``JitFunction``
     read: Callable[[], Traced] | None = None  # compiled instead of ``fn``: a function of an MLIR file
 

@@ -99,7 +99,7 @@ class Pullback:
         self._shadows: Mapping[int, NDArray] = _NONE  # shadows that were passed to the forward sweep
         self._looks = [look(leaves[k]) for k, look in code.looked_at]
         self._shapes = [at(result, path).shape for path in code.arrays.values()]  # of the arrays in the result
-        self._chosen = {k: at(result, path) for k, path in code.choices.items()}
+        self._chosen = {k: at(result, path) for k, path in code.choices.items()} if code.choices else _NONE
         self._turn = RecordLock(record) if code.takes_turns else None
         self._given = 0
 
@@ -379,4 +379,4 @@ def _digest() -> Callable[[NDArray], int]:
     return digest
 
 
-_NONE: Mapping[int, NDArray] = MappingProxyType({})
+_NONE: Mapping[int, Any] = MappingProxyType({})

@@ -11,11 +11,11 @@ from adc.border.options import Derivative
 from adc.driver import numbers
 from adc.driver.budgeted import too_little
 from adc.driver.compiler import Staged
-from adc.driver.remembered import still_holds
 from adc.driver.specialise import Specialisation
 from adc.driver.subject import Subject
 from adc.errors import OutOfMemoryError
 from adc.frontend.abstract import Abstract
+from adc.frontend.traced import Traced
 from adc.ir.core import Module
 from adc.ir.known import forget
 from adc.ir.schedules import Schedule
@@ -144,12 +144,13 @@ def _kept(
     kind: Callable[[_Final], S],
 ) -> S:
     """What is known of a schedule from the last forecast with it, if that was for the same types."""
-    of = abstracts, derivative
+
+    def make() -> tuple[Traced, S]:
+        final = _Final(subject, abstracts, derivative, schedule)
+        return final.traced, kind(final)
+
     with subject.lock:
-        last = subject.forecasts.get(schedule)
-        if last is None or last[0] != of or not still_holds(last[1].traced):
-            last = subject.forecasts[schedule] = of, kind(_Final(subject, abstracts, derivative, schedule))
-        found: S = last[1]
+        found: S = subject.forecasts.value(schedule, (abstracts, derivative), make)
         return found
 
 

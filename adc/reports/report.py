@@ -11,7 +11,6 @@ from typing import Any
 from adc.border.options import Derivative
 from adc.border.selecting import everything
 from adc.driver.compiler import Staged
-from adc.driver.remembered import still_holds
 from adc.driver.specialise import Specialisation
 from adc.driver.subject import Subject
 from adc.errors import AdcError, DifferentiationError
@@ -145,11 +144,9 @@ def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivati
     """Compile the gradient as far as the final IR, and report on it; for a function that does not return one float, the
     pullback. ``simd``: LLVM compiles it, too, to find out which loops become SIMD. The last report is kept, for as long
     as a call would be traced in the same way."""
+    key = subject.options, tuple(abstracts), derivative, simd
     with subject.lock:
-        asked, last = (subject.options, tuple(abstracts), derivative, simd), subject.reported
-        if last is None or last[0] != asked or not still_holds(last[1]):
-            last = subject.reported = asked, *_made(subject, abstracts, derivative, simd)
-        found: Report = last[2]
+        found: Report = subject.reports.value("report", key, lambda: _made(subject, abstracts, derivative, simd))
         return replace(found, seconds=dict(found.seconds))
 
 
@@ -178,7 +175,7 @@ def _made(
     arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
     steps, overlap = tuple(staged.steps), _overlap(traced, labels)
     lines = _simd_lines(staged, module, roots) if simd else None
-    return replace(traced, module=Module({})), Report(
+    return traced, Report(
         subject.name,
         arguments,
         wrt,

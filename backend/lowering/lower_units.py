@@ -72,10 +72,13 @@ def lower_units(
     """
     order = {name: number for number, name in enumerate(module.funcs)}
     marked = {name for name, func in module.funcs.items() if UNIT in func.attrs}
+    if not marked:
+        return NO_UNITS
     often = set(module.funcs) if is_kernel else repeated(module)
+    looping: Collection[str] = ()
     if not is_kernel:
-        marked |= _called_by(module, marked, often, exports)
-    looping = Effects.of(module).looping
+        looping = Effects.of(module).looping
+        marked |= _called_by(module, marked, often, looping, exports)
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
     worth_it: set[str] = set()
@@ -113,10 +116,12 @@ def lower_units(
     return Units(units, texts, worth_it, made)
 
 
-def _called_by(module: Module, marked: Set[str], often: Set[str], exports: Collection[str]) -> set[str]:
+def _called_by(
+    module: Module, marked: Set[str], often: Set[str], looping: Collection[str], exports: Collection[str]
+) -> set[str]:
     """Functions that units call, to be units as well. A function without loops stays for LLVM to inline it if it is
     called in a loop; so do those of a unit that calls many."""
-    looping, found = Effects.of(module).looping, set[str]()
+    found = set[str]()
     for name in marked:
         called = {n for n in reachable(module, [name]) - marked - found if SYMBOL not in module.funcs[n].attrs}
         if len(called) <= MOST_CALLED and all(n not in exports and (n in looping or n not in often) for n in called):

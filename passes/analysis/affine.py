@@ -18,6 +18,7 @@ from adc.passes.analysis.conditions import is_wide
 from adc.passes.analysis.extents import Extent, Extents
 from adc.passes.analysis.integers import Integers, Interval
 from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.linear import sum_of_terms
 
 MAX_TERMS = 12
 MAX_DEGREE = 4
@@ -130,14 +131,7 @@ class Form:
             other = Form.number(other)
         if not other.terms:
             return self
-        terms = dict(self.terms)
-        for monomial, coefficient in other.terms.items():
-            total = terms.get(monomial, 0) + factor * coefficient
-            if total:
-                terms[monomial] = total
-            else:
-                del terms[monomial]
-        return Form(terms)
+        return Form(sum_of_terms(self.terms, other.terms, factor))
 
     def __mul__(self, other: Form | int) -> Form:
         if isinstance(other, int):

@@ -255,7 +255,7 @@ class Integers:
         for value, coefficient in form.terms.items():
             low, high = self.interval(value)
             total += coefficient * (low if coefficient > 0 else high)
-        if total >= 0 or not substitutions or self.prospect(form).needed:
+        if total >= 0 or not substitutions or self._needed(form, self._parts(form)):
             return total
         inner: Value | None = None
         depth = -1
@@ -275,14 +275,20 @@ class Integers:
 
     def prospect(self, form: Linear, sign: int = 1) -> Prospect:
         """What may show, together with another form, that ``sign`` times this form is not negative."""
-        parts = {v: self._substitutes(v) if _is_substituted(v) else frozenset({v}) for v in form.terms}
-        needed = [
+        parts = self._parts(form)
+        return Prospect(self._needed(form, parts, sign), frozenset().union(*parts.values()))
+
+    def _parts(self, form: Linear) -> dict[Value, frozenset[Value]]:
+        """What may come to stand in place of each value of a form, itself included."""
+        return {v: self._substitutes(v) if _is_substituted(v) else frozenset({v}) for v in form.terms}
+
+    def _needed(self, form: Linear, parts: dict[Value, frozenset[Value]], sign: int = 1) -> list[frozenset[Value]]:
+        return [
             parts[value]
             for value, coefficient in form.terms.items()
             if sign * coefficient * self.interval(value)[sign * coefficient < 0] <= _HOPELESS
             and all(part.isdisjoint(parts[value]) for v, part in parts.items() if v is not value)
         ]
-        return Prospect(needed, frozenset().union(*parts.values()))
 
     def _substitutes(self, value: Value) -> frozenset[Value]:
         """A value in whose place ``least`` puts others, and all those that may come to stand there."""

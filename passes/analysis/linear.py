@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from adc.ir.core import Value
+
+T = TypeVar("T")
+
+
+def sum_of_terms(terms: Mapping[T, int], others: Mapping[T, int], factor: int) -> dict[T, int]:
+    """The coefficients of ``terms + factor * others``, none of which is zero."""
+    found = dict(terms)
+    for key, coefficient in others.items():
+        total = found.get(key, 0) + factor * coefficient
+        if total:
+            found[key] = total
+        else:
+            del found[key]
+    return found
 
 
 @dataclass(slots=True)
@@ -17,14 +33,7 @@ class Linear:
     def plus(self, other: Linear, factor: int = 1) -> Linear:
         if not other.terms:
             return Linear(self.terms, self.constant + factor * other.constant)
-        terms = dict(self.terms)
-        for value, coefficient in other.terms.items():
-            total = terms.get(value, 0) + factor * coefficient
-            if total:
-                terms[value] = total
-            else:
-                del terms[value]
-        return Linear(terms, self.constant + factor * other.constant)
+        return Linear(sum_of_terms(self.terms, other.terms, factor), self.constant + factor * other.constant)
 
     def plus_number(self, number: int) -> Linear:
         return Linear(self.terms, self.constant + number)

@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.analysis.lifetimes import dies_at, users_of
+from adc.passes.analysis.lifetimes import dies_at, users_of, writers_of
+from adc.passes.analysis.nests import covered_box
 from adc.passes.rewrite import put_before, put_instead
 from adc.passes.simplify.carried_arrays import like
 from adc.passes.simplify.carried_states import carry, place_of, users_of_state
-
-_READS = (ops.load, ops.dim)
 
 
 @dataclass(frozen=True)
@@ -70,11 +69,9 @@ def _copied(op: Op) -> tuple[Value, Value] | None:
     if op.operands[1:] != store.operands[2:] or op.operands[1:] != tuple(o.regions[0].args[0] for o in loops):
         return None
     extents = Extents()
-    for loop, extent in zip(loops, extents.shape(store.operands[1]), strict=True):
-        lower, upper, step = loop.operands[:3]
-        if constant_of(lower) != 0 or constant_of(step) != 1 or extents.extent(upper) != extent:
-            return None
-    return op.operands[0], store.operands[1]
+    shape = extents.shape(store.operands[1])
+    box = covered_box(loops[::-1], op.operands[1:], shape, Integers(), extents)
+    return (op.operands[0], store.operands[1]) if box == [None] * len(shape) else None
 
 
 def _is_next_state(loop: Op, copy: Op, buffer: Value, state: Value) -> bool:
@@ -82,36 +79,28 @@ def _is_next_state(loop: Op, copy: Op, buffer: Value, state: Value) -> bool:
     the loop begins, and nobody needs the buffer after the loop."""
     if buffer is state or buffer.type != state.type or loop.parent is None or loop.parent is not state.block:
         return False
-    of_state, of_buffer = users_of_state(loop, state), users_of_state(loop, buffer)
+    of_buffer = users_of_state(loop, buffer)
     extents = Extents()
-    if of_state is None or of_buffer is None or extents.shape(state) != extents.shape(buffer):
+    if users_of_state(loop, state) is None or of_buffer is None or extents.shape(state) != extents.shape(buffer):
         return False
     body = loop.regions[0]
     at = body.ops.index(copy)
-    changes = [*(op for op in of_state if _writes(op, state)), *(op for op in of_buffer if _writes(op, buffer))]
-    if any(place_of(body, op) > at for op in changes):
+    if any(place_of(body, op) > at for array in (state, buffer) for op in writers_of(array)):
         return False
-    if all(place_of(body, op) < 0 or not _writes(op, buffer) for op in of_buffer):
+    if all(place_of(body, op) < 0 for op in writers_of(buffer)):
         return False  # the copy itself can be left out
     place = loop.parent.ops.index(loop)
     if any(place_of(loop.parent, op) > place for op in of_buffer):
         return False
-    return _begin_equal(loop, state, buffer, of_state, of_buffer)
+    return _begin_equal(loop, state, buffer)
 
 
-def _writes(op: Op, array: Value) -> bool:
-    return op.opdef not in _READS and (op.opdef is not ops.copy or op.operands[1] is array)
-
-
-def _begin_equal(loop: Op, state: Value, buffer: Value, of_state: list[Op], of_buffer: list[Op]) -> bool:
+def _begin_equal(loop: Op, state: Value, buffer: Value) -> bool:
     """Whether two arrays hold the same when ``loop`` begins; one that has not been filled may hold anything."""
     block = loop.parent
     assert block is not None
     end = block.ops.index(loop)
-    ours, theirs = (
-        [op for op in users if 0 <= place_of(block, op) < end and _writes(op, array)]
-        for array, users in ((state, of_state), (buffer, of_buffer))
-    )
+    ours, theirs = ([op for op in writers_of(v) if 0 <= place_of(block, op) < end] for v in (state, buffer))
     if not theirs:
         return buffer.block is block
     if not ours or ours[-1].parent is not block or theirs[-1].parent is not block:
@@ -163,14 +152,15 @@ def _is_last_use(loop: Op, copy: Op, carried: Value, state: Value) -> bool:
         return False
     if loop.parent is not state.block or not dies_at(loop.operands[3 + position], loop):
         return False
-    of_state, of_carried = users_of_state(loop, state), users_of(carried)
-    extents = Extents()
-    if of_state is None or of_carried is None or extents.shape(state) != extents.shape(loop.operands[3 + position]):
+    of_carried, extents = users_of(carried), Extents()
+    if users_of_state(loop, state) is None or of_carried is None:
+        return False
+    if extents.shape(state) != extents.shape(loop.operands[3 + position]):
         return False
     at = body.ops.index(copy)
     if any(place_of(body, op) > at for op in of_carried):
         return False
-    return all(place_of(body, op) <= at or not _writes(op, state) for op in of_state)
+    return all(place_of(body, op) <= at for op in writers_of(state))
 
 
 def _hand_on(loop: Op, copy: Op, carried: Value, state: Value) -> None:
