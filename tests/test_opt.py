@@ -27,10 +27,10 @@ from adc.passes import named, pipelines
 from adc.passes.base import Pass, Pipeline, Verify, run_pipeline
 from adc.passes.cache.block_time import BlockTime
 from adc.passes.cache.tile_loops import TileLoops
+from adc.passes.calls.inline import Inline
 from adc.passes.checkpointing.count_steps import CountSteps
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.simplify.cse import CSE
-from adc.passes.simplify.inline import Inline
 
 TEXT = """\
 func.func @f(%x: f64) -> f64 {

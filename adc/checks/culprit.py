@@ -23,8 +23,8 @@ from adc.ir.attached import Attached, attached
 from adc.ir.callgraph import components
 from adc.ir.core import Loc, Module, Op
 from adc.ir.diagnostics import Note, render
+from adc.passes.calls.drop_rules import without_marks
 from adc.passes.checkpointing.outline_steps import without_schedules
-from adc.passes.simplify.drop_rules import without_marks
 
 _FIRST, _LATER = 12, 400  # inputs that are tried for a function or operation, up to the first and second round
 _FUNCTION = 3  # the same for a function without rules

@@ -213,8 +213,8 @@ class Staged:
 
     def primal(self, traced: Traced) -> Module:
         """The primal, ready to be lowered to LLVM."""
+        from adc.passes.calls.drop_rules import DropRules, without_marks
         from adc.passes.differentiation.inner import takes_derivatives
-        from adc.passes.simplify.drop_rules import DropRules, without_marks
 
         without_marks(traced.module)
         if not takes_derivatives(traced.module):
@@ -255,8 +255,8 @@ class Staged:
         self, traced: Traced, wrt: Sequence[int], final: Sequence[int] = (), algebra: Derivatives | None = None
     ) -> tuple[Module, Tangent]:
         """A module with the forward-mode derivative, before the passes that prepare it for lowering."""
+        from adc.passes.calls.drop_rules import without_marks
         from adc.passes.differentiation.forward import forward
-        from adc.passes.simplify.drop_rules import without_marks
 
         without_marks(traced.module)
         module = self.simplified(traced)
@@ -265,8 +265,8 @@ class Staged:
 
     def tangents(self, traced: Traced, directions: Sequence[Direction]) -> tuple[Module, Tangents | None]:
         """As ``tangent``, along several directions at once; None instead of the tangents where that is not possible."""
+        from adc.passes.calls.drop_rules import without_marks
         from adc.passes.differentiation.forward import several
-        from adc.passes.simplify.drop_rules import without_marks
 
         without_marks(traced.module)
         module = self.simplified(traced)

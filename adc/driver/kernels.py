@@ -112,7 +112,7 @@ class KernelLibrary:
         from adc.backend.lowering.lower_units import lower_units
         from adc.passes import pipelines
         from adc.passes.bounds.drop_checks import DropChecks
-        from adc.passes.simplify.drop_rules import DropRules
+        from adc.passes.calls.drop_rules import DropRules
 
         module, name = clone_module(traced[0]), traced[1]  # after an interrupt it may be compiled again
         for func in module.funcs.values():  # the checks in its source always hold

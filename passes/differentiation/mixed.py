@@ -20,11 +20,11 @@ from adc.ir.callgraph import callees, reachable
 from adc.ir.core import Func, Module, Op, Value
 from adc.passes.analysis.costs import cost_of_func, executions, memory_cost, storage_cost
 from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.canonicalize.canonicalize import Canonicalize
 from adc.passes.differentiation.calls.checkpointed import is_checkpointed
 from adc.passes.differentiation.calls.rematerialised import is_rematerialised
 from adc.passes.differentiation.forward.forward import jvp
 from adc.passes.differentiation.storage.storage_plan import StoragePlan
-from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.licm import LICM

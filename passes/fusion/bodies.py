@@ -15,7 +15,7 @@ from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.spans import Span
-from adc.passes.simplify.if_convert import is_choice
+from adc.passes.branches.if_convert import is_choice
 
 _KEEP_FROM_VECTORS = frozenset({ops.call, ops.while_})
 

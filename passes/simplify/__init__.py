@@ -1,1 +1,1 @@
-"""Cleaning up code: folding, common subexpressions, invariant code, dead stores, freeing memory."""
+"""Cleaning up code: common subexpressions, invariant and dead code, loops and powers in simpler forms."""

@@ -1,7 +1,7 @@
 """Common subexpressions, redundant loads and repeated checks, in one walk down the dominator tree.
 
 With structured control flow dominance is nesting: what was computed before in this block or in an enclosing one is
-available. Memory is followed on the same walk (``adc.passes.simplify.available``), so a load of what was just loaded or
+available. Memory is followed on the same walk (``adc.passes.memory.available``), so a load of what was just loaded or
 stored takes the value that is known. Equalities are followed as well: after an assertion that two integers are equal,
 and in a branch that is taken if they are, one replaces the other.
 """
@@ -20,8 +20,8 @@ from adc.passes.analysis.conditions import comparisons
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import says_more
 from adc.passes.analysis.kinds import COMMUTATIVE, COUNTED, PURE, READS, WRITES
+from adc.passes.memory.available import AvailableMemory
 from adc.passes.rewrite import replace_op
-from adc.passes.simplify.available import AvailableMemory
 
 Key = tuple[Hashable, ...]
 

@@ -15,7 +15,7 @@ from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing
 from adc.passes.analysis.kinds import ELEMENT, LOOPS
-from adc.passes.simplify.inline import inline_call, may_be_inlined
+from adc.passes.calls.inline import inline_call, may_be_inlined
 from adc.passes.small_arrays.webs import Web, is_of_numbers
 
 Dimension = tuple[Value, int]

@@ -14,10 +14,10 @@ from adc.ir.interpret.interpreter import run, shuffled
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import Verify, run_pipeline
+from adc.passes.branches.if_convert import IfConvert
 from adc.passes.differentiation.differentiate import gradient
+from adc.passes.memory.dead_stores import DeadStores
 from adc.passes.simplify.dce import DCE
-from adc.passes.simplify.dead_stores import DeadStores
-from adc.passes.simplify.if_convert import IfConvert
 from tests.passes.random_ir import generate
 
 WRT = (0, 1, 3, 4)  # a, b, x, y of the generated functions

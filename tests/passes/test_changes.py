@@ -30,7 +30,7 @@ from adc.passes.base import (
     run_pipeline,
     versions,
 )
-from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.canonicalize.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 

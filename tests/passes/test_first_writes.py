@@ -12,10 +12,10 @@ from adc.ir import ops
 from adc.ir.interpret import interpreter
 from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
+from adc.passes.memory.dead_stores import DeadStores
+from adc.passes.memory.first_writes import FirstWrites
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
-from adc.passes.simplify.dead_stores import DeadStores
-from adc.passes.simplify.first_writes import FirstWrites
 from tests.passes.rewriting import check
 
 FUNC = """func.func @f(%a: memref<?xf64>, %n: index, %m: index, %x: f64) -> f64 {{

@@ -22,13 +22,13 @@ from adc.ir.types import f32, f64, index, memref
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import Verify, run_pipeline
+from adc.passes.branches.if_convert import IfConvert
 from adc.passes.differentiation.differentiate import gradient
 from adc.passes.differentiation.forward.forward import jvp
 from adc.passes.differentiation.forward.forward_sweep import TANGENT
 from adc.passes.differentiation.rules import RULES
+from adc.passes.memory.dead_stores import DeadStores
 from adc.passes.simplify.dce import DCE
-from adc.passes.simplify.dead_stores import DeadStores
-from adc.passes.simplify.if_convert import IfConvert
 from tests.passes.derivative_harness import branch, call, define, loop, parallel, tangent_alone
 from tests.passes.random_ir import generate
 from tests.passes.test_adjoint_random import WRT, _difference, _point

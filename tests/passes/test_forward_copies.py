@@ -13,7 +13,7 @@ from adc.driver.compiler import compile_functions, part_of
 from adc.functions import pullback_code
 from adc.ir.text.parser import parse_module
 from adc.ir.text.printer import print_module
-from adc.passes.simplify.forward_copies import ForwardCopies
+from adc.passes.memory.forward_copies import ForwardCopies
 from tests.passes.rewriting import check, run_text
 
 FUNC = """func.func @f(%a: memref<?xf64>, %b: memref<?xf64>, %n: index, %x: f64) -> f64 {{

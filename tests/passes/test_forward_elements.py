@@ -10,7 +10,7 @@ import pytest
 import adc
 from adc.ir.text.parser import parse_module
 from adc.ir.text.printer import print_module
-from adc.passes.simplify.forward_elements import ForwardElements
+from adc.passes.memory.forward_elements import ForwardElements
 from tests.numpy.checking import check as check_program
 from tests.passes.rewriting import check, run_text
 

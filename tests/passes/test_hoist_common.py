@@ -16,8 +16,8 @@ from adc.ir.core import Module
 from adc.ir.interpret.interpreter import run
 from adc.ir.text.parser import parse_module
 from adc.passes.base import Verify, run_pipeline
+from adc.passes.branches.hoist_common import HoistCommon
 from adc.passes.simplify.dce import DCE
-from adc.passes.simplify.hoist_common import HoistCommon
 from tests.passes.rewriting import check
 
 _FUNC = """

@@ -19,10 +19,10 @@ from adc.ir.interpret.interpreter import InterpreterError, Statistics, run
 from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.base import Verify, run_pipeline
+from adc.passes.canonicalize.canonicalize import Canonicalize
+from adc.passes.memory.insert_deallocs import InsertDeallocs
 from adc.passes.pipelines import FREE, SIMPLIFY
-from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.dce import DCE
-from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from tests.passes import random_ir
 from tests.passes.rewriting import check
 

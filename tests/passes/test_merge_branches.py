@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adc.passes.simplify.merge_branches import MergeBranches
+from adc.passes.branches.merge_branches import MergeBranches
 from tests.passes.rewriting import check
 
 TEXT = """

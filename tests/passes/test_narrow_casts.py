@@ -8,7 +8,7 @@ from typing import Any
 from adc.ir import ops
 from adc.ir.types import Type, i8, i16, i32, i64, index, ui8, ui16, ui32, ui64
 from adc.passes.analysis.integers import limits
-from adc.passes.simplify.integer_rules import _keeps
+from adc.passes.canonicalize.integer_rules import _keeps
 
 TYPES: tuple[Type, ...] = (i8, i16, i32, i64, ui8, ui16, ui32, ui64, index)
 

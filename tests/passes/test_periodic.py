@@ -7,7 +7,7 @@ import pytest
 
 from adc import jit_grad, jvp
 from adc.passes.bounds.split_index_sets import SplitIndexSets
-from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.canonicalize.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from tests.passes.rewriting import run_text

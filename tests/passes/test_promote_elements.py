@@ -12,7 +12,7 @@ from adc import jit_grad
 from adc.ir import ops
 from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.simplify.promote_elements import PromoteElements
+from adc.passes.memory.promote_elements import PromoteElements
 
 RNG = np.random.default_rng(11)
 LOOP = """

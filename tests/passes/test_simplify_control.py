@@ -10,7 +10,7 @@ from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError
 from adc.ir.interpret import interpreter
 from adc.ir.text.parser import parse_module
-from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.canonicalize.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.licm import LICM

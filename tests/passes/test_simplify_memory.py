@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.branches.if_convert import IfConvert
+from adc.passes.canonicalize.canonicalize import Canonicalize
+from adc.passes.memory.dead_stores import DeadStores
+from adc.passes.memory.fold_views import FoldViews
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
-from adc.passes.simplify.dead_stores import DeadStores
-from adc.passes.simplify.fold_views import FoldViews
-from adc.passes.simplify.if_convert import IfConvert
 from tests.passes.rewriting import check, run_text
 
 CLEAN = (Canonicalize(), CSE(), Canonicalize(), DCE())

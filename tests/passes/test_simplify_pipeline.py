@@ -15,8 +15,8 @@ from adc.ir.core import Func, Module
 from adc.ir.text.parser import parse_module
 from adc.ir.types import f64, index
 from adc.passes.base import Changed, Pass, PassError, Verify, asked_verification, passes_of, run_pipeline
+from adc.passes.canonicalize.canonicalize import Canonicalize
 from adc.passes.pipelines import FREE, LOWER, PREPARE, SIMPLIFY
-from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.dce import DCE
 from tests.passes.random_ir import MATRIX, STRIDED, Generator
 

@@ -15,15 +15,15 @@ from adc.ir import ops
 from adc.ir.interpret.interpreter import InterpreterError
 from adc.ir.verifier import verify
 from adc.passes.base import Pass, Verify, run_pipeline
+from adc.passes.branches.hoist_common import HoistCommon
+from adc.passes.branches.if_convert import IfConvert
+from adc.passes.canonicalize.canonicalize import Canonicalize
+from adc.passes.memory.dead_stores import DeadStores
+from adc.passes.memory.fold_views import FoldViews
 from adc.passes.outlining.outline_nests import OutlineNests
 from adc.passes.pipelines import SIMPLIFY
-from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
-from adc.passes.simplify.dead_stores import DeadStores
-from adc.passes.simplify.fold_views import FoldViews
-from adc.passes.simplify.hoist_common import HoistCommon
-from adc.passes.simplify.if_convert import IfConvert
 from adc.passes.simplify.licm import LICM
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.linear import Linear
-from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.canonicalize.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from tests.passes.rewriting import check, run_text

@@ -14,7 +14,7 @@ from adc.ir import ops
 from adc.ir.interpret import interpreter
 from adc.ir.text.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
+from adc.passes.branches.skip_zero_terms import SkipZeroTerms
 
 
 def nearest(a, b):

@@ -18,7 +18,7 @@ from adc.backend.lowering.lower import lower_module
 from adc.backend.lowering.lower_effects import Effects
 from adc.driver.compiler import Staged
 from adc.ir.core import Module
-from adc.passes.simplify.inline import Inline
+from adc.passes.calls.inline import Inline
 from adc.reports.dump import resolve
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,8 @@ from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import accessed
 from adc.passes.analysis.lifetimes import users_of
 from adc.passes.analysis.nests import is_visible, loop_body_of, loops_between, match_counters
+from adc.passes.buffers.carried_arrays import made_in_steps, own_starts
 from adc.passes.rewrite import put_instead
-from adc.passes.simplify.carried_arrays import made_in_steps, own_starts
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
+from adc.passes.canonicalize.rewriter import Rewriter
 from adc.passes.rewrite import keep_carried
-from adc.passes.simplify.rewriter import Rewriter
 
 
 def inline(rw: Rewriter, op: Op, region: Block, args: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -28,9 +28,9 @@ from adc.passes.analysis.extents import Extent, Extents
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 from adc.passes.analysis.nests import loop_body_of, loops_between, match_counters
+from adc.passes.buffers.carried_arrays import like
+from adc.passes.buffers.carried_states import carry, place_of, users_of_state
 from adc.passes.rewrite import put_before, put_instead
-from adc.passes.simplify.carried_arrays import like
-from adc.passes.simplify.carried_states import carry, place_of, users_of_state
 
 _COPIED = PURE | {ops.load}
 RIM = 8

@@ -24,7 +24,7 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import place_in
 from adc.ir.types import RecordType, i1
-from adc.passes.simplify.ownership_flags import Flags, Scope, holds_memrefs, refers, uncast
+from adc.passes.memory.ownership_flags import Flags, Scope, holds_memrefs, refers, uncast
 
 
 @dataclass(frozen=True)

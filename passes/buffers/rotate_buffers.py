@@ -21,9 +21,9 @@ from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.lifetimes import dies_at, users_of, writers_of
 from adc.passes.analysis.nests import covered_box
+from adc.passes.buffers.carried_arrays import like
+from adc.passes.buffers.carried_states import carry, place_of, users_of_state
 from adc.passes.rewrite import put_before, put_instead
-from adc.passes.simplify.carried_arrays import like
-from adc.passes.simplify.carried_states import carry, place_of, users_of_state
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1
+from adc.passes.canonicalize.integer_rules import decide
+from adc.passes.canonicalize.loop_rules import LOOP_CONTROL
+from adc.passes.canonicalize.region_steps import check_first, errors, inline, narrow
+from adc.passes.canonicalize.rewriter import Control, Rewriter
+from adc.passes.canonicalize.sink_stores import sink_stores
 from adc.passes.rewrite import keep_while
-from adc.passes.simplify.integer_rules import decide
-from adc.passes.simplify.loop_rules import LOOP_CONTROL
-from adc.passes.simplify.region_steps import check_first, errors, inline, narrow
-from adc.passes.simplify.rewriter import Control, Rewriter
-from adc.passes.simplify.sink_stores import sink_stores
 
 
 def _if(rw: Rewriter, op: Op) -> Op | None:

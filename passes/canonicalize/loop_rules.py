@@ -10,9 +10,9 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import index
-from adc.passes.simplify.float_rules import never_negative_zero
-from adc.passes.simplify.region_steps import check_first, errors, inline, narrow
-from adc.passes.simplify.rewriter import Control, Rewriter
+from adc.passes.canonicalize.float_rules import never_negative_zero
+from adc.passes.canonicalize.region_steps import check_first, errors, inline, narrow
+from adc.passes.canonicalize.rewriter import Control, Rewriter
 
 Values = tuple[Value, ...]
 

@@ -9,8 +9,8 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 from adc.passes.analysis.extents import Extent
-from adc.passes.simplify.ownership_flags import uncast
-from adc.passes.simplify.rewriter import Rewriter, Rule
+from adc.passes.canonicalize.rewriter import Rewriter, Rule
+from adc.passes.memory.ownership_flags import uncast
 
 Result = Sequence[Value] | None
 

@@ -17,7 +17,7 @@ from adc.ir import ops
 from adc.ir.core import Func, Module, Op, Value
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.lifetimes import users_of
-from adc.passes.simplify.carried_states import carry, place_of, users_of_state
+from adc.passes.buffers.carried_states import carry, place_of, users_of_state
 
 
 @dataclass(frozen=True)

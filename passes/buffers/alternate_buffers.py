@@ -24,8 +24,8 @@ from adc.ir.core import Block, Module, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.lifetimes import writers_of
 from adc.passes.analysis.nests import RIM, is_visible
+from adc.passes.buffers.carried_arrays import like, made_in_steps, own_starts
 from adc.passes.rewrite import put_before, put_instead
-from adc.passes.simplify.carried_arrays import like, made_in_steps, own_starts
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef, Trait
 from adc.ir.types import index
 from adc.passes.analysis.attributes import MIRRORED
-from adc.passes.simplify.patterns import is_number, made_by, put_constant_last, register
-from adc.passes.simplify.rewriter import Rewriter, Rule
+from adc.passes.canonicalize.patterns import is_number, made_by, put_constant_last, register
+from adc.passes.canonicalize.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None
 FLOATS: dict[OpDef, Rule] = {}

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir.core import Module
-from adc.passes.simplify.control_rules import CONTROL
-from adc.passes.simplify.float_rules import FLOATS
-from adc.passes.simplify.integer_rules import INTEGERS
-from adc.passes.simplify.memory_rules import MEMORY
-from adc.passes.simplify.rewriter import Rewriter
+from adc.passes.canonicalize.control_rules import CONTROL
+from adc.passes.canonicalize.float_rules import FLOATS
+from adc.passes.canonicalize.integer_rules import INTEGERS
+from adc.passes.canonicalize.memory_rules import MEMORY
+from adc.passes.canonicalize.rewriter import Rewriter
 
 RULES = {**FLOATS, **INTEGERS, **MEMORY}
 

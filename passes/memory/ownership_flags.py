@@ -1,6 +1,6 @@
 """What owns its memory in a function, by flags that move with values; and which values may be the same memory.
 
-See ``adc.passes.simplify.insert_deallocs``.
+See ``adc.passes.memory.insert_deallocs``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType, RecordType, i1
-from adc.passes.simplify.ownership import Classes
+from adc.passes.memory.ownership import Classes
 
 _SOURCES = frozenset({ops.alloc, ops.grow, ops.call})
 

@@ -16,13 +16,13 @@ from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_IN
 from adc.passes.analysis.division import remainder
 from adc.passes.analysis.integers import width
 from adc.passes.analysis.linear import Linear
-from adc.passes.simplify.patterns import (
+from adc.passes.canonicalize.patterns import (
     is_number,
     made_by,
     put_constant_last,
     register,
 )
-from adc.passes.simplify.rewriter import Rewriter, Rule
+from adc.passes.canonicalize.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None
 INTEGERS: dict[OpDef, Rule] = {}

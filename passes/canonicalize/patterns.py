@@ -8,7 +8,7 @@ from collections.abc import Callable
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
-from adc.passes.simplify.rewriter import Rule
+from adc.passes.canonicalize.rewriter import Rule
 
 
 def register(table: dict[OpDef, Rule], *kinds: OpDef) -> Callable[[Rule], Rule]:

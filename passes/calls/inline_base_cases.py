@@ -27,8 +27,8 @@ from adc.ir.opdef import Trait
 from adc.ir.rewrite import clone_op, inline_block
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import WRITES
+from adc.passes.calls.inline import may_be_inlined
 from adc.passes.rewrite import put_instead, replace_op
-from adc.passes.simplify.inline import may_be_inlined
 
 
 @dataclass(frozen=True)

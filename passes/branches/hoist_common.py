@@ -24,7 +24,7 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import PURE, SILENT
 from adc.passes.analysis.subscripts import differ
-from adc.passes.simplify.sink_stores import sink_stores
+from adc.passes.canonicalize.sink_stores import sink_stores
 
 _MOVED = (ops.load, ops.store, ops.bound)
 

@@ -1,0 +1,1 @@
+"""Branches: joined, turned into selections, or left with less in them."""

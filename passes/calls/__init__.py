@@ -1,0 +1,1 @@
+"""Calls: inlined, shared by equal arguments, or left out where nothing needs their rule."""
