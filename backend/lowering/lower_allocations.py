@@ -17,6 +17,7 @@ from adc.ir.schedules import FILE, TAPE
 from adc.ir.types import MemRefType, index, scalar_bytes
 
 _MOST_BYTES = (1 << 63) - 1
+_FIRST_BYTES = 64  # of an array that grows: one line of the cache, since many end with few elements
 _MEMORY = "cannot allocate an array of {} bytes"
 _SCHEDULES = " for what the reverse sweep needs; with memory= or checkpoint= a gradient keeps less"
 
@@ -113,7 +114,7 @@ def grow(e: FunctionEmitter, op: Op) -> None:
     e.begin(enlarge)
     twice = e.let(f"shl i64 {old.extents[0]}, 1")
     needed = e.let(f"add i64 {wanted}, 1")
-    least = e.let(f"call i64 @llvm.smax.i64(i64 {needed}, i64 {max(1, 4096 // size)})")
+    least = e.let(f"call i64 @llvm.smax.i64(i64 {needed}, i64 {max(1, _FIRST_BYTES // size)})")
     extent = e.let(f"call i64 @llvm.smax.i64(i64 {twice}, i64 {least})")
     total = e.multiply(extent, str(size))
     ptr = e.let(f"call ptr @adc_grow(ptr %ctx, ptr {old.ptr}, i64 {total})")

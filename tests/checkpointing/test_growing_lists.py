@@ -9,6 +9,7 @@ import pytest
 
 import adc
 from adc import jit_grad
+from adc.backend import runtime
 from adc.errors import DifferentiationError
 
 
@@ -58,3 +59,27 @@ def after(u: np.ndarray, n: int) -> float:
 def test_what_has_no_value_before_the_loop() -> None:
     with pytest.raises(DifferentiationError, match="makes it where there was none before"):
         jit_grad(after, checkpoint=adc.revolve(2)).grad(np.linspace(0.1, 1.0, 6), 5)
+
+
+def chained(heads, following, values):
+    """Walks along lists of a few elements, as neighbours of particles are found."""
+    total = 0.0
+    for i in range(len(heads)):
+        product, j = 1.0, heads[i]
+        while j >= 0:
+            product *= values[j]
+            j = following[j]
+        total += product
+    return total
+
+
+def test_each_short_while_loop_keeps_a_short_tape() -> None:
+    rng = np.random.default_rng(3)
+    values, heads = rng.random(3000), np.arange(1000)
+    following = np.concatenate([np.arange(1000, 3000), np.full(1000, -1)])
+    gradient = adc.grad(chained, argnums=2)
+    runtime.peak_bytes(reset=True)
+    found = gradient(heads, following, values)
+    assert 1000 * 3 * 8 <= runtime.peak_bytes() <= 1000 * 3 * 128
+    a, b, c = values.reshape(3, 1000)
+    np.testing.assert_allclose(found, np.concatenate([b * c, a * c, a * b]), rtol=1e-14)
