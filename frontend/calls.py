@@ -16,7 +16,7 @@ from adc.frontend import prelude, rematerialised
 from adc.frontend.arrays import arrays
 from adc.frontend.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.checkpoints import checkpointed_function
-from adc.frontend.containers import keys, making, records, sequences
+from adc.frontend.containers import blocks, keys, making, records, sequences
 from adc.frontend.containers.texts import format_, is_format
 from adc.frontend.control import options
 from adc.frontend.data.callables import Bound, Closure, Partial
@@ -170,6 +170,7 @@ def call_plain(
         return made
     program = prelude.stand_in(callee.value)
     if program is not None:
+        args = [blocks.joined(frame, a) for a in args] if callee.value is np.block else args
         return _call_program(frame, callee.value, program, args, kwargs, call_function)
     _refuse_own(callee.value)
     function = python_function(callee.value)

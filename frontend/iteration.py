@@ -7,7 +7,6 @@ kind of container is added there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -16,7 +15,7 @@ from adc.frontend.arrays import structured
 from adc.frontend.containers import pooled_lists, sequences
 from adc.frontend.control.loops import counted
 from adc.frontend.data.compounds import Structured
-from adc.frontend.data.dims import Dim, dim_value, static_dim
+from adc.frontend.data.dims import Dim, count_of, dim_value, static_dim, unravelled
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -107,10 +106,15 @@ class Indexed:
 
 Items = Known | Indexed
 
+
 def all_of(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
-    """The items of a value with a known number of them. In a stream, an array that has fewer is a run-time error."""
+    """The items of a value with a known number of them, which may be an array. In a stream, an array that has fewer is
+    a run-time error."""
     if isinstance(v, Stream) and isinstance(v.items, Known):
         return v.items.whole()
+    if isinstance(v, Array) and v.rank:
+        count = static_dim(v.dims[0])
+        return None if count is None or count > sequences.MOST else [element(v, const_index(k)) for k in range(count)]
     return sequences.known_items(frame, v)
 
 
@@ -221,22 +225,6 @@ def need(frame: Frame, v: AbstractValue, name: str) -> Items:
     if found is None:
         raise refuse(current_loc(), f"{name}() cannot go through {describe_type(v)}", kind=kinds.NOT_ITERABLE)
     return found
-
-
-def unravelled(k: Value, dims: Sequence[Dim]) -> list[Value]:
-    """The subscripts of element ``k`` of an array, in row-major order."""
-    found: list[Value] = []
-    for d in reversed(dims[1:]):
-        found.insert(0, ops.remsi(k, dim_value(d)))
-        k = ops.divsi(k, dim_value(d))
-    return [k, *found][: len(dims)]
-
-
-def count_of(dims: Sequence[Dim]) -> Dim:
-    """The number of elements."""
-    sizes = [static_dim(d) for d in dims]
-    known_ = [size for size in sizes if size is not None]
-    return math.prod(known_) if len(known_) == len(sizes) else reduce(ops.muli, map(dim_value, dims))
 
 
 def flat(frame: Frame, x: Array | Lazy) -> Stream:

@@ -92,6 +92,25 @@ class Moments:
         self._apart |= seen
         return False
 
+    def made_in_iteration(self, memref: Value, loop: Op) -> list[Op] | None:
+        """The allocations that ``memref`` may be, if all are in the iteration of ``loop`` that it belongs to; else
+        None."""
+        work, seen, found = [memref], {memref}, []
+        while work:
+            value = strip_views(work.pop())
+            birth = self._births.get(value)
+            if birth is None or not _is_in(value.block, loop):
+                return None
+            if birth.new:
+                assert value.op is not None
+                found.append(value.op)
+            elif not birth.sources or (isinstance(value.owner, Block) and value.owner.parent_op is loop):
+                return None
+            else:
+                work += [source for source in birth.sources if source not in seen]
+                seen.update(birth.sources)
+        return found
+
     def _in_scope(self, a: Value, b: Value) -> bool:
         x, y = self._births.get(a), self._births.get(b)
         return x is not None and y is not None and (x.number <= y.number <= x.end or y.number <= x.number <= y.end)
@@ -153,6 +172,12 @@ class Moments:
         else:
             for region in op.regions:
                 self._block(region, {})
+
+
+def _is_in(block: Block | None, loop: Op) -> bool:
+    while block is not None and block.parent_op is not loop:
+        block = block.parent_op.parent if block.parent_op is not None else None
+    return block is not None
 
 
 def _joined(targets: tuple[Value, ...], *sources: tuple[Value, ...]) -> dict[Value, tuple[Value, ...]]:

@@ -221,7 +221,7 @@ def _constants(items: Sequence[AbstractValue]) -> bool:
 
 
 _FEW_INTEGERS, _FEW_FLOATS = 32, 8
-_FEW_STORES = 16  # the most items of a list that stay variables where a store has a run-time position
+FEW_STORES = 16  # the most items of a list that stay variables where a run-time position is set, or all shift in a loop
 
 
 def _pool(items: Sequence[AbstractValue]) -> Ref | None:
@@ -331,17 +331,17 @@ def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue, 
     if isinstance(position, int):
         heap.assign(frame, owner, (*held.items[:position], value, *held.items[position + 1 :]))
         return
-    if len(held.items) > _FEW_STORES and _are_numbers(held, value):
+    if len(held.items) > FEW_STORES and are_numbers(held, value):
         growing.let_grow(frame, owner, (value,))
         list_changes.store(frame, owner, position, value)
         return
     heap.assign(frame, owner, _with(frame, held.items, position, value))
 
 
-def _are_numbers(held: Contents, value: AbstractValue) -> bool:
+def are_numbers(held: Contents, *more: AbstractValue) -> bool:
     """Whether a list can be one array in memory, in place of a variable for each item, any of which a store at a
     run-time position may change."""
-    return all(is_numeric(item) for item in (*held.items, value))
+    return all(is_numeric(item) for item in (*held.items, *more))
 
 
 def _with(frame: Frame, items: Sequence[AbstractValue], at: Value, value: AbstractValue) -> list[AbstractValue]:

@@ -6,8 +6,9 @@ import enum
 from collections.abc import Sequence
 
 from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.dims import static_dim
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Range, Ref, Scalar, Static, Stream, Tuple, View, known_int
+from adc.frontend.data.values import AbstractValue, Array, Range, Ref, Scalar, Static, Stream, Tuple, View, known_int
 from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame, NeedsConstant
@@ -17,6 +18,8 @@ from adc.frontend.prelude.python_collections import FrozenSet, Held
 from adc.frontend.prelude.python_dicts import Dict, Pairs, is_of_dict
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+from adc.ir.core import Loc
+from adc.ir.diagnostics import AdcError
 
 
 def inside(frame: Frame, v: AbstractValue, ordered: bool = True) -> AbstractValue:
@@ -71,6 +74,19 @@ def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
     if isinstance(v, Static) and (isinstance(v.value, str | tuple | range) or _is_enum(v.value)):
         return [Static(item) for item in v.value]
     return None
+
+
+MOST = 64
+"""The most items of an array that are taken apart, as in ``f(*x)``."""
+
+
+def not_known(v: AbstractValue, at: Loc, instead: str) -> AdcError:
+    """The refusal to take apart what has a number of items that is not known, or an array of many."""
+    if isinstance(v, Array) and v.rank and (count := static_dim(v.dims[0])) is not None:
+        message = f"an array of {count} items is not taken apart: at most {MOST} are"
+    else:
+        message = f"how many items {describe_type(v)} has is not known when the function is compiled"
+    return refuse(at, message, instead, kind=kinds.UNSUPPORTED_CALL)
 
 
 def _is_enum(value: object) -> bool:

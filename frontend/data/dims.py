@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, Literal, NamedTuple
 
 from adc.ir import ops
@@ -281,3 +283,19 @@ def brought_here(d: Any, depth: int = _DEPTH) -> Dim | None:
     if not all(isinstance(v, Value) for v in operands):
         return None
     return build(op.opdef, operands, dict(op.attrs)).results[0]  # type: ignore[arg-type]
+
+
+def unravelled(k: Value, dims: Sequence[Dim]) -> list[Value]:
+    """The subscripts of element ``k`` of an array, in row-major order."""
+    found: list[Value] = []
+    for d in reversed(dims[1:]):
+        found.insert(0, ops.remsi(k, dim_value(d)))
+        k = ops.divsi(k, dim_value(d))
+    return [k, *found][: len(dims)]
+
+
+def count_of(dims: Sequence[Dim]) -> Dim:
+    """The number of elements."""
+    sizes = [static_dim(d) for d in dims]
+    known = [size for size in sizes if size is not None]
+    return math.prod(known) if len(known) == len(sizes) else reduce(ops.muli, map(dim_value, dims))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from adc.frontend import iteration
 from adc.frontend.closures import make_closure
 from adc.frontend.containers import making, sequences
 from adc.frontend.containers.texts import joined
@@ -67,9 +68,11 @@ def displayed(frame: Frame, nodes: list[ast.expr]) -> list[AbstractValue]:
     found: list[AbstractValue] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            items = sequences.known_items(frame, starred.given(frame, node))
+            given = starred.given(frame, node)
+            with frame.at(node):
+                items = iteration.all_of(frame, given)
             if items is None:
-                raise refuse_expression(frame.loc(node), node)
+                raise sequences.not_known(given, frame.loc(node), "make a list: [*x]")
             found += items
         else:
             found.append(evaluate_kept(frame, node))

@@ -9,7 +9,7 @@ import types
 
 import numpy as np
 
-from adc.frontend import prelude
+from adc.frontend import iteration, prelude
 from adc.frontend.arrays import arrays
 from adc.frontend.containers import making, records, sequences
 from adc.frontend.control import options
@@ -36,7 +36,6 @@ from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate
 from adc.frontend.expressions.generators import iterator_of, over_generator
 from adc.frontend.frame import Frame, discard
 from adc.frontend.functions import generators
-from adc.frontend.iteration import counts
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
 from adc.frontend.libraries.table import is_library
@@ -95,7 +94,7 @@ def _is_known(frame: Frame, source: ast.GeneratorExp) -> bool:
 
 def _as_loop(frame: Frame, v: AbstractValue) -> bool:
     """Whether iterating over the value is a loop in the code, so that ``sum`` and similar functions are one too."""
-    return rows.grows(frame, v) or counts(v)
+    return rows.grows(frame, v) or iteration.counts(v)
 
 
 def _makes_list(callee: AbstractValue) -> bool:
@@ -181,9 +180,10 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
                 with frame.at(item):
                     items = starred.spread(frame, callee, node, given, len(args))
             if items is None:
-                message = f"how many items {describe_type(given)} has is not known when the function is compiled"
-                help = "write the arguments out, or pass a tuple"
-                raise refuse(frame.loc(item), message, help, kind=kinds.UNSUPPORTED_CALL)
+                with frame.at(item):
+                    items = iteration.all_of(frame, given)
+            if items is None:
+                raise sequences.not_known(given, frame.loc(item), "write the arguments out, or pass a tuple")
             args += items
         elif through is not None and item is through and isinstance(item, ast.ListComp):
             args.append(frame.tracer.comprehended(frame, through))

@@ -293,6 +293,8 @@ def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
         if not isinstance(items, Indexed) or items.all() is not None:
             return None
         sample = _sample(frame, walk, items)
+        if sample is None:
+            return None
         if isinstance(sample, Array):
             if callee not in _JOINED or sample.rank == 1:
                 return _rows(frame, walk, items)
@@ -362,8 +364,9 @@ def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
     return result
 
 
-def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue:
-    """An item, traced and then discarded: a number, or the array of its contents."""
+def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue | None:
+    """An item, traced and then discarded: a number, or the array of its contents. None if it changes objects, which the
+    first of the items must not do before the others."""
     node = walk.node
     assert isinstance(node, ast.ListComp)
 
@@ -377,7 +380,9 @@ def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue:
     traced = trace(frame, one)
     discard(traced.block)
     value = traced.result
-    if value is None or not (is_numeric(value) or isinstance(value, Array)) or traced.mutates:
+    if traced.mutates:
+        return None
+    if value is None or not (is_numeric(value) or isinstance(value, Array)):
         shown = describe_type(value) if value is not None else "nothing"
         raise refuse(
             frame.loc(node.elt),

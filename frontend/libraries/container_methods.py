@@ -112,14 +112,22 @@ def _append_item(frame: Frame, owner: Ref, items: iteration.Known, k: int) -> No
 
 def _known_place(frame: Frame, owner: Ref, position: AbstractValue | None, *more: AbstractValue) -> bool:
     """Whether a list has a known length and is changed at a known position. At a run-time position it becomes a list of
-    run-time length. ``more``: the items that it gets."""
+    run-time length, and so does a list of many numbers that shift with each iteration. ``more``: the items that it
+    gets."""
     if rows.grows(frame, owner):
         return False
     held = heap.contents(frame, owner)
-    if position is None or needed_int(position) is not None or not (held.items or more):
+    k = 0 if position is None else needed_int(position)
+    if not (held.items or more) or (k is not None and (position is None or not _shifts_many(frame, owner, k, more))):
         return True
     growing.let_grow(frame, owner, more)
     return False
+
+
+def _shifts_many(frame: Frame, owner: Ref, k: int, more: tuple[AbstractValue, ...]) -> bool:
+    held = heap.contents(frame, owner)
+    again = bool(frame.loops) or frame.given_number(owner) is not None
+    return again and 0 <= k < len(held.items) - indexing.FEW_STORES and indexing.are_numbers(held, *more)
 
 
 def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> AbstractValue:

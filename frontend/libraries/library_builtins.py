@@ -347,6 +347,8 @@ def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
     items = iteration.all_of(frame, x)
     if items is not None:
         return Tuple(tuple(items))
+    if iteration.sequence(frame, x) is not None:
+        raise sequences.not_known(x, current_loc(), "make a list: list(x)")
     raise refuse(current_loc(), f"tuple() of {describe_type(x)} is not supported", kind=kinds.WRONG_TYPE)
 
 

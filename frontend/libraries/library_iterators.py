@@ -18,12 +18,12 @@ from adc.frontend.arrays import arrays, subscripts
 from adc.frontend.containers import records, sequences
 from adc.frontend.data.compounds import Handle
 from adc.frontend.data.described import describe
-from adc.frontend.data.dims import Dim, dim_value, static_dim
+from adc.frontend.data.dims import Dim, count_of, dim_value, static_dim, unravelled
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Range, Ref, Scalar, Static, Stream, Tuple, is_array
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Range, Ref, Scalar, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.iteration import Indexed, Items, Known, count_of, unravelled
+from adc.frontend.iteration import Indexed, Items, Known
 from adc.frontend.libraries.creation import need_array, shape_argument
 from adc.frontend.libraries.library_containers import _list, stored
 from adc.frontend.libraries.rules import Rule, need_numbers, no_keywords, positional, static_of, take
@@ -53,10 +53,9 @@ def called_for(frame: Frame, name: str, function: AbstractValue, rows: Items, ah
     """The results of a function for each row of arguments: it is called when an item is asked for."""
 
     def call(row: AbstractValue) -> AbstractValue:
-        given = sequences.known_items(frame, row)
+        given = iteration.all_of(frame, row)
         if given is None:
-            message = f"how many items {describe_type(row)} has is not known when the function is compiled"
-            raise refuse(current_loc(), message, "write a for statement", kind=kinds.UNSUPPORTED_CALL)
+            raise sequences.not_known(row, current_loc(), "write a for statement")
         return arrays.settled(frame, frame.tracer.call(frame, function, given, {}))
 
     def unrolled(of: Known) -> Known:
@@ -144,7 +143,8 @@ def _extremum(name: str, symbol: str) -> Rule:
     program = {"min": python_functions.least, "max": python_functions.greatest}[name]
 
     def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-        if kwargs or (len(args) == 1 and isinstance(args[0], Range)) or _are_objects(frame, args):
+        alone = args[0] if len(args) == 1 else None
+        if kwargs or isinstance(alone, Range) or _is_row(alone) or _are_objects(frame, args):
             found = args[0] if len(args) == 1 else Tuple(tuple(args))
             return frame.tracer.call(frame, Static(program), [stored(frame, found)], kwargs)
         several = args if len(args) > 1 else sequences.known_items(frame, args[0]) or ()
@@ -176,6 +176,10 @@ def _extremum(name: str, symbol: str) -> Rule:
         return best
 
     return rule
+
+
+def _is_row(v: AbstractValue | None) -> bool:
+    return isinstance(v, Array | Lazy) and v.rank == 1
 
 
 def _are_objects(frame: Frame, args: Sequence[AbstractValue]) -> bool:

@@ -19,7 +19,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.builder import current_loc
 from adc.ir.core import Block, Func, Loc, Op, Value
 from adc.ir.diagnostics import AdcError, Note
-from adc.ir.moments import strip_views
+from adc.ir.moments import Moments, strip_views
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 
@@ -44,16 +44,16 @@ def check(frame: Frame) -> None:
     own = {one.op for one in frame.held}
     _refuse_recursion(frame, alive)
     kept = [one for one in frame.held if one.op in alive and not one.moved]
-    aliasing = Aliasing(frame.func, frame.tracer.module)
+    aliasing, moments = Aliasing(frame.func, frame.tracer.module), Moments(frame.func)
     writes = [w for op in alive if op not in own or op.opdef is ops.call for w in _writes(frame, op)]
     for one in kept:
         roots = aliasing.roots(one.array)
         for write in writes:
-            if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(one.op, write, one.array):
+            if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(moments, one.op, write, one.array):
                 raise _changed(one.loc, write.op.loc)
     for stand in frame.stands:
         if stand.op in alive:
-            _check_stand(aliasing, writes, alive, stand)
+            _check_stand(aliasing, moments, writes, alive, stand)
 
 
 def _refuse_recursion(frame: Frame, alive: Iterable[Op]) -> None:
@@ -75,12 +75,14 @@ def is_finished(func: Func) -> bool:
     return bool(func.body.ops) and func.body.ops[-1].opdef is ops.return_
 
 
-def _check_stand(aliasing: Aliasing, writes: Iterable[_Write], alive: Iterable[Op], stand: Stand) -> None:
+def _check_stand(
+    aliasing: Aliasing, moments: Moments, writes: Iterable[_Write], alive: Iterable[Op], stand: Stand
+) -> None:
     roots, own = aliasing.roots(stand.source), aliasing.roots(stand.copy)
     later = [
         write
         for write in writes
-        if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(stand.op, write, stand.source)
+        if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(moments, stand.op, write, stand.source)
     ]
     if not later:
         return
@@ -197,7 +199,7 @@ def _changed(at: Loc, later: Loc) -> AdcError:
     )
 
 
-def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
+def _may_follow(moments: Moments, copy: Op, write: _Write, copied: Value) -> bool:
     """Whether the write may come after the copy, and to the memory that was copied, given that it may be the same
     memory at some time."""
     first, second, block = in_common(copy, write.op)
@@ -207,15 +209,15 @@ def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
     loop = loop_around(block)
     if loop is None:
         return later
-    made = strip_views(write.target).op
-    if made is None or made.opdef is not ops.alloc or not is_within(made, loop):
+    made = moments.made_in_iteration(write.target, loop)
+    if made is None:
         return True
     # Memory of this iteration, to which no later iteration writes.
     source = strip_views(copied)
     if not later or (isinstance(source.owner, Block) and source.owner is block):
         return False
-    around = _ancestor_in(made, block)
-    return around is None or block.ops.index(around) < block.ops.index(first)
+    arounds = [_ancestor_in(op, block) for op in made]
+    return any(around is None or block.ops.index(around) < block.ops.index(first) for around in arounds)
 
 
 def in_common(a: Op, b: Op) -> tuple[Op, Op, Block]:

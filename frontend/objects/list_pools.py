@@ -10,6 +10,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame, NeedsPool
 from adc.frontend.numeric.nests import allocate, nest, serial
+from adc.frontend.numeric.views import row as row_of
 from adc.frontend.objects import columns, growing, heap, rows
 from adc.frontend.objects.merge import Clash, join
 from adc.frontend.prelude.python_rows import PooledList
@@ -17,7 +18,7 @@ from adc.frontend.sites import OtherPools, Pools
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
-from adc.ir.builder import build, current_loc
+from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.types import i64
 
@@ -142,8 +143,8 @@ def _write(frame: Frame, cells: Contents, k: Value, item: AbstractValue) -> None
 
 
 def as_table(frame: Frame, held: Contents) -> Array | None:
-    """The array of the numbers in a list of lists that are in a pool; None for other lists. The lists must be of one
-    length."""
+    """The array of the numbers or arrays in a list of lists that are in a pool; None for other lists. The lists must be
+    of one length."""
     row = rows.row_of(held)
     if not isinstance(row, abstract.Tuple) or row.form.kind != "handle" or not issubclass(row.form.cls, PooledList):
         return None
@@ -155,17 +156,22 @@ def as_table(frame: Frame, held: Contents) -> Array | None:
     inner = rows.pools(heap.contents(frame, pool))[0]
     cells = heap.contents(frame, inner)
     item = item_of(frame, inner)
-    if not isinstance(item, abstract.Scalar):
-        message = "an array of a list of lists can be made if these hold numbers"
+    if not isinstance(item, abstract.Scalar | abstract.Array):
+        message = "an array of a list of lists can be made if these hold numbers, or arrays"
         raise refuse(current_loc(), message, rows.TABLE, kind=kinds.TYPE_DIFFERS)
-    made = allocate(frame, [count, length], item.type, "table")
+    source = rows.buffers(cells)[0]
+    made = allocate(frame, [count, length, *source.dims[1:]], source.dtype, "table")
 
     def fill_row(at: list[Value]) -> None:
         first, size, _ = (_at(column, _at(numbers, at[0])) for column in places)
         same = ops.cmpi(size, length, predicate="eq")
         trap_unless(same, "ValueError", "the lists in a list have different lengths: they make no array")
-        source = rows.buffers(cells)[0]
-        serial([length], lambda j: _copy(source, first + j[0], made, at[0], j[0]))
+        into = row_of(made, at[0])
+
+        def copy(j: list[Value]) -> None:
+            columns.write(frame, [into], j[0], columns.loaded_parts([source], first + j[0], [into]), moved=True)
+
+        serial([length], copy)
 
     places = rows.buffers(heap.contents(frame, pool))
     serial([count], fill_row)
@@ -174,10 +180,6 @@ def as_table(frame: Frame, held: Contents) -> Array | None:
 
 def _at(column: Array, k: Value) -> Value:
     return from_element(ops.load(column.memref, k))
-
-
-def _copy(source: Array, k: Value, made: Array, i: Value, j: Value) -> None:
-    build(ops.store, [ops.load(source.memref, k), made.memref, i, j])
 
 
 def items(frame: Frame, v: AbstractValue) -> Ref:

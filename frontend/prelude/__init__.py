@@ -21,6 +21,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
+_ONE_BY_ONE = ("scipy.", "adc.", "numpy.testing.", "numpy.polynomial.")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _BY_NAME: dict[str, FunctionType] = {}
@@ -108,5 +110,5 @@ def _by_object(modules: frozenset[str]) -> dict[Any, FunctionType]:
 
 
 def _module(name: str) -> str:
-    """The module of a function. Those of SciPy and of adc are imported one by one, NumPy's all at once."""
-    return ".".join(name.split(".")[: 2 if name.startswith(("scipy.", "adc.")) else 1])
+    """The module of a function. Those of SciPy and of adc are imported one by one, most of NumPy's all at once."""
+    return ".".join(name.split(".")[: 2 if name.startswith(_ONE_BY_ONE) else 1])

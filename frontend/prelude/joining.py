@@ -144,6 +144,23 @@ def block(arrays: Any) -> Any:
     return concatenate(tuple(_in_a_row(row, rank) for row in arrays), axis=-2)
 
 
+def joined_row(items: Any) -> Any:
+    """The items of an array along its first axis, as blocks in a row."""
+    return _rows_joined(items, -1) if items.ndim > 1 else items
+
+
+def joined_column(items: Any) -> Any:
+    """The same below each other, as rows of one block each."""
+    rank = items.ndim
+    return _rows_joined(items if rank > 2 else items.reshape((len(items), 1, -1)), -2)
+
+
+def joined_table(items: Any) -> Any:
+    """The items of an array along its first two axes, as rows of blocks."""
+    rows = _rows_joined(np.moveaxis(items, 1, 0), -1) if items.ndim > 2 else items
+    return joined_column(rows)
+
+
 def _in_a_row(row: Any, rank: Any) -> Any:
     return concatenate(tuple(_of_rank(a, rank) for a in row), axis=-1)
 

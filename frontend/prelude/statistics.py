@@ -249,7 +249,7 @@ def cov(
     x = x.astype(promoted(x.dtype, np.float64) if dtype is None else dtype)
     off = x - np.mean(x, axis=1, keepdims=True)
     found = (off @ off.T) / max(x.shape[1] - lost, 0)
-    return found[0, 0] if np.ndim(m) == 1 and y is None else found
+    return found.squeeze()
 
 
 def _variables(m: Any, y: Any, rowvar: Any) -> Any:

@@ -530,8 +530,8 @@ def twice(x: float) -> float:
     return keyword_only(x, a=x, **more)
 
 
-def star_of_array(x: float, a: np.ndarray) -> float:
-    return variadic(*a)
+def star_of_array(x: float, a: np.ndarray, least: float) -> float:
+    return variadic(*a[a > least])
 
 
 def test_functions_chosen_by_a_condition() -> None:
@@ -554,7 +554,7 @@ def test_refused() -> None:
             jit_grad(fn)(0.7)
         assert caught.value.loc.file == __file__
     with pytest.raises(adc.errors.CompileError, match="how many items"):
-        jit_grad(star_of_array)(0.7, np.ones(3))
+        jit_grad(star_of_array)(0.7, np.ones(3), 0.5)
 
 
 def test_nonlocal_of_a_variable_outside_is_refused() -> None:

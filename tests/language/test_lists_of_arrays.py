@@ -230,10 +230,40 @@ def handed_out(u: Array, n: int) -> Any:
     return out
 
 
+def refined_in_each_step(u: Array, n: int) -> Any:
+    state, out = u.copy(), []
+    for _ in range(n):
+        guess = state.copy()
+        for _ in range(n + 2):
+            delta = 0.5 * (np.sin(state) - guess)
+            guess += delta
+            if np.abs(delta).max() < 1e-3:
+                break
+        state = guess
+        out.append(state)
+    return np.stack(out)
+
+
+def made_in_either_branch(u: Array, n: int) -> Any:
+    state, out = u.copy(), []
+    for k in range(n):
+        guess = 2.0 * state if k % 2 else state.copy()
+        j = 0
+        while j < 3:
+            if k > 2:
+                guess[0] += 1.0
+            else:
+                guess *= 0.5
+            j += 1
+        state = guess
+        out.append(state)
+    return np.stack(out)
+
+
 PROGRAMS = [
     copies, new_each_time, from_the_last, before_it_is_replaced, in_a_while, under_a_condition, in_a_dict, in_tuples,
     of_lists, of_matrices, gone_through, joined, turned, of_rows_of_the_last, taken_out, lower_hull, by_a_function,
-    by_comprehensions, nested, complex_ones, handed_out,
+    by_comprehensions, nested, complex_ones, handed_out, refined_in_each_step, made_in_either_branch,
 ]  # fmt: skip
 
 
@@ -358,9 +388,35 @@ def by_what_it_returns(u: Array, n: int) -> Any:
     return np.array(out)
 
 
+def refined_after_the_append(u: Array, n: int) -> Any:
+    state, out = u.copy(), []
+    for _ in range(n):
+        guess = state.copy()
+        out.append(guess)
+        for _ in range(3):
+            guess += 0.1
+            if guess[0] > 9.0:
+                break
+        state = guess
+    return np.stack(out)
+
+
+def refined_from_the_last(u: Array, n: int) -> Any:
+    state, out = u.copy(), []
+    for k in range(n):
+        guess = state if k % 2 else state.copy()
+        for _ in range(3):
+            guess += 0.1
+            if guess[0] > 9.0:
+                break
+        state = guess
+        out.append(state)
+    return np.stack(out)
+
+
 CHANGED = [
     in_place, after_the_loop, one_of_two, after_the_append, before_the_loop, in_a_function, by_the_caller,
-    by_what_it_returns,
+    by_what_it_returns, refined_after_the_append, refined_from_the_last,
 ]  # fmt: skip
 
 
