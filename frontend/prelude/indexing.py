@@ -160,7 +160,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 @stands_for("numpy.piecewise")
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    conditions = condlist if isinstance(condlist, (tuple, list)) else [condlist]
+    several = isinstance(condlist, (tuple, list)) or np.ndim(condlist) > np.ndim(x)
+    conditions = condlist if several else [condlist]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         n = len(conditions)
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")

@@ -488,6 +488,13 @@ def test_what_refusals_say_to_write_works() -> None:
             ys.append(ys[0] * k)
         return ys
 
+    def levels(u: Any) -> Any:
+        out = [u]
+        for _ in range(2):
+            out.append(out[-1][::2] * 2.0)
+        return np.concatenate(out)
+
+    np.testing.assert_array_equal(adc.jit_grad(levels)(X), levels(X))
     np.testing.assert_array_equal(adc.jit_grad(numbers)(X, 3), several_shapes(X, 3))
     np.testing.assert_array_equal(adc.jit_grad(a_copy)([X], 3), a_copy([X], 3))
 

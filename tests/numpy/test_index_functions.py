@@ -99,6 +99,14 @@ def test_reading(body: str) -> None:
     check(body, a=A, b=B, k=K, j=J, v=V, i=np.array([0, 2]))
 
 
+def test_pieces_of_any_number() -> None:
+    body = "np.piecewise(v, [v > 0.3 * j for j in range(n)], [1.0, lambda x: x * x, 3.0])"
+    compiled = check(body, v=V, n=3)
+    check(body, v=V, n=2)
+    with pytest.raises(ValueError, match=r"with 4 condition\(s\), either 4 or 5"):
+        compiled(V, 4)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
