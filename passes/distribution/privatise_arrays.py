@@ -25,7 +25,7 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import OWN
-from adc.ir.nesting import enclosing, holds, inside
+from adc.ir.nesting import enclosing, inside, place_in
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.dependence import Analysis
@@ -91,18 +91,19 @@ class _Privatisation:
         shared = [v for v in self.works if not inside(v, loop) and _touched(v, loop)]
         if not shared or not all(integer_reduction(loop, k) or _is_sum(loop, k) for k in range(len(loop.results))):
             return False
-        found = self.analysis.accesses(loop).found
+        private = [v for v in shared if self._is_private(v, loop)]
+        if not private:  # seen sooner than what iterations share
+            return False
+        others_first = sorted(self.analysis.accesses(loop).found, key=lambda access: access.base in private)
         needed: set[Value] = set()
-        for a, b in self.analysis.conflicts(loop, found):
+        for a, b in self.analysis.conflicts(loop, others_first):
             if a.kind == b.kind == "accumulate":
                 continue
-            if a.base not in shared or b.base not in shared:
+            if a.base not in private or b.base not in private:
                 return False
             needed |= {a.base, b.base}
-        if not needed or not all(self._is_private(v, loop) for v in needed):
-            return False
-        self.made.update(_give_own(v, loop) for v in shared if v in needed)
-        return True
+        self.made.update(_give_own(v, loop) for v in private if v in needed)
+        return bool(needed)
 
     def _is_private(self, memref: Value, loop: Op) -> bool:
         """Whether an iteration reads only what it wrote, and what it leaves is not read elsewhere."""
@@ -179,7 +180,7 @@ def _reduces(op: Op, n: int) -> bool:
 
 
 def _is_in(op: Op, around: Op) -> bool:
-    return any(holds(region, op) for region in around.regions)
+    return around in enclosing(op.parent)
 
 
 def _touched(memref: Value, loop: Op) -> bool:
@@ -192,8 +193,8 @@ def _reads(op: Op, memref: Value) -> bool:
 
 def _touching(block: Block, memref: Value) -> Iterable[Op]:
     """The operations of a block that use a memref, or that contain such operations."""
-    users = {op for op, _ in memref.uses}
-    return [op for op in block.ops if op in users or (op.regions and any(_is_in(user, op) for user in users))]
+    places = {place_in(block, user) for user, _ in memref.uses}
+    return [op for op in block.ops if op in places]
 
 
 def _give_own(memref: Value, loop: Op) -> Value:
