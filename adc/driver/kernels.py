@@ -113,6 +113,7 @@ class KernelLibrary:
         from adc.passes import pipelines
         from adc.passes.bounds.drop_checks import DropChecks
         from adc.passes.calls.drop_rules import DropRules
+        from adc.passes.simplify.dce import DCE
 
         module, name = clone_module(traced[0]), traced[1]  # after an interrupt it may be compiled again
         for func in module.funcs.values():  # the checks in its source always hold
@@ -123,7 +124,7 @@ class KernelLibrary:
         for func in module.funcs.values():
             if func.name != name and any(op.opdef in LOOPS for op in func.walk()):
                 func.attrs["adc.noinline"] = True
-        simplify = DropRules(), DropChecks(), DropChecks(ops.fits), *pipelines.PREPARE
+        simplify = DropRules(), DropChecks(), DropChecks(ops.fits), DCE(), *pipelines.PREPARE
         module = run_pipeline(module, simplify, verify=asked_verification())
         reached = reachable(module, [name])
         module = Module({n: func for n, func in module.funcs.items() if n in reached})

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, reverse_rule, when_reached
 from adc.frontend.kernels.elimination import cofactors_of_singular
 
 LARGEST = 12  # unknowns; a larger system is worth calls of its own
@@ -21,36 +21,55 @@ AT_ONCE = 8  # matrices at a time
 
 
 def each_solved(a: Any, b: Any, transposed: Any) -> Any:
-    """The ``x`` with ``a[k] @ x[k] = b[k]``, or with the transpose of ``a[k]``; and whether one is singular."""
+    """The ``x`` with ``a[k] @ x[k] = b[k]``, or with the transpose of ``a[k]`` if ``transposed`` is 1, not 0; and
+    whether one is singular."""
     count, n, columns = b.shape
-    x = np.zeros(b.shape, b.dtype)
-    w = np.zeros((n, n, AT_ONCE), a.dtype)
-    y = np.zeros((n, columns, AT_ONCE), a.dtype)
-    signs = np.zeros(AT_ONCE, a.dtype)
-    singular = False
+    x = np.empty(b.shape, b.dtype)
+    w = np.empty(n * n * AT_ONCE, a.dtype)
+    y = np.empty(n * columns * AT_ONCE, a.dtype)
+    signs = np.empty(AT_ONCE, a.dtype)
+    singular = np.zeros(1, np.int64)
     for first in range(0, count, AT_ONCE):
-        taken(a, first, transposed, w)
-        for i in range(n):
-            for c in range(columns):
-                for m in range(AT_ONCE):
-                    y[i, c, m] = b[min(first + m, count - 1), i, c]
-        eliminated(w, y, signs)
-        for i in range(n):
+        reduced(a, b, first, transposed, w, y, signs)
+        substituted(w, y, first, x, singular)
+    return x, singular[0] != 0
+
+
+@when_reached("triangles", "sides", "signs")
+def reduced(a: Any, b: Any, first: Any, transposed: Any, triangles: Any, sides: Any, signs: Any) -> None:
+    """Put the triangles of matrices into an array, from the first on, what becomes of their right-hand sides, and the
+    signs of the determinants; missing matrices are replaced by the last."""
+    count, n, columns = b.shape
+    w, y = triangles.reshape(n, n, AT_ONCE), sides.reshape(n, columns, AT_ONCE)
+    taken(a, first, transposed, w)
+    for i in range(n):
+        for c in range(columns):
             for m in range(AT_ONCE):
-                singular = singular or w[i, i, m] == 0.0
-        for s in range(n):
-            p = n - 1 - s
-            for c in range(columns):
-                for j in range(p + 1, n):
-                    for m in range(AT_ONCE):
-                        y[p, c, m] -= w[p, j, m] * y[j, c, m]
+                y[i, c, m] = b[min(first + m, count - 1), i, c]
+    eliminated(w, y, signs)
+
+
+@when_reached("sides", "x", "singular")
+def substituted(triangles: Any, sides: Any, first: Any, x: Any, singular: Any) -> None:
+    """Put the solutions for such triangles into ``x``, from the first on, and 1 into ``singular`` if one has none."""
+    count, n, columns = x.shape
+    w, y = triangles.reshape(n, n, AT_ONCE), sides.reshape(n, columns, AT_ONCE)
+    for i in range(n):
+        for m in range(AT_ONCE):
+            if w[i, i, m] == 0.0:
+                singular[0] = 1
+    for s in range(n):
+        p = n - 1 - s
+        for c in range(columns):
+            for j in range(p + 1, n):
                 for m in range(AT_ONCE):
-                    y[p, c, m] = y[p, c, m] / w[p, p, m]
-        for m in range(min(AT_ONCE, count - first)):
-            for i in range(n):
-                for c in range(columns):
-                    x[first + m, i, c] = y[i, c, m]
-    return x, singular
+                    y[p, c, m] -= w[p, j, m] * y[j, c, m]
+            for m in range(AT_ONCE):
+                y[p, c, m] = y[p, c, m] / w[p, p, m]
+    for m in range(min(AT_ONCE, count - first)):
+        for i in range(n):
+            for c in range(columns):
+                x[first + m, i, c] = y[i, c, m]
 
 
 def taken(a: Any, first: Any, transposed: Any, w: Any) -> None:
@@ -58,7 +77,7 @@ def taken(a: Any, first: Any, transposed: Any, w: Any) -> None:
     count, n, _ = a.shape
     for i in range(n):
         for j in range(n):
-            row, column = (j, i) if transposed else (i, j)
+            row, column = (j, i) if transposed == 1 else (i, j)
             if first + AT_ONCE <= count:
                 for m in range(AT_ONCE):
                     w[i, j, m] = a[first + m, row, column]
@@ -109,8 +128,8 @@ def _each_solved_reverse(a: Any, b: Any, transposed: Any) -> Any:
     x, singular = each_solved(a, b, transposed)
 
     def pullback(g: Any) -> Any:
-        of_b, _ = each_solved(a, g[0], not transposed)
-        of_a = less_products(x, of_b) if transposed else less_products(of_b, x)
+        of_b, _ = each_solved(a, g[0], 1 - transposed)
+        of_a = less_products(x, of_b) if transposed == 1 else less_products(of_b, x)
         return of_a, of_b, None
 
     return (x, singular), pullback
@@ -131,7 +150,7 @@ def less_products(x: Any, y: Any) -> Any:
 @forward_rule(each_solved)
 def _each_solved_forward(tangents: Any, a: Any, b: Any, transposed: Any) -> Any:
     x, singular = each_solved(a, b, transposed)
-    change = tangents[0].transpose(0, 2, 1).copy() if transposed else tangents[0].copy()
+    change = tangents[0].transpose(0, 2, 1).copy() if transposed == 1 else tangents[0].copy()
     moved, _ = each_solved(a, tangents[1] - change @ x, transposed)
     return (x, singular), (moved, None)
 
@@ -151,13 +170,13 @@ def of_triangles(a: Any, logarithms: Any) -> Any:
     count, n, _ = a.shape
     products = np.zeros(count, a.dtype)
     sums = np.zeros(count, a.dtype)
-    w = np.zeros((n, n, AT_ONCE), a.dtype)
-    none = np.zeros((n, 0, AT_ONCE), a.dtype)
-    product = np.zeros(AT_ONCE, a.dtype)
-    total = np.zeros(AT_ONCE, a.dtype)
+    none = np.empty((count, n, 0), a.dtype)
+    triangles, sides = np.empty(n * n * AT_ONCE, a.dtype), np.empty(0, a.dtype)
+    product = np.empty(AT_ONCE, a.dtype)
+    total = np.empty(AT_ONCE, a.dtype)
+    w = triangles.reshape(n, n, AT_ONCE)
     for first in range(0, count, AT_ONCE):
-        taken(a, first, False, w)
-        eliminated(w, none, product)
+        reduced(a, none, first, 0, triangles, sides, product)
         for m in range(AT_ONCE):
             total[m] = 0.0
         for i in range(n):
@@ -208,7 +227,7 @@ def minors(a: Any, x: Any) -> None:
 
 def of_inverses(a: Any) -> Any:
     """The cofactors of matrices of any size: the determinant times the inverse where there is one."""
-    x, _ = each_solved(a, units(a), True)
+    x, _ = each_solved(a, units(a), 1)
     found = each_determinant(a)
     for k in range(len(found)):
         if found[k] == 0.0:
@@ -231,7 +250,7 @@ def _each_determinant_forward(tangents: Any, a: Any) -> Any:
 @reverse_rule(each_log_determinant)
 def _each_log_determinant_reverse(a: Any) -> Any:
     def pullback(g: Any) -> Any:
-        return (g[1][:, None, None] * each_solved(a, units(a), True)[0],)
+        return (g[1][:, None, None] * each_solved(a, units(a), 1)[0],)
 
     return each_log_determinant(a), pullback
 
@@ -239,5 +258,5 @@ def _each_log_determinant_reverse(a: Any) -> Any:
 @forward_rule(each_log_determinant)
 def _each_log_determinant_forward(tangents: Any, a: Any) -> Any:
     signs, logarithms = each_log_determinant(a)
-    change = np.sum(each_solved(a, units(a), True)[0] * tangents[0], axis=(1, 2))
+    change = np.sum(each_solved(a, units(a), 1)[0] * tangents[0], axis=(1, 2))
     return (signs, logarithms), (np.zeros(len(signs), a.dtype), change)

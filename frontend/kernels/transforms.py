@@ -26,35 +26,32 @@ ENOUGH = 8  # columns that are enough for the inner loops
 SHORT = 16  # lengths that are not split
 
 
-def transformed(x: Any, count: Any, sign: Any, scale: Any) -> Any:
-    """The transforms of complex numbers along the second of three axes, of the first ``count`` of them, followed by
-    zeros if there are fewer; times ``scale``. ``sign``: of the exponent. The parts of a number, here and in the result,
-    are next to each other along the last axis."""
-    return complex_transforms(x, count, sign, scale)
-
-
-def complex_transforms(x: Any, n: Any, sign: Any, scale: Any) -> Any:
+def transformed(x: Any, n: Any, count: Any, sign: Any, scale: Any) -> Any:
+    """The transforms of ``n`` complex numbers along the second of three axes, times ``scale``. ``sign``: of the
+    exponent. The parts of a number, here and in the result, are next to each other along the last axis. If ``x`` has
+    fewer numbers, zeros follow them; of the result these are the first ``count``, or zeros follow them."""
     before, held, after = x.shape[0], min(x.shape[1], n), x.shape[2] // 2
     out = np.empty((before, n, 2 * after))
-    largest, passes = _factored(n)
-    if largest > LARGEST_FACTOR:
+    if _largest_factor(n) > LARGEST_FACTOR:
         _by_convolution(x, n, float(sign), float(scale), out)
     else:
         width = _width(n, after)
         rows = 1
         if width == after and min(before, IN_CACHE // 2 // n) * width >= ENOUGH:
             rows = max(1, min(before, IN_CACHE // 2 // max(n * width, 1)))
-        plan = _plan(n, rows * width, passes)
-        _, _, _, _, _, _, ar, ai, br, bi, _, _ = plan
+        plan = _plan(n, rows * width)
+        _, _, _, _, _, _, ar, ai, br, bi, ended = plan
         for i in range(0, before, rows):
-            count = min(rows, before - i)
+            together = min(rows, before - i)
             for start in range(0, after, max(width, 1)):
                 w = min(width, after - start)
-                taken(x, i, count, held, start, ar, ai, w)
-                _cleared(ar, ai, held * count * w, n * count * w)
-                yr, yi = (br, bi) if _run(plan, count * w, float(sign)) else (ar, ai)
-                kept(yr, yi, out, i, count, start, w, float(scale))
-    return out
+                taken(x, i, together, held, start, ar, ai, w)
+                if held < n:
+                    _cleared(ar, ai, held * together * w, n * together * w)
+                _run(plan, together * w, float(sign))
+                yr, yi = (br, bi) if ended[0] == 1 else (ar, ai)
+                kept(yr, yi, out, i, together, start, w, float(scale))
+    return fitted(out, count)
 
 
 def _width(size: Any, after: Any) -> Any:
@@ -62,22 +59,21 @@ def _width(size: Any, after: Any) -> Any:
     return min(after, max(SIDE_BY_SIDE, IN_CACHE // max(size, 1)))
 
 
-def _plan(size: Any, columns: Any, passes: Any) -> Any:
-    """The roots for transforms of columns of this size, the arrays that passes go between, and how many passes there
-    are: ``passes`` if columns are not laid out as matrices."""
+def _plan(size: Any, columns: Any) -> Any:
+    """The roots for transforms of columns of this size, the arrays that passes go between, and a place for whether the
+    result is in the second pair of these."""
     first = 1 if columns >= ENOUGH or size <= SHORT else _balanced(size)
     second = size // first
-    of_first, of_second = 0, passes
+    first_c, first_s = np.empty(first), np.empty(first)
+    turned_over = second if first > 1 else 0
+    turns_c, turns_s = np.empty((first, turned_over)), np.empty((first, turned_over))
     if first > 1:
-        of_first, of_second = _factored(first)[1], _factored(second)[1]
-    turns_c, turns_s = np.empty((first, second)), np.empty((first, second))
-    if first > 1:
-        _turns(turns_c, turns_s)
-    first_c, first_s = _roots(first)
-    second_c, second_s = _roots(second)
+        _turns(first_c, first_s, turns_c, turns_s)
+    second_c, second_s = np.empty(second), np.empty(second)
+    rooted(second_c, second_s, 0, second, 1, second)
     ar, ai = np.empty(columns * size), np.empty(columns * size)
     br, bi = np.empty(columns * size), np.empty(columns * size)
-    return first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi, of_first, of_second
+    return first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi, np.empty(1, np.int64)
 
 
 @when_reached("out")
@@ -85,8 +81,8 @@ def _by_convolution(x: Any, n: Any, to: Any, scale: Any, out: Any) -> None:
     before, held, after = x.shape[0], min(x.shape[1], n), x.shape[2] // 2
     size = _convolved(n)
     width = _width(size, after)
-    plan = _plan(size, width, _factored(size)[1])
-    _, _, _, _, _, _, ar, ai, br, bi, _, _ = plan
+    plan = _plan(size, width)
+    _, _, _, _, _, _, ar, ai, br, bi, ended = plan
     c, s = _chirp(n)
     fr, fi = _chirp_transformed(plan, c, s, width)
     for i in range(before):
@@ -98,31 +94,35 @@ def _by_convolution(x: Any, n: Any, to: Any, scale: Any, out: Any) -> None:
                     ar[k * w + j] = r * c[k] - to * m * s[k]
                     ai[k * w + j] = to * r * s[k] + m * c[k]
             _cleared(ar, ai, held * w, size * w)
-            if _run(plan, w, to):
+            _run(plan, w, to)
+            if ended[0] == 1:
                 _product(br, bi, ar, ai, fr, fi, to, size, w)
             else:
                 _product(ar, ai, ar, ai, fr, fi, to, size, w)
-            if _run(plan, w, -to):
+            _run(plan, w, -to)
+            if ended[0] == 1:
                 _unchirped(br, bi, out, i, start, c, s, to, n, w, scale)
             else:
                 _unchirped(ar, ai, out, i, start, c, s, to, n, w, scale)
 
 
 @reverse_rule(transformed)
-def _transformed_reverse(x: Any, count: Any, sign: Any, scale: Any) -> Any:
+def _transformed_reverse(x: Any, n: Any, count: Any, sign: Any, scale: Any) -> Any:
     """The adjoint of a transform is the one with the other sign."""
 
     def pullback(of_result: Any) -> Any:
-        return fitted(transformed(np.ascontiguousarray(of_result), count, -sign, scale), x.shape[1]), None, None, None
+        back = transformed(np.ascontiguousarray(of_result), n, x.shape[1], -sign, scale)
+        return back, None, None, None, None
 
-    return transformed(x, count, sign, scale), pullback
+    return transformed(x, n, count, sign, scale), pullback
 
 
 @forward_rule(transformed)
-def _transformed_forward(tangents: Any, x: Any, count: Any, sign: Any, scale: Any) -> Any:
-    return transformed(x, count, sign, scale), transformed(np.ascontiguousarray(tangents[0]), count, sign, scale)
+def _transformed_forward(tangents: Any, x: Any, n: Any, count: Any, sign: Any, scale: Any) -> Any:
+    return transformed(x, n, count, sign, scale), transformed(np.ascontiguousarray(tangents[0]), n, count, sign, scale)
 
 
+@when_reached("xr", "xi")
 def _cleared(xr: Any, xi: Any, start: Any, end: Any) -> None:
     for k in range(start, end):
         xr[k] = 0.0
@@ -136,42 +136,24 @@ def _convolved(n: Any) -> Any:
     return size
 
 
-def _factored(n: Any) -> Any:
-    """The largest prime factor, and the number of passes: one for two factors that are 2, or any other."""
-    left, largest, passes = n, 1, 0
+def _largest_factor(n: Any) -> Any:
+    """The largest prime factor."""
+    left = n
     p = 2
     while p * p <= left:
-        while left % p == 0:
+        if left % p == 0:
             left //= p
-            largest = p
-            passes += 1
-        if p == 2:
-            passes = (passes + 1) // 2
-        p += 1
-    if left > 1:
-        passes += 1
-    return max(left, largest), passes
+        else:
+            p += 1
+    return left
 
 
 def _balanced(n: Any) -> Any:
     """The largest divisor of ``n`` not above its square root."""
-    d = 1
-    while (d + 1) * (d + 1) <= n:
-        d += 1
+    d = int(np.sqrt(float(n)))
     while n % d != 0:
         d -= 1
     return d
-
-
-def _smallest_factor(n: Any) -> Any:
-    if n % 4 == 0:
-        return 4
-    p = 2
-    while p * p <= n:
-        if n % p == 0:
-            return p
-        p += 1
-    return n
 
 
 def root(e: Any, n: Any) -> Any:
@@ -193,16 +175,12 @@ def rooted(c: Any, s: Any, start: Any, count: Any, step: Any, n: Any) -> None:
         c[start + k], s[start + k] = root(float(k * step), float(n))
 
 
-def _roots(n: Any) -> Any:
-    c, s = np.empty(n), np.empty(n)
-    rooted(c, s, 0, n, 1, n)
-    return c, s
-
-
-@when_reached("c", "s")
-def _turns(c: Any, s: Any) -> None:
-    """The powers ``i * j`` of a root of order ``n * m``, i below n, j below m: rows are products of two."""
+@when_reached("first_c", "first_s", "c", "s")
+def _turns(first_c: Any, first_s: Any, c: Any, s: Any) -> None:
+    """The roots of order n, and the powers ``i * j`` of one of order ``n * m``, i below n, j below m: rows are products
+    of two."""
     n, m = c.shape
+    rooted(first_c, first_s, 0, n, 1, n)
     step = 1
     while step * step < n:
         step += 1
@@ -226,7 +204,7 @@ def _chirp(n: Any) -> Any:
 
 def _chirp_transformed(plan: Any, c: Any, s: Any, width: Any) -> Any:
     """The factor of the convolution: the last term of ``jk = (j^2 + k^2 - (j - k)^2) / 2``, transformed and scaled."""
-    _, _, _, _, _, _, ar, ai, br, bi, _, _ = plan
+    _, _, _, _, _, _, ar, ai, br, bi, ended = plan
     n, size = len(c), len(ar) // max(width, 1)
     fr, fi = np.empty(size), np.empty(size)
     if width > 0:
@@ -236,7 +214,8 @@ def _chirp_transformed(plan: Any, c: Any, s: Any, width: Any) -> Any:
             ar[k], ai[k] = c[k], -s[k]
             if k > 0:
                 ar[size - k], ai[size - k] = c[k], -s[k]
-        if _run(plan, 1, 1.0):
+        _run(plan, 1, 1.0)
+        if ended[0] == 1:
             ar[:size] = br[:size]
             ai[:size] = bi[:size]
         for k in range(size):
@@ -264,37 +243,49 @@ def _unchirped(
             out[i, k, 2 * (start + j) + 1] = scale * (r * s + m * c)
 
 
-def _run(plan: Any, w: Any, sign: Any) -> Any:
-    """Transform the ``w`` columns in the first pair of arrays; returns whether the result is in the second pair."""
-    first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi, of_first, of_second = plan
-    first, second = turns_c.shape
-    there = of_second % 2 == 1
-    if first == 1:
-        _passes(second_c, second_s, w, sign, ar, ai, br, bi)
+def _run(plan: Any, w: Any, sign: Any) -> None:
+    """Transform the ``w`` columns in the first pair of arrays."""
+    first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi, ended = plan
+    if len(first_c) == 1:
+        _passes(second_c, second_s, w, sign, ar, ai, br, bi, ended)
     else:
-        _passes(first_c, first_s, second * w, sign, ar, ai, br, bi)
-        if of_first % 2 == 1:
-            turned(br, bi, ar, ai, turns_c, turns_s, w, sign)
-            _passes(second_c, second_s, first * w, sign, ar, ai, br, bi)
-        else:
-            turned(ar, ai, br, bi, turns_c, turns_s, w, sign)
-            _passes(second_c, second_s, first * w, sign, br, bi, ar, ai)
-            there = not there
-    return there
+        _in_two(first_c, first_s, second_c, second_s, turns_c, turns_s, w, sign, ar, ai, br, bi, ended)
 
 
-@when_reached("ar", "ai", "br", "bi")
-def _passes(cos: Any, sin: Any, columns: Any, sign: Any, ar: Any, ai: Any, br: Any, bi: Any) -> None:
+@when_reached("ar", "ai", "br", "bi", "ended")
+def _in_two(
+    first_c: Any, first_s: Any, second_c: Any, second_s: Any, turns_c: Any, turns_s: Any,
+    w: Any, sign: Any, ar: Any, ai: Any, br: Any, bi: Any, ended: Any,
+) -> None:  # fmt: skip
+    """The same, with columns that are laid out as matrices."""
+    first, second = turns_c.shape
+    _passes(first_c, first_s, second * w, sign, ar, ai, br, bi, ended)
+    if ended[0] == 1:
+        turned(br, bi, ar, ai, turns_c, turns_s, w, sign)
+        _passes(second_c, second_s, first * w, sign, ar, ai, br, bi, ended)
+    else:
+        turned(ar, ai, br, bi, turns_c, turns_s, w, sign)
+        _passes(second_c, second_s, first * w, sign, br, bi, ar, ai, ended)
+        ended[0] = 1 - ended[0]
+
+
+@when_reached("ar", "ai", "br", "bi", "ended")
+def _passes(
+    cos: Any, sin: Any, columns: Any, sign: Any, ar: Any, ai: Any, br: Any, bi: Any, ended: Any
+) -> None:  # fmt: skip
     """The transforms of the columns by one factor of the length after the other, from one pair of arrays to the other
-    and back."""
+    and back: by four as long as possible, then by primes."""
     n = len(cos)
-    left = n
+    left, p, there = n, 4, 0
     xr, xi, yr, yi = ar, ai, br, bi
     while left > 1:
-        p = _smallest_factor(left)
+        while left % p != 0:
+            p = 2 if p == 4 else 3 if p == 2 else p + 2
         _pass(p, xr, xi, yr, yi, cos, sin, n // left, sign, left // p, (n // left) * columns)
         xr, xi, yr, yi = yr, yi, xr, xi
         left //= p
+        there = 1 - there
+    ended[0] = there
 
 
 def _pass(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels.planes import transformed_twice
-from adc.frontend.kernels.real_transforms import of_real, to_real, whole_of_real
+from adc.frontend.kernels.real_transforms import mirrored, of_real, to_real
 from adc.frontend.kernels.transforms import transformed
 from adc.frontend.prelude import constant, of_parts, parts, stands_for, unsupported
 from adc.frontend.prelude.axes import axis_of
@@ -62,8 +62,9 @@ def _transform(a: Any, n: Any, axis: Any, norm: Any, inverse: Any) -> Any:
     _counted(count)
     scale, sign = _scale(count, norm, inverse), (1 if constant(inverse) else -1)
     if np.iscomplexobj(x):
-        return _complex(transformed(_rows(x, k), count, sign, scale), x, k, count)
-    return _complex(whole_of_real(_rows(x, k), count, sign, scale), x, k, count)
+        return _complex(transformed(_rows(x, k), count, count, sign, scale), x, k, count)
+    half = of_real(_rows(x, k), count, count // 2 + 1, sign, scale, 1.0)
+    return _complex(mirrored(half, count), x, k, count)
 
 
 def _only(out: Any) -> None:
@@ -92,7 +93,8 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     k = axis_of(x, axis)
     count = x.shape[k] if n is None else n
     _counted(count)
-    return _complex(of_real(_rows(x, k), count, -1, _scale(count, norm, False)), x, k, count // 2 + 1)
+    half = count // 2 + 1
+    return _complex(of_real(_rows(x, k), count, half, -1, _scale(count, norm, False), 1.0), x, k, half)
 
 
 @stands_for("numpy.fft.irfft")
@@ -103,7 +105,8 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     count = 2 * (x.shape[k] - 1) if n is None else n
     _counted(count)
     y = x if np.iscomplexobj(x) else x.astype(np.complex64 if x.dtype == np.float32 else np.complex128)
-    made = to_real(_rows(y, k), count, _scale(count, norm, True)).reshape(*x.shape[:k], count, *x.shape[k + 1 :])
+    numbers = to_real(_rows(y, k), count, count, 1, _scale(count, norm, True), 1.0)
+    made = numbers.reshape(*x.shape[:k], count, *x.shape[k + 1 :])
     return made if y.dtype != np.complex64 else made.astype(np.float32)
 
 
@@ -137,7 +140,7 @@ def _transform_two(x: Any, k: Any, lengths: Any, norm: Any, inverse: Any) -> Any
     scale, sign = _scale(columns, norm, inverse) * _scale(rows, norm, inverse), (1 if constant(inverse) else -1)
     before, after = _around(x, k)[0], _around(x, k + 1)[1]
     numbers = parts(np.ascontiguousarray(x, np.complex128)).reshape(before, x.shape[k], x.shape[k + 1], 2 * after)
-    return _complex(transformed_twice(numbers, rows, columns, sign, scale), x, k, rows, columns)
+    return _complex(transformed_twice(numbers, rows, columns, rows, columns, sign, scale), x, k, rows, columns)
 
 
 @stands_for("numpy.fft.fftn")

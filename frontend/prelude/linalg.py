@@ -44,7 +44,7 @@ def _solve_one(a: Any, b: Any) -> Any:
 
 def _solve_each(a: Any, b: Any) -> Any:
     lead = batches(a.shape[:1], b.shape[:1])
-    x, singular = each_solved(np.broadcast_to(a, lead + a.shape[1:]), np.broadcast_to(b, lead + b.shape[1:]), False)
+    x, singular = each_solved(np.broadcast_to(a, lead + a.shape[1:]), np.broadcast_to(b, lead + b.shape[1:]), 0)
     if singular:
         raise np.linalg.LinAlgError("Singular matrix")
     return x
