@@ -84,6 +84,7 @@ from adc.passes.small_arrays.return_elements import ReturnElements
 from adc.passes.small_arrays.small_extents import SmallExtents
 from adc.passes.sums.factor_sums import FactorSums
 from adc.passes.sums.match_products import MatchProducts, is_product
+from adc.passes.sums.version_products import VersionProducts
 from adc.passes.threads.keep_promises import KeepPromises
 from adc.passes.threads.parallelise import Parallelise
 
@@ -134,6 +135,7 @@ PREPARE: Pipeline = (
     IfChanged(RotateBuffers(), (Canonicalize(), CSE(), DeadStores(), DCE())),
     IfChanged(EarlyChecks(), (CSE(),)),
     IfChanged(ForwardElements(is_product), SIMPLIFY),
+    IfChanged(VersionProducts(), (ForwardElements(is_product), *SIMPLIFY)),
     IfChanged(MeldBranches(differentiable=True), TIDY),
     IfChanged(SplitIndexSets(), TIDY),
     VersionBounds(),

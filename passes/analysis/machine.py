@@ -28,6 +28,11 @@ class Machine:
     few_lanes: int
     """Lanes if there are no more iterations: those of a long register or of two short ones."""
 
+    @property
+    def few_terms(self) -> int:
+        """The most terms of sums that are in order, with several sums side by side: three registers of them."""
+        return 3 * self.few_lanes
+
 
 CPU = Machine(
     cache_bytes=6 << 20,

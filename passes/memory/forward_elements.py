@@ -45,6 +45,8 @@ AS_A_LOAD = 3.0
 CHEAP_TWICE = 6.0
 """What it may cost if one iteration reads two elements: a difference of two loads, as in differences of differences."""
 
+_READING = PURE | STRUCTURED | TERMINATORS | {ops.load}
+
 
 @dataclass(frozen=True)
 class ForwardElements:
@@ -60,12 +62,14 @@ class ForwardElements:
         for func in module.funcs.values():
             # The last one first: in differences of differences, each is cheap by itself.
             for alloc in [op for op in func.walk() if op.opdef is ops.alloc][::-1]:
-                _forward(func, alloc, summaries, self.alone)
+                nest = _forward(func, alloc, summaries, self.alone)
+                if nest is not None and self.alone is not None and any(map(self.alone, func.walk())):
+                    _drop(nest)  # products that it read may be read in one place now (see ``version-products``)
         return module
 
 
 @dataclass(frozen=True)
-class _Filled:
+class Filled:
     """How an array is filled. ``nest`` is in the array's block; ``counters``: those of its loops, by dimension;
     ``made``: the operations that compute what is stored, ``value``."""
 
@@ -83,34 +87,12 @@ class _Filled:
         return sum(cost_of(op.opdef) for op in self.made)
 
 
-def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None) -> None:
-    users = [op for op, _ in alloc.result.uses]
-    loads = [op for op in users if op.opdef is ops.load]
-    stores = [op for op in users if op.opdef is ops.store and op.operands[1] is alloc.result]
-    dims = sum(op.opdef is ops.dim for op in users)
-    if not loads or len(stores) != 1 or len(users) != dims + len(loads) + 1:
-        return
-    load, store = loads[0], stores[0]
-    if len(loads) > 1 and any(op.parent is not load.parent for op in loads):
-        return
-    once = len(loads) == 1 and _reads_once(load, alloc)
-    cheap = CHEAP_ONCE if once else CHEAP if len(loads) == 1 else CHEAP_TWICE if len(loads) == 2 else 0.0
-    filled = _filled(alloc, store, cheap)
-    if filled is None or not _stays(func, alloc, filled, load, summaries):
-        return
-    assert store.parent is not None and load.parent is not None
-    around = next((op for op in enclosing(load.parent) if op.opdef in LOOPS), None)
-    if around is None or around.opdef is not ops.parallel:
-        return  # a recurrence would wait for code that was SIMD
-    if filled.sums:
-        moves = len(loads) == 1 and len(filled.value.uses) == 1  # else it would be summed twice
-        pays = moves and once and _are_rows(filled) and not _is_part(store, alone)
-    elif executions(load.parent) > executions(store.parent):
-        pays = len(loads) == 1 and _is_as_a_load(alloc, filled) and not _is_part(load, alone)
-    else:
-        pays = filled.cost <= CHEAP or not any(op.opdef.called for op in filled.made)
-    if not pays:
-        return
+def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None) -> Op | None:
+    """Returns the nest that filled the array, if nobody reads it any more."""
+    found = forwardable(func, alloc, summaries, alone)
+    if found is None:
+        return None
+    filled, loads = found
     for load in loads:
         mapping = {counter: load.operands[1 + dim] for dim, counter in filled.counters.items()}
         copy = Block()
@@ -120,9 +102,49 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
         load.result.replace_uses(mapping.get(filled.value, filled.value))
         put_instead(load, list(copy.ops))
         load.drop()
+    return filled.nest
 
 
-def _filled(alloc: Op, store: Op, cheap: float) -> _Filled | None:
+def _drop(nest: Op) -> None:
+    """Remove a nest whose only effect is a store that nobody sees."""
+    if sum(op.opdef not in _READING for op in nest.regions[0].walk()) == 1:
+        put_instead(nest, [])
+        nest.drop()
+
+
+def forwardable(
+    func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None = None
+) -> tuple[Filled, list[Op]] | None:
+    """How an array is filled, and its loads, if its elements should be computed there instead; else None."""
+    users = [op for op, _ in alloc.result.uses]
+    loads = [op for op in users if op.opdef is ops.load]
+    stores = [op for op in users if op.opdef is ops.store and op.operands[1] is alloc.result]
+    dims = sum(op.opdef is ops.dim for op in users)
+    if not loads or len(stores) != 1 or len(users) != dims + len(loads) + 1:
+        return None
+    load, store = loads[0], stores[0]
+    if len(loads) > 1 and any(op.parent is not load.parent for op in loads):
+        return None
+    once = len(loads) == 1 and _reads_once(load, alloc)
+    cheap = CHEAP_ONCE if once else CHEAP if len(loads) == 1 else CHEAP_TWICE if len(loads) == 2 else 0.0
+    filled = how_filled(alloc, store, cheap)
+    if filled is None or not stays(func, alloc, filled, load, summaries):
+        return None
+    assert store.parent is not None and load.parent is not None
+    around = next((op for op in enclosing(load.parent) if op.opdef in LOOPS), None)
+    if around is None or around.opdef is not ops.parallel:
+        return None  # a recurrence would wait for code that was SIMD
+    if filled.sums:
+        moves = len(loads) == 1 and len(filled.value.uses) == 1  # else it would be summed twice
+        pays = moves and once and _are_rows(filled) and not _is_part(store, alone)
+    elif executions(load.parent) > executions(store.parent):
+        pays = len(loads) == 1 and _is_as_a_load(alloc, filled) and not _is_part(load, alone)
+    else:
+        pays = filled.cost <= CHEAP or not any(op.opdef.called for op in filled.made)
+    return (filled, loads) if pays else None
+
+
+def how_filled(alloc: Op, store: Op, cheap: float) -> Filled | None:
     """How the store fills the array, if it certainly stores all elements, and these cost at most ``cheap``."""
     home = alloc.parent
     if len(alloc.operands) != len(store.operands) - 2:
@@ -146,7 +168,7 @@ def _filled(alloc: Op, store: Op, cheap: float) -> _Filled | None:
     made = _made(store.operands[0], nest)
     if made is None:
         return None
-    filled = _Filled(nest, counters, store.operands[0], made)
+    filled = Filled(nest, counters, store.operands[0], made)
     return filled if filled.sums or filled.cost <= cheap else None
 
 
@@ -175,7 +197,7 @@ def _made(value: Value, nest: Op) -> list[Op] | None:
 def _only_reads(op: Op) -> bool:
     """Whether an operation contains only loads, pure operations, and loops and branches of such."""
     kinds = {inner.opdef for inner in (op, *(o for region in op.regions for o in region.walk()))}
-    return kinds <= PURE | STRUCTURED | TERMINATORS | {ops.load}
+    return kinds <= _READING
 
 
 def _reads_once(load: Op, alloc: Op) -> bool:
@@ -198,7 +220,7 @@ def _reads_once(load: Op, alloc: Op) -> bool:
     return count == len(set(subscripts)) == len(subscripts)
 
 
-def _are_rows(filled: _Filled) -> bool:
+def _are_rows(filled: Filled) -> bool:
     """Whether the loops that make an element go along rows, if they go along anything."""
     forms = Forms()
     for op in (op for made in filled.made for region in made.regions for op in region.walk()):
@@ -217,13 +239,13 @@ def _is_part(access: Op, alone: Callable[[Op], bool] | None) -> bool:
     return alone is not None and any(map(alone, around))
 
 
-def _is_as_a_load(alloc: Op, filled: _Filled) -> bool:
+def _is_as_a_load(alloc: Op, filled: Filled) -> bool:
     """Whether computing an element is as cheap as loading it, in a loop that makes the array again and again."""
     in_loop = any(around.opdef in LOOPS for around in enclosing(alloc.parent))
     return in_loop and sum(cost_of(op.opdef) for op in filled.made if op.opdef is not ops.load) <= AS_A_LOAD
 
 
-def _stays(func: Func, alloc: Op, filled: _Filled, load: Op, summaries: Summaries) -> bool:
+def stays(func: Func, alloc: Op, filled: Filled, load: Op, summaries: Summaries) -> bool:
     """Whether the load comes after the nest, when everything that the nest read is still unchanged."""
     block = alloc.parent
     assert block is not None

@@ -26,6 +26,7 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.costs import has_known_length, trips
 from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.machine import machine
 from adc.passes.rewrite import put_instead, to_sequential
 from adc.passes.simd.array_expansion import MOST_ELEMENTS, known_size
@@ -42,7 +43,7 @@ class NarrowRows:
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        few = self.few or 3 * machine().few_lanes
+        few = self.few or machine().few_terms
         for func in module.funcs.values():
             loops = list(outermost(func.body))
             while loops:
@@ -81,7 +82,7 @@ class _Version:
         self.loop = loop
         self.otherwise: Op | None = None
         with insert_at(Block(), loop.loc) as made:
-            is_short = [ops.cmpi(n, const_index(most), predicate="sle") for n, most in _counts(loop, few)]
+            is_short = [ops.cmpi(n, most, predicate="sle") for n, most in _counts(loop, few)]
             yes, no = Block(), Block()
             with insert_at(yes if is_short else made):
                 self.short, self.in_order = _in_order(loop)
@@ -117,16 +118,29 @@ class _Version:
             op.drop()
 
 
-def _counts(loop: Op, few: int) -> Iterator[tuple[Value, int]]:
+def _counts(loop: Op, few: int) -> Iterator[tuple[Value, Value]]:
     """Append the numbers of elements of sums and arrays; each with the greatest that it may be."""
-    for n in dict.fromkeys(trip_count(*op.operands[:3]) for op in _reductions(loop)):
+    own = trip_count(*loop.operands[:3])
+    most: dict[Value, list[Value]] = {}
+    for op in _reductions(loop):
+        n = trip_count(*op.operands[:3])
         if constant_of(n) is None:
-            yield n, few
+            most.setdefault(n, []).append(_most(op, own, few))
+    for n, limits in most.items():
+        yield n, reduce(ops.minsi, limits)
     extents = {op.operands: op.result.type for op in _arrays(loop)}
     for operands, t in extents.items():
         assert isinstance(t, MemRefType)
         known = prod(n for n in t.shape if n is not None)
-        yield reduce(ops.muli, operands), MOST_ELEMENTS // max(known, 1)
+        yield reduce(ops.muli, operands), const_index(MOST_ELEMENTS // max(known, 1))
+
+
+def _most(reduction: Op, own: Value, few: int) -> Value:
+    """How many elements there may be in a loop of ``own`` iterations. An extreme of sums is not SIMD as it stands, and
+    the same in any order: the iterations around should be side by side, unless they are very few beside its own."""
+    inner = any(op.opdef in LOOPS for op in reduction.regions[0].walk())
+    exact = {"min", "max"}.issuperset(reduction.regions[0].terminator.attrs["kinds"])
+    return ops.muli(own, const_index(few)) if inner and exact else const_index(few)
 
 
 def _choose_versions(func: Func, versions: list[_Version], summaries: Summaries) -> dict[Op, _Version]:

@@ -31,8 +31,10 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.nesting import enclosing, inside
+from adc.ir.nesting import enclosing, holds, inside
 from adc.ir.types import MemRefType
+from adc.passes.analysis.conditions import comparisons
+from adc.passes.analysis.machine import machine
 from adc.passes.building import parallel_loop, strip, window
 from adc.passes.rewrite import put_instead
 
@@ -56,8 +58,17 @@ class MatchProducts:
 
 
 def is_product(nest: Op) -> bool:
-    """Whether a parallel loop is the outermost loop of such a nest."""
-    return not nest.results and _match(nest) is not None
+    """Whether an operation is the outermost loop of such a nest, and its sums are not known to be short."""
+    found = _match(nest) if nest.opdef is ops.parallel and not nest.results else None
+    return found is not None and not _is_short(found)
+
+
+def stored_product(nest: Op) -> Value | None:
+    """How many terms the sums of a nest that stores products of matrices have, if that is not known."""
+    if nest.results or (found := _match(nest)) is None or not all(s.fresh and s.target.rows for s in found.sums):
+        return None
+    return None if constant_of(terms := found.terms) is not None or inside(terms, nest) else terms
+
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +98,22 @@ class _Products:
     nest: Op
     extents: dict[Value, Value]  # by counter
     sums: list[_Sum]
+
+    @property
+    def terms(self) -> Value:
+        """How many terms each sum has."""
+        target = self.sums[0].target
+        return next(n for counter, n in self.extents.items() if counter not in (target.rows, target.columns))
+
+
+def _is_short(products: _Products) -> bool:
+    """Whether branches around the nest say that its sums have few terms."""
+    for branch in enclosing(products.nest.parent):
+        for held in comparisons(branch.operands[0]) if branch.opdef is ops.if_ else ():
+            is_held = held.attrs["predicate"] == "sle" and holds(branch.regions[0], products.nest)
+            if is_held and held.operands[0] is products.terms:
+                return (constant_of(held.operands[1]) or 0) == machine().few_terms
+    return False
 
 
 def _replace_all(func: Func, module: Module, found: Sequence[_Products]) -> None:
