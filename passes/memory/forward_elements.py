@@ -60,11 +60,14 @@ class ForwardElements:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
+            every = list(func.walk())
+            has_products = self.alone is not None and any(map(self.alone, every))
             # The last one first: in differences of differences, each is cheap by itself.
-            for alloc in [op for op in func.walk() if op.opdef is ops.alloc][::-1]:
-                nest = _forward(func, alloc, summaries, self.alone)
-                if nest is not None and self.alone is not None and any(map(self.alone, func.walk())):
-                    _drop(nest)  # products that it read may be read in one place now (see ``version-products``)
+            for alloc in [op for op in every if op.opdef is ops.alloc][::-1]:
+                filled = _forward(func, alloc, summaries, self.alone)
+                if filled is not None and has_products and filled.alone:
+                    put_instead(filled.nest, [])  # so that products may be read in one place (``version-products``)
+                    filled.nest.drop()
         return module
 
 
@@ -79,6 +82,11 @@ class Filled:
     made: list[Op]
 
     @property
+    def alone(self) -> bool:
+        """Whether filling the array is all that the nest does."""
+        return not self.nest.results and sum(op.opdef not in _READING for op in self.nest.regions[0].walk()) == 1
+
+    @property
     def sums(self) -> bool:
         return any(op.regions for op in self.made)
 
@@ -87,8 +95,8 @@ class Filled:
         return sum(cost_of(op.opdef) for op in self.made)
 
 
-def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None) -> Op | None:
-    """Returns the nest that filled the array, if nobody reads it any more."""
+def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None) -> Filled | None:
+    """Returns how an array was filled that nobody reads any more."""
     found = forwardable(func, alloc, summaries, alone)
     if found is None:
         return None
@@ -102,14 +110,7 @@ def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], 
         load.result.replace_uses(mapping.get(filled.value, filled.value))
         put_instead(load, list(copy.ops))
         load.drop()
-    return filled.nest
-
-
-def _drop(nest: Op) -> None:
-    """Remove a nest whose only effect is a store that nobody sees."""
-    if sum(op.opdef not in _READING for op in nest.regions[0].walk()) == 1:
-        put_instead(nest, [])
-        nest.drop()
+    return filled
 
 
 def forwardable(

@@ -52,7 +52,9 @@ class VersionProducts:
         filled, (load, *_) = found
         reader, terms = place_in(block, load), stored_product(filled.nest)
         around = next(enclosing(load.parent))
-        if reader is None or reader.opdef is not ops.parallel or terms is None or not around.results:
+        if reader is None or reader.opdef is not ops.parallel or terms is None:
+            return
+        if not around.results or not filled.alone:
             return
         moved = {alloc, filled.nest, reader}
         if not _is_read_in(moved, alloc):
@@ -78,7 +80,7 @@ def _add_sources(func: Func, block: Block, moved: set[Op], load: Op, summaries: 
         if alloc.parent is not block or alloc in moved or len(stores) != 1:
             continue
         filled = how_filled(alloc, stores[0], CHEAP_ONCE)
-        if filled is None or filled.nest.operands[:3] != around.operands[:3]:
+        if filled is None or not filled.alone or filled.nest.operands[:3] != around.operands[:3]:
             continue
         if _is_read_in({*moved, filled.nest}, alloc) and stays(func, alloc, filled, load, summaries):
             moved |= {alloc, filled.nest}
