@@ -58,6 +58,8 @@ def _of_comprehension(
     if not is_library(callee.value) and not comprehensions.takes_array(callee.value):
         return None
     if combined.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
+        if isinstance(first, ast.ListComp) and not comprehensions.runs_as_generator(frame, callee.value, first):
+            return None
         start = evaluate_kept(frame, node.args[1]) if len(node.args) > 1 else None
         return combined.reduced(frame, callee.value, first, start)
     array = comprehensions.array_of(frame, callee.value, first) if isinstance(first, ast.ListComp) else None

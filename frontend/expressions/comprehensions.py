@@ -19,7 +19,7 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.arrays import arrays, places
 from adc.frontend.containers import making, sequences
-from adc.frontend.control.branches import branch, trace
+from adc.frontend.control.branches import branch
 from adc.frontend.control.loops import Counted, for_counted, needed
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import widen
@@ -42,7 +42,8 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.expressions.generators import over_generator
-from adc.frontend.frame import Frame, discard
+from adc.frontend.expressions.item_effects import one_by_one, tried
+from adc.frontend.frame import Frame
 from adc.frontend.iteration import Indexed, Items, Known, known, sequence, unpacked
 from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, store_scalar
@@ -365,22 +366,21 @@ def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
 
 
 def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue | None:
-    """An item, traced and then discarded: a number, or the array of its contents. None if it changes objects, which the
-    first of the items must not do before the others."""
+    """An item, traced and then discarded: a number, or the array of its contents. None if computing it changes objects,
+    which the first of the items must not do before the others, or what other items refer to."""
     node = walk.node
     assert isinstance(node, ast.ListComp)
 
-    def one() -> AbstractValue:
+    def compute(look: Callable[[AbstractValue], None]) -> AbstractValue:
         bind_target(frame, node.generators[0].target, items.item(const_index(0)))
         value = evaluate_kept(frame, node.elt)
+        look(value)
         if isinstance(value, Tuple) or is_list(value):
             return frame.tracer.call(frame, Static(np.array), [value], {})
         return value
 
-    traced = trace(frame, one)
-    discard(traced.block)
-    value = traced.result
-    if traced.mutates:
+    value, effects = tried(frame, compute)
+    if effects.objects or effects.on_items:
         return None
     if value is None or not (is_numeric(value) or isinstance(value, Array)):
         shown = describe_type(value) if value is not None else "nothing"
@@ -390,3 +390,8 @@ def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue | None:
             kind=kinds.WRONG_TYPE,
         )
     return value
+
+
+def runs_as_generator(frame: Frame, callee: Any, node: ast.ListComp) -> bool:
+    """Whether ``callee`` may get the items of a list while they are computed, as those of a generator."""
+    return one_by_one(frame, callee, node, lambda emit: Walk(frame, node, emit, frozenset()).run())
