@@ -69,6 +69,10 @@ def missing_parameters(obj: Any) -> str:
     return ", ".join(f"`{n}`" for n in theirs if n not in mine)
 
 
+VALUES = {"numpy.meshgrid": "`copy=False`, unless `sparse=True`"}
+"""Values of parameters that are refused."""
+
+
 def methods() -> list[tuple[str, bool]]:
     """Methods of arrays, and whether they are there."""
     found = []
@@ -87,8 +91,8 @@ def page() -> str:
         "# NumPy in compiled code",
         "",
         "Made by `python docs/numpy_table.py` from what the compiler knows. *Derivative*: a dash where results are",
-        "whole numbers or bools, which have none. *Not taken*: parameters of NumPy's that are refused.",
-        "Universal functions take arrays and numbers alike.",
+        "whole numbers or bools, which have none. *Not taken*: parameters of NumPy's, or values of them, that are",
+        "refused. Universal functions take arrays and numbers alike.",
         "",
     ]
     absent: list[tuple[str, str]] = []
@@ -98,7 +102,9 @@ def page() -> str:
             full = f"{module}.{n}"
             obj = resolved(full)
             if is_there(obj):
-                lines.append(f"| `{n}` | {'-' if n in WHOLE else 'yes'} | {missing_parameters(obj)} |")
+                lines.append(
+                    f"| `{n}` | {'-' if n in WHOLE else 'yes'} | {missing_parameters(obj) or VALUES.get(full, '')} |"
+                )
             else:
                 absent.append((full, for_function(obj, full)))
         lines.append("")

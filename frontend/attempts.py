@@ -52,9 +52,10 @@ class Attempt:
 
 
 def further(first: CompileError, later: CompileError) -> CompileError:
-    """Which to show of two refusals of one program: ``later``, for which more was known, if it is of another line and
-    not inside of calls that more knowledge keeps apart, those of a function that calls itself."""
-    same = (first.loc.file, first.loc.line) == (later.loc.file, later.loc.line)
+    """Which to show of two refusals of one program: ``later``, for which more was known, if it is of another line, or
+    not only of a size that the first did not know, and not inside of calls that more knowledge keeps apart, those of a
+    function that calls itself."""
+    same = (first.loc.file, first.loc.line) == (later.loc.file, later.loc.line) and not first.of_unknown_size
     calls = [note.loc for note in later.notes]
     if same or len(set(calls)) < len(calls) or later.kind == "endless-recursion":
         return first

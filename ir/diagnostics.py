@@ -124,6 +124,7 @@ class AdcError(Exception):
     end_offset: int | None
     text: str | None
     divides: Loc | None = None  # the ``if`` after whose branches a variable has no common type
+    of_unknown_size = False  # whether all that is wrong is that a number of items is not known
 
     def __init__(
         self,
@@ -173,6 +174,7 @@ class AdcError(Exception):
     def _saying(self: E, diagnostic: Diagnostic) -> E:
         error = rebuilt(type(self), diagnostic)
         error.divides = self.divides
+        error.of_unknown_size = self.of_unknown_size
         return error
 
     def noted(self: E, note: Note) -> E:

@@ -139,7 +139,9 @@ def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
 def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: type) -> AbstractValue:
     cls = class_of(owner)
     if found is ABSENT or isinstance(found, types.MemberDescriptorType):
-        known = (*names_of(frame, owner), *(n for n in dir(cls) if not n.startswith("_")))
+        own = getattr(cls, "stands_for", None)  # of Python's containers, not what stands for them
+        there = dir(cls) if own is None else sorted({*dir(cls)} & {*dir(own)})
+        known = (*(names_of(frame, owner) if own is None else ()), *(n for n in there if not n.startswith("_")))
         declared = name in forms.field_names(cls) or found is not ABSENT
         what = f"the field '{name}' of {cls.__name__} is not set" if declared else f"{cls.__name__} has no '{name}'"
         raise refuse(

@@ -84,9 +84,11 @@ def not_known(v: AbstractValue, at: Loc, instead: str) -> AdcError:
     """The refusal to take apart what has a number of items that is not known, or an array of many."""
     if isinstance(v, Array) and v.rank and (count := static_dim(v.dims[0])) is not None:
         message = f"an array of {count} items is not taken apart: at most {MOST} are"
-    else:
-        message = f"how many items {describe_type(v)} has is not known when the function is compiled"
-    return refuse(at, message, instead, kind=kinds.UNSUPPORTED_CALL)
+        return refuse(at, message, "use the array as a whole, or loop over it", kind=kinds.UNSUPPORTED_CALL)
+    message = f"how many items {describe_type(v)} has is not known when the function is compiled"
+    error = refuse(at, message, instead, kind=kinds.UNSUPPORTED_CALL)
+    error.of_unknown_size = True
+    return error
 
 
 def _is_enum(value: object) -> bool:

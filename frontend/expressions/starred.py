@@ -13,7 +13,7 @@ from adc.frontend.arrays import arrays
 from adc.frontend.containers import records
 from adc.frontend.data.callables import Bound, Closure, unbound
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Static, Stream, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Static, Stream, Tuple
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.traps import trap_unless
@@ -41,6 +41,13 @@ def spread(
     items = iteration.sequence(frame, given)
     if not isinstance(items, iteration.Indexed) or count < 0:
         return None
+    if (
+        isinstance(given, Array)
+        and given.rank > 1
+        and isinstance(callee, Static)
+        and isinstance(callee.value, np.ufunc)
+    ):
+        return None  # one more row would be the array for the results
     length = dim_value(items.length)
     takes = f"{_name(callee)}() takes {wanted} positional arguments but {{}} were given"
     fits = ops.cmpi(length, const_index(count), predicate="eq")

@@ -143,6 +143,9 @@ def _extremum(name: str, symbol: str) -> Rule:
     program = {"min": python_functions.least, "max": python_functions.greatest}[name]
 
     def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        if not args or (len(args) > 1 and "default" in kwargs):
+            wrong = python_functions.called_without_items if not args else python_functions.called_with_default
+            return frame.tracer.call(frame, Static(wrong), [Static(name)], {})
         alone = args[0] if len(args) == 1 else None
         if kwargs or isinstance(alone, Range) or _is_row(alone) or _are_objects(frame, args):
             found = args[0] if len(args) == 1 else Tuple(tuple(args))

@@ -163,6 +163,9 @@ def _clip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
         "np.clip", ["a", "a_min", "a_max", "out", "min", "max"], list(args), kwargs
     )
     assert result is not None
+    if (low is None) != (high is None):
+        message = f"np.clip() takes both a_min and a_max: {'a_min' if low is None else 'a_max'} is missing"
+        raise refuse(current_loc(), message, "write None for the bound that there is not", kind=kinds.WRONG_CALL)
     if (low is not None or high is not None) and (least is not None or most is not None):
         message = "np.clip() takes either a_min and a_max or min and max"
         raise refuse(current_loc(), message, kind=kinds.WRONG_CALL)

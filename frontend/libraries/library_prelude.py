@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend import prelude
@@ -20,6 +21,17 @@ def _constant(frame: Frame, value: AbstractValue) -> AbstractValue:
     if isinstance(value, Tuple):
         return value.of(_constant(frame, item) for item in value.items)
     return Static(static_of(value, "this argument"))
+
+
+def _computed(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    function, *numbers = args
+    assert isinstance(function, Static)
+    given = [static_of(v, "this argument") for v in numbers]
+    try:
+        vectors = function.value(*given)
+    except (TypeError, ValueError) as error:
+        raise refuse(current_loc(), f"{function.value.__name__}(): {error}", kind=kinds.INVALID_VALUE) from None
+    return Tuple(tuple(Tuple(tuple(map(Static, v.tolist()))) for v in vectors))
 
 
 def _unsupported(frame: Frame, message: AbstractValue, help: AbstractValue | None = None) -> AbstractValue:
@@ -42,6 +54,7 @@ def _of_parts(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 TABLE: dict[Any, Rule] = {
     prelude.constant: positional("constant", 1, _constant),
+    prelude.computed: _computed,
     prelude.parts: positional("parts", 1, _parts),
     prelude.of_parts: positional("of_parts", 1, _of_parts),
     prelude.unsupported: positional("unsupported", range(1, 3), _unsupported),

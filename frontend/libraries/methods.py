@@ -146,6 +146,7 @@ def _conjugate(frame: Frame, owner: AbstractValue, args: Args, kwargs: Keywords)
 
 PARTS = {"real": library_complex.real, "imag": library_complex.imag}
 
+
 def _as_function(function: Any) -> Callable[..., AbstractValue]:
     """A method that takes the same arguments as NumPy's function."""
 
@@ -153,6 +154,14 @@ def _as_function(function: Any) -> Callable[..., AbstractValue]:
         return frame.tracer.call(frame, Static(function), [owner, *args], kwargs)
 
     return method
+
+
+def _clip(frame: Frame, owner: AbstractValue, args: Args, kwargs: Keywords) -> AbstractValue:
+    named = dict(zip(("min", "max", "out"), args, strict=False))
+    if len(named) < len(args) or named.keys() & kwargs.keys():
+        message = "clip() takes min, max and out, each once"
+        raise refuse(current_loc(), message, kind=kinds.WRONG_CALL)
+    return frame.tracer.call(frame, Static(np.clip), [owner], {**named, **kwargs})
 
 
 METHODS: dict[str, Callable[..., AbstractValue]] = {
@@ -163,7 +172,7 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
     "dot": _dot,
     "fill": _fill,
     "astype": _astype,
-    "clip": _as_function(np.clip),
+    "clip": _clip,
     "round": _as_function(np.round),
     "item": _item,
     "transpose": _transpose,
@@ -182,5 +191,7 @@ def call_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> A
     if not isinstance(method.owner, Array | Lazy | Scalar | Complex):
         return call_container_method(frame, method, args, kwargs)
     if isinstance(method.owner, Scalar | Complex) and method.name in OF_NUMBERS:
+        if method.name == "clip":
+            return _clip(frame, method.owner, args, kwargs)
         return _as_function(getattr(np, method.name))(frame, method.owner, args, kwargs)
     return METHODS[method.name](frame, method.owner, args, kwargs)

@@ -52,6 +52,12 @@ def constant(value: Any) -> Any:
     return value
 
 
+def computed(function: Any, *args: Any) -> Any:
+    """The vectors that the library's function returns for numbers that must be known when the program is compiled, as
+    tuples of constants."""
+    return function(*args)
+
+
 def parts(z: Any) -> Any:
     """The floats of an array of complex numbers, with one more axis: the real and the imaginary part. A view."""
     return z.view(z.real.dtype).reshape(*z.shape, 2)

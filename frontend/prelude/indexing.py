@@ -160,17 +160,23 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 @stands_for("numpy.piecewise")
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    several = isinstance(condlist, (tuple, list)) or np.ndim(condlist) > np.ndim(x)
+    listed = isinstance(condlist, (tuple, list))
+    if (listed or np.ndim(condlist) > 0) and len(condlist) == 0:
+        raise IndexError("list index out of range" if listed else "index 0 is out of bounds for axis 0 with size 0")
+    if listed:  # a list of bools is one condition on the points
+        several = np.ndim(x) == 0 or isinstance(condlist[0], (list, np.ndarray))
+    else:
+        several = np.ndim(condlist) > min(np.ndim(x), 1)
     conditions = condlist if several else [condlist]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         n = len(conditions)
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     result = np.zeros_like(x)
-    rest = np.ones(x.shape, bool)
+    rest = np.ones(np.shape(conditions[0]), bool)
     for k in range(len(funclist)):
         if k < len(conditions):
             chosen = np.asarray(conditions[k])
-            rest = rest & ~chosen
+            rest = ~chosen & rest
         else:
             chosen = rest
         if callable(funclist[k]):

@@ -130,6 +130,11 @@ def _column(a: Any) -> Any:
 def block(arrays: Any) -> Any:
     if not isinstance(arrays, (list, tuple)):
         return np.array(arrays)
+    if len(arrays) == 0:
+        raise ValueError("List at arrays cannot be empty")
+    for k, row in enumerate(arrays):
+        if isinstance(row, (list, tuple)) and len(row) == 0:
+            raise ValueError(f"List at arrays[{k}] cannot be empty")
     if not isinstance(arrays[0], (list, tuple)):
         rank = 1
         for a in arrays:
@@ -151,6 +156,8 @@ def joined_row(items: Any) -> Any:
 
 def joined_column(items: Any) -> Any:
     """The same below each other, as rows of one block each."""
+    if len(items) == 0:
+        raise ValueError("List at arrays cannot be empty")
     rank = items.ndim
     return _rows_joined(items if rank > 2 else items.reshape((len(items), 1, -1)), -2)
 

@@ -116,21 +116,28 @@ def logspace(
 def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: Any = "xy") -> Any:
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    vectors = [np.ravel(np.asarray(x)) for x in xi]
+    if not copy and not sparse:
+        help = "leave copy=False out; with sparse=True the results are views, which broadcast to the same grid"
+        unsupported("np.meshgrid() with copy=False is not supported: it gives views of whole grids", help)
+    vectors = [_vector(np.asarray(x)) for x in xi]
     shape: tuple[Any, ...] = ()
     for v in vectors:
         shape = (*shape, len(v))
     swapped = indexing == "xy" and len(vectors) > 1
     if swapped:
         shape = (shape[1], shape[0], *shape[2:])
-    return tuple(_along(v, 1 - k if swapped and k < 2 else k, shape, sparse) for k, v in enumerate(vectors))
+    return tuple(_along(v, 1 - k if swapped and k < 2 else k, shape, sparse, copy) for k, v in enumerate(vectors))
 
 
-def _along(v: Any, axis: Any, shape: Any, sparse: Any) -> Any:
+def _vector(v: Any) -> Any:
+    return v if v.ndim == 1 else np.ravel(v)
+
+
+def _along(v: Any, axis: Any, shape: Any, sparse: Any, copy: Any) -> Any:
     axis = constant(axis)
     shown = v[(None,) * axis + (slice(None),) + (None,) * (len(shape) - axis - 1)]
     if sparse:
-        return shown.copy()
+        return shown.copy() if copy else shown
     out = np.empty(shape, v.dtype)
     out[...] = shown
     return out

@@ -63,6 +63,16 @@ class Deque(Held):
         for x in self.items[:] if more is self else more:
             self.appendleft(x)
 
+    def insert(self, k: Any, x: Any) -> None:
+        if self.maxlen is not None and len(self.items) >= self.maxlen:
+            raise IndexError("deque already at its maximum size")
+        self.items.insert(k, x)
+
+    def remove(self, x: Any) -> None:
+        if x not in self.items:
+            raise ValueError("deque.remove(x): x not in deque")
+        self.items.pop(self.items.index(x))
+
     def pop(self) -> Any:
         if len(self.items) == 0:
             raise IndexError("pop from an empty deque")

@@ -42,6 +42,14 @@ def least(a: Any, *, key: Any = None, default: Any = _NOTHING) -> Any:
     return items[at]
 
 
+def called_without_items(name: Any) -> Any:
+    raise TypeError(f"{name} expected at least 1 argument, got 0")
+
+
+def called_with_default(name: Any) -> Any:
+    raise TypeError(f"Cannot specify a default for {name}() with multiple positional arguments")
+
+
 def _items(a: Any, name: Any, key: Any) -> Any:
     """The items as something that can be subscripted."""
     if isinstance(a, np.ndarray):

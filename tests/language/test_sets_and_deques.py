@@ -180,3 +180,45 @@ def test_operators_take_sets():
 
     with pytest.raises(TypeError):
         joined(2.0)
+
+
+def inserted_and_removed(x, n):
+    q = deque([x, 2.0 * x, 3.0])
+    q.insert(1, x * x)
+    q.insert(-1, 5.0)
+    q.remove(3.0)
+    for _ in range(n):
+        q.insert(2, q[0] + q[-1])
+        q.remove(q[0])
+    return sum(q) + 10.0 * q[0]
+
+
+def test_deques_insert_and_remove() -> None:
+    compiled = jit_grad(inserted_and_removed)
+    for n in (0, 2):
+        assert compiled(1.3, n) == pytest.approx(inserted_and_removed(1.3, n), rel=1e-14)
+        step = inserted_and_removed(1.3 + 1e-6, n) - inserted_and_removed(1.3 - 1e-6, n)
+        assert compiled.grad(1.3, n) == pytest.approx(step / 2e-6, rel=1e-7)
+
+    def into_a_full_one(x):
+        q = deque([x], maxlen=1)
+        q.insert(0, x)
+        return q[0]
+
+    def of_what_is_not_there(x):
+        q = deque([x, 2.0 * x])
+        q.remove(x + 5.0)
+        return q[0]
+
+    def by_another_name(x):
+        q = deque([x])
+        q.push(x)
+        return q[0]
+
+    with pytest.raises(IndexError, match="deque already at its maximum size"):
+        jit_grad(into_a_full_one)(1.0)
+    with pytest.raises(ValueError, match="not in deque"):
+        jit_grad(of_what_is_not_there)(1.0)
+    with pytest.raises(CompileError, match="deque has no 'push'") as caught:
+        jit_grad(by_another_name)(1.0)
+    assert "it has append, appendleft, clear" in str(caught.value)

@@ -19,18 +19,52 @@ def rules(n: int) -> Any:
         np.polynomial.legendre.leggauss(n),
         np.polynomial.hermite.hermgauss(n),
         np.polynomial.hermite_e.hermegauss(n),
+        np.polynomial.laguerre.laggauss(n),
         np.polynomial.chebyshev.chebgauss(n),
     )
 
 
 def test_nodes_and_weights() -> None:
     compiled = adc.jit_grad(rules)
-    for n in (1, 2, 3, 4, 5, 12, 33, 64):
+    for n in (1, 2, 5, 180):
         for (x, w), (nodes, weights) in zip(compiled(n), rules(n), strict=True):
-            np.testing.assert_allclose(x, nodes, rtol=1e-13, atol=1e-15)
-            np.testing.assert_allclose(w, weights, rtol=1e-11)
+            np.testing.assert_allclose(x, nodes, rtol=1e-14, atol=1e-15)
+            np.testing.assert_allclose(w, weights, rtol=1e-14)
     with pytest.raises(ValueError, match="positive integer"):
         compiled(0)
+
+
+def test_the_number_of_nodes_is_that_of_the_items_of_an_argument() -> None:
+    def integral(x: Array) -> Array:
+        return np.sum(x * np.polynomial.hermite.hermgauss(len(x))[1])
+
+    for n in (3, 5):
+        weights = np.polynomial.hermite.hermgauss(n)[1]
+        np.testing.assert_array_equal(adc.grad(integral)(np.ones(n)), weights)
+
+
+def test_nodes_are_new_arrays() -> None:
+    def integral(a: float, b: float) -> float:
+        total = 0.0
+        for n in (2, 3):
+            x, w = np.polynomial.legendre.leggauss(n)
+            x *= (b - a) / 2
+            x += (a + b) / 2
+            total += np.sum(w * x**3) * (b - a) / 2
+        return total
+
+    compiled = adc.jit_grad(integral)
+    for _ in range(2):
+        assert compiled(0.0, 2.0) == pytest.approx(8.0, rel=1e-14)
+    assert adc.grad(integral, argnums=1)(0.0, 2.0) == pytest.approx(16.0, rel=1e-14)
+
+
+def test_a_number_of_nodes_that_is_computed() -> None:
+    def integral(x: Array) -> Array:
+        return np.sum(np.polynomial.legendre.leggauss(int(x[0]))[1])
+
+    with pytest.raises(adc.errors.CompileError, match="must be known when the function is compiled"):
+        adc.jit_grad(integral)(np.ones(2))
 
 
 def test_the_derivative_of_an_integral() -> None:
@@ -82,6 +116,82 @@ def test_assertions(program: Any) -> None:
             continue
         np.testing.assert_allclose(compiled(x, y), expected, rtol=1e-14)
     assert np.array_equal(adc.grad(program)(ONES, ONES), ONES)
+
+
+def items(x: Array, y: Array) -> Array:
+    np.testing.assert_equal((x[:1], [y, 3]), [x[:1], (x, len(y))])
+    np.testing.assert_equal({"a": x[0], "b": y}, {"b": x, "a": y[0]})
+    return np.sum(x)
+
+
+def other_lengths(x: Array, y: Array) -> Array:
+    np.testing.assert_equal([x, y], [x])
+    return np.sum(x)
+
+
+def numbers(x: Array, y: Array) -> Array:
+    np.testing.assert_equal(x[0], y[0])
+    return np.sum(x)
+
+
+def seven_places(x: Array, y: Array) -> Array:
+    np.testing.assert_almost_equal(x, y)
+    return np.sum(x)
+
+
+def six_places(x: Array, y: Array) -> Array:
+    np.testing.assert_array_almost_equal(x, y)
+    return np.sum(x)
+
+
+def close_by(x: Array, y: Array) -> Array:
+    np.testing.assert_allclose(x, y)
+    return np.sum(x)
+
+
+def less_than(x: Array, y: Array) -> Array:
+    np.testing.assert_array_less(x, y)
+    return np.sum(x)
+
+
+def of_one_kind(x: Array, y: Array) -> Array:
+    np.testing.assert_array_equal(x, y, strict=True)
+    np.testing.assert_allclose(x, y, strict=True)
+    np.testing.assert_equal(x, y, strict=True)
+    return np.sum(x)
+
+
+ZEROS, BOOLS, NANS = np.zeros(2), np.array([True, False]), np.array([np.nan, 1.0])
+COMPLEX = np.array([1.0 + 2.0j, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("program", "pairs"),
+    [
+        (items, [(ONES, ONES), (ONES, ONES * 2.0), (ONES, np.ones(4))]),
+        (other_lengths, [(ONES, ONES)]),
+        (numbers, [(ZEROS, ZEROS), (ZEROS, -ZEROS), (NANS, NANS), (COMPLEX, COMPLEX), (COMPLEX, COMPLEX + 1e-12j)]),
+        (numbers, [(BOOLS, BOOLS), (np.arange(2), -ZEROS), (np.arange(2), ZEROS)]),
+        (
+            seven_places,
+            [(ONES, ONES + 1e-6), (ONES, ONES + 1e-7), (BOOLS, BOOLS), (COMPLEX, COMPLEX + 1.2e-7 + 1.2e-7j)],
+        ),
+        (six_places, [(ONES, ONES + 1e-6), (ONES, ONES + 1e-5), (BOOLS, BOOLS), (BOOLS, ~BOOLS)]),
+        (close_by, [(BOOLS, BOOLS), (BOOLS, ~BOOLS), (np.arange(2), np.arange(2))]),
+        (less_than, [(NANS, NANS + 1.0), (NANS, NANS[::-1] + 1.0), (ZEROS == 1.0, ZEROS == 0.0)]),
+        (of_one_kind, [(ONES, ONES), (ONES, ONES.astype(int)), (np.ones(1), ONES)]),
+    ],
+)
+def test_assertions_are_those_of_numpy(program: Any, pairs: Any) -> None:
+    compiled = adc.jit_grad(program)
+    for x, y in pairs:
+        try:
+            program(x, y)
+        except AssertionError:
+            with pytest.raises(AssertionError):
+                compiled(x, y)
+        else:
+            compiled(x, y)
 
 
 def test_the_message() -> None:
