@@ -163,7 +163,10 @@ PREPARE: Pipeline = (
 """From traced code to the primal that is differentiated, or lowered."""
 
 # Elements that are carried are no longer seen to be those of one iteration.
-_across = (InterchangeLoops.name, ContractArrays.name, PromoteElements.name, FuseSweeps.name, FuseRows.name)
+_across = (
+    *(InterchangeLoops.name, ContractArrays.name, PromoteElements.name, FuseSweeps.name, FuseRows.name),
+    VersionProducts.name,
+)
 
 
 def without_rows(pipeline: Pipeline) -> Pipeline:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend import prelude
+from adc.frontend.data.dims import is_one
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Static, Tuple, array
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_shapes import in_memory
@@ -21,6 +22,11 @@ def _constant(frame: Frame, value: AbstractValue) -> AbstractValue:
     if isinstance(value, Tuple):
         return value.of(_constant(frame, item) for item in value.items)
     return Static(static_of(value, "this argument"))
+
+
+def _is_one_row(frame: Frame, x: AbstractValue) -> AbstractValue:
+    assert isinstance(x, Array | Lazy)
+    return Static(is_one(x.dims[0]) is True)
 
 
 def _computed(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
@@ -54,6 +60,7 @@ def _of_parts(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 TABLE: dict[Any, Rule] = {
     prelude.constant: positional("constant", 1, _constant),
+    prelude.is_one_row: positional("is_one_row", 1, _is_one_row),
     prelude.computed: _computed,
     prelude.parts: positional("parts", 1, _parts),
     prelude.of_parts: positional("of_parts", 1, _of_parts),

@@ -52,6 +52,11 @@ def constant(value: Any) -> Any:
     return value
 
 
+def is_one_row(x: Any) -> bool:
+    """Whether it is known, when the program is compiled, that the first axis of ``x`` has one element."""
+    return len(x) == 1
+
+
 def computed(function: Any, *args: Any) -> Any:
     """The vectors that the library's function returns for numbers that must be known when the program is compiled, as
     tuples of constants."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from adc.frontend.kernels.quantiles import METHODS, WHOLE, middle_places, place_of, quantile_places, quantile_ranks
 from adc.frontend.kernels.sorting import ranked
-from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.frontend.prelude import constant, is_one_row, stands_for, unsupported
 from adc.frontend.prelude.axes import (
     axis_of,
     flat,
@@ -249,7 +249,7 @@ def cov(
     x = x.astype(promoted(x.dtype, np.float64) if dtype is None else dtype)
     off = x - np.mean(x, axis=1, keepdims=True)
     found = (off @ off.T) / max(x.shape[1] - lost, 0)
-    return found.squeeze()
+    return found[0, 0] if is_one_row(found) else found
 
 
 def _variables(m: Any, y: Any, rowvar: Any) -> Any:
