@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.nesting import enclosing
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 
@@ -99,7 +100,7 @@ class Moments:
         while work:
             value = strip_views(work.pop())
             birth = self._births.get(value)
-            if birth is None or not _is_in(value.block, loop):
+            if birth is None or loop not in enclosing(value.block):
                 return None
             if birth.new:
                 assert value.op is not None
@@ -172,12 +173,6 @@ class Moments:
         else:
             for region in op.regions:
                 self._block(region, {})
-
-
-def _is_in(block: Block | None, loop: Op) -> bool:
-    while block is not None and block.parent_op is not loop:
-        block = block.parent_op.parent if block.parent_op is not None else None
-    return block is not None
 
 
 def _joined(targets: tuple[Value, ...], *sources: tuple[Value, ...]) -> dict[Value, tuple[Value, ...]]:

@@ -58,7 +58,7 @@ def _of_comprehension(
     if not is_library(callee.value) and not comprehensions.takes_array(callee.value):
         return None
     if combined.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
-        if isinstance(first, ast.ListComp) and not comprehensions.runs_as_generator(frame, callee.value, first):
+        if isinstance(first, ast.ListComp) and not combined.may_be_generator(frame, callee.value, first):
             return None
         start = evaluate_kept(frame, node.args[1]) if len(node.args) > 1 else None
         return combined.reduced(frame, callee.value, first, start)
@@ -153,7 +153,10 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
     """``f(a, *b, c=d, **e)``."""
     if _updates_fields(node.func) and _update_fields(frame, node):
         return NONE
-    owner = evaluate_owner(frame, node.func.value) if isinstance(node.func, ast.Attribute) else None
+    inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
+    owner = None
+    if isinstance(node.func, ast.Attribute):
+        owner = before_calls(frame, evaluate_owner(frame, node.func.value), *inputs)
     several = isinstance(owner, Choice | OneOf)
     if owner is None:
         callee = evaluate(frame, node.func)
@@ -168,7 +171,6 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         found = _of_comprehension(frame, callee, node, comprehension)
         if found is not None:
             return found
-    inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
     args: list[AbstractValue] = []
     through_later: dict[int, ast.expr] = {}  # arguments that are generators, which run after the others are evaluated
     for k, item in enumerate(node.args):

@@ -16,7 +16,8 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Unbound, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.comprehensions import Walk, bind_target
-from adc.frontend.expressions.evaluation import evaluate_kept
+from adc.frontend.expressions.evaluation import evaluate_kept, may_write
+from adc.frontend.expressions.item_effects import tried
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Items, Known
 from adc.frontend.syntax.bindings import assigned_in
@@ -32,6 +33,18 @@ _BOOL = np.dtype(np.bool_)
 def reduces(callee: Any) -> bool:
     """Whether a function accepts a comprehension over a run-time number of items."""
     return callee in (builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all)
+
+
+def may_be_generator(frame: Frame, callee: Any, node: ast.ListComp) -> bool:
+    """Whether such a function may get the items of a list while they are computed, as those of a generator."""
+    if callee in (builtins.min, builtins.max) or not may_write(frame, node.elt):
+        return True
+
+    def compute(look: Callable[[AbstractValue], None]) -> None:
+        Walk(frame, node, lambda: look(evaluate_kept(frame, node.elt)), frozenset()).run()
+
+    _, effects = tried(frame, compute)
+    return not (effects.on_items if callee is builtins.sum else effects.objects or effects.memory)
 
 
 def reduced(

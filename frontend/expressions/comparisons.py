@@ -13,7 +13,7 @@ from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import conjunction
-from adc.frontend.expressions.evaluation import evaluate
+from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import bits, operands, scalars
 from adc.frontend.objects import growing, heap, rows
@@ -63,6 +63,7 @@ def _chain(frame: Frame, node: ast.Compare, k: int, left: AbstractValue, found: 
 def _one_comparison(
     frame: Frame, op: ast.cmpop, left: AbstractValue, node: ast.expr
 ) -> tuple[AbstractValue, AbstractValue]:
+    left = before_calls(frame, left, node)
     right = evaluate(frame, node)
     if isinstance(op, ast.Eq | ast.NotEq) and (same := letters.equal(left, right)) is not None:
         return same if isinstance(op, ast.Eq) else _opposite(same), right

@@ -42,7 +42,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.expressions.generators import over_generator
-from adc.frontend.expressions.item_effects import one_by_one, tried
+from adc.frontend.expressions.item_effects import tried
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import Indexed, Items, Known, known, sequence, unpacked
 from adc.frontend.numeric import views
@@ -390,8 +390,3 @@ def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue | None:
             kind=kinds.WRONG_TYPE,
         )
     return value
-
-
-def runs_as_generator(frame: Frame, callee: Any, node: ast.ListComp) -> bool:
-    """Whether ``callee`` may get the items of a list while they are computed, as those of a generator."""
-    return one_by_one(frame, callee, node, lambda emit: Walk(frame, node, emit, frozenset()).run())

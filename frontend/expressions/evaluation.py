@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from adc.frontend.arrays import arrays
 from adc.frontend.containers import keys
 from adc.frontend.data.values import AbstractValue, Lazy
@@ -43,16 +45,27 @@ def before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> Abstrac
 
 def may_write(frame: Frame, node: ast.expr) -> bool:
     """Whether evaluating an expression may change what other expressions read."""
-    return any(isinstance(n, ast.Call) and not _calls_library(frame, n.func) for n in ast.walk(node))
+    return any(isinstance(n, ast.Call) and _may_change(n, _of_library(frame, n.func)) for n in ast.walk(node))
 
 
-def _calls_library(frame: Frame, callee: ast.expr) -> bool:
+def _may_change(call: ast.Call, function: Any) -> bool:
+    """Whether a call may change arrays: a function of a library only those that it gets for its results. None stands
+    for other functions."""
+    if function is None or any(keyword.arg == "out" for keyword in call.keywords):
+        return True
+    return isinstance(function, np.ufunc) and len(call.args) > function.nin
+
+
+def _of_library(frame: Frame, callee: ast.expr) -> Any:
+    """The function of a library that an expression names; None for others."""
+    found = None
     if isinstance(callee, ast.Attribute):
         owner = callee.value
-        if not isinstance(owner, ast.Name) or owner.id in frame.liveness.local:
-            return False
-        return is_library(getattr(_outer(frame, owner.id), callee.attr, None))
-    return isinstance(callee, ast.Name) and callee.id not in frame.env and is_library(_outer(frame, callee.id))
+        if isinstance(owner, ast.Name) and owner.id not in frame.liveness.local:
+            found = getattr(_outer(frame, owner.id), callee.attr, None)
+    elif isinstance(callee, ast.Name) and callee.id not in frame.env:
+        found = _outer(frame, callee.id)
+    return found if is_library(found) else None
 
 
 def _outer(frame: Frame, name: str) -> Any:

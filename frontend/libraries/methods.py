@@ -180,7 +180,8 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
 
 
 # Methods that NumPy's numbers have, too: for these, they are arrays of rank zero.
-OF_NUMBERS = frozenset({"round", "clip", "sum", "prod", "mean", "min", "max", "any", "all", "std", "var"})
+_FUNCTIONS = ("round", "sum", "prod", "mean", "min", "max", "any", "all", "std", "var")
+OF_NUMBERS = {**{name: _as_function(getattr(np, name)) for name in _FUNCTIONS}, "clip": _clip}
 
 
 def call_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> AbstractValue:
@@ -190,8 +191,5 @@ def call_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> A
         return structured.copy(frame, method.owner)
     if not isinstance(method.owner, Array | Lazy | Scalar | Complex):
         return call_container_method(frame, method, args, kwargs)
-    if isinstance(method.owner, Scalar | Complex) and method.name in OF_NUMBERS:
-        if method.name == "clip":
-            return _clip(frame, method.owner, args, kwargs)
-        return _as_function(getattr(np, method.name))(frame, method.owner, args, kwargs)
-    return METHODS[method.name](frame, method.owner, args, kwargs)
+    of_number = isinstance(method.owner, Scalar | Complex) and method.name in OF_NUMBERS
+    return (OF_NUMBERS if of_number else METHODS)[method.name](frame, method.owner, args, kwargs)

@@ -60,12 +60,10 @@ class ForwardElements:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
-            every = list(func.walk())
-            has_products = self.alone is not None and any(map(self.alone, every))
             # The last one first: in differences of differences, each is cheap by itself.
-            for alloc in [op for op in every if op.opdef is ops.alloc][::-1]:
+            for alloc in [op for op in func.walk() if op.opdef is ops.alloc][::-1]:
                 filled = _forward(func, alloc, summaries, self.alone)
-                if filled is not None and has_products and filled.alone:
+                if filled is not None and self.alone is not None and filled.alone and any(map(self.alone, func.walk())):
                     put_instead(filled.nest, [])  # so that products may be read in one place (``version-products``)
                     filled.nest.drop()
         return module

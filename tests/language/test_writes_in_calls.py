@@ -184,3 +184,42 @@ def what_is_stored_into_is_evaluated_once(x):
 
 def test_what_is_stored_into_is_evaluated_once():
     check(what_is_stored_into_is_evaluated_once, (np.array([1.5, -0.7]),))
+
+
+def added_to_pending(u):
+    w = u.copy()
+    return (w * 2.0) + np.add(w, 1.0, out=w), w[0] * 2.0 - np.multiply(w, 3.0, w)[0], w
+
+
+def compared_to_pending(u):
+    w = u.copy()
+
+    def grown():
+        w[:] += 5.0
+        return w
+
+    return (w * 2.0) < np.add(w, 5.0, out=w), (w * 9.0) < grown(), w
+
+
+def methods_of_pending(u):
+    w = u.copy()
+    return (w * 2.0).dot(np.add(w, 1.0, out=w)), (w * 2.0).clip(0.0, np.add(w, 1.0, out=w)), w
+
+
+def passed_beside_pending(u):
+    w = u.copy()
+
+    def less(x, y):
+        return x - y
+
+    return less(w * 2.0, np.multiply(w, 3.0, out=w)), w[::2] * 1.0 + np.add(w, 1.0, out=w)[::2], w
+
+
+PENDING = added_to_pending, compared_to_pending, methods_of_pending, passed_beside_pending
+
+
+@pytest.mark.parametrize("program", PENDING, ids=lambda f: f.__name__)
+def test_pending_expressions_are_computed_before_what_they_read_is_written(program):
+    u = np.arange(4.0) + 1.0
+    for found, wanted in zip(adc.jit_grad(program)(u), program(u), strict=True):
+        np.testing.assert_array_equal(found, wanted)
