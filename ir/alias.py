@@ -9,6 +9,7 @@ loop-carried memrefs have the roots that they may have in any iteration. ``may_o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
@@ -25,24 +26,21 @@ APART = "adc.apart"  # of a call: pairs of results that do not overlap, although
 
 # For each result of a function: positions of the arguments whose memory it may be; and, for each other object that it
 # may be, the positions of all results that may be that object.
-Returned = Fixpoint[str, tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]]
+Found = tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]
+Returned = Fixpoint[str, Found]
 
 
 def returned_memory(module: Module) -> Returned:
     """The memory that the functions of ``module`` return, in their present state."""
-    return of_module(returned_memory, module, lambda: _returned_memory(module))
 
+    def make() -> Returned:
+        found: Returned = Fixpoint(
+            lambda name: Aliasing.asked(module.funcs[name], module, found).returned(),
+            lambda name: ((frozenset(), frozenset()),) * len(module.funcs[name].result_types),
+        )
+        return found
 
-def _returned_memory(module: Module) -> Returned:
-
-    def bottom(name: str) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
-        return ((frozenset(), frozenset()),) * len(module.funcs[name].result_types)
-
-    def compute(name: str) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
-        return Aliasing(module.funcs[name], module, returned).returned()
-
-    returned: Returned = Fixpoint(compute, bottom)
-    return returned
+    return of_module(returned_memory, module, make)
 
 
 class Aliasing:
@@ -59,6 +57,7 @@ class Aliasing:
         self.callees = list(dict.fromkeys(op.attrs["callee"] for op in handing_on if op.opdef is ops.call))
         self._module = module
         self._returned = returned
+        self._used: dict[str, Found | None] = {}  # of called functions; None for those that are not there
         self._roots: dict[Value, Roots] = {}
         self._contents: dict[Value, Roots] = {}
         self._declared: set[Value] = set()  # roots whose contents at unpacking are declared
@@ -77,9 +76,18 @@ class Aliasing:
             self._moments.declare_apart(a, b)
 
     @classmethod
-    def asked(cls, func: Func, module: Module) -> Aliasing:
-        """The analysis of ``func`` as it is now: the cached one if it is still valid, else a new one."""
-        return of_function(cls, func, module, lambda: cls(func, module))
+    def asked(cls, func: Func, module: Module, returned: Returned | None = None) -> Aliasing:
+        """The analysis of ``func`` as it is now: the cached one if it is still valid, else a new one. ``returned``: of
+        the functions that it calls, while that is being found."""
+
+        def holds(known: Aliasing) -> bool:
+            if not known._used:
+                return True
+            now = returned or returned_memory(module)
+            return all(then == (now(name) if name in module.funcs else None) for name, then in known._used.items())
+
+        make = partial(cls, func, module, returned)
+        return of_function(cls, func, module, make, holds, settled=returned is None)
 
     def roots(self, memref: Value) -> Roots:
         """The roots that ``memref`` may have at any time; none for an undefined memref."""
@@ -117,8 +125,7 @@ class Aliasing:
 
     def reach(self, memref: Value) -> set[Value]:
         """The roots of ``memref``, of the memrefs it may hold, and so on."""
-        found: set[Value] = set()
-        new = set(self.roots(memref))
+        found, new = set[Value](), set(self.roots(memref))
         while new:
             found |= new
             new = {inner for root in new for inner in self._contents.get(root, NONE)} - found
@@ -243,29 +250,26 @@ class Aliasing:
     def _store(self, op: Op) -> None:
         value, target = op.operands[:2]
         if isinstance(value.type, MemRefType):
-            self._hold(target, self.roots(value))
+            self._hold(self.roots(target), self.roots(value))
 
     def _copy(self, op: Op) -> None:
         source, target = op.operands
         if isinstance(source.type, MemRefType) and isinstance(source.type.element, MemRefType):
-            self._hold(target, self.contents(source))
+            self._hold(self.roots(target), self.contents(source))
 
-    def _hold(self, container: Value, roots: Roots) -> None:
-        for root in self.roots(container):
-            self._hold_in(root, roots)
-
-    def _hold_in(self, root: Value, roots: Roots) -> None:
-        old = self._contents.get(root, NONE)
-        if not roots <= old:
-            self._contents[root] = old | roots
-            self._changed = True
+    def _hold(self, containers: Iterable[Value], roots: Roots) -> None:
+        for root in containers:
+            old = self._contents.get(root, NONE)
+            if not roots <= old:
+                self._contents[root] = old | roots
+                self._changed = True
 
     def _grow(self, op: Op) -> None:
         self._add(op.result, self.roots(op.operands[0]) | {op.result})
 
     def _select(self, op: Op) -> None:
-        self._flow(op.operands[1:2], op.results)
-        self._flow(op.operands[2:3], op.results)
+        for source in op.operands[1:]:
+            self._flow([source], op.results)
 
     def _for(self, op: Op) -> None:
         (body,) = op.regions
@@ -293,6 +297,7 @@ class Aliasing:
         self._said_apart.update((op.results[m], op.results[n]) for m, n in op.attrs.get(APART, ()))
         callee = self._module.funcs.get(op.attrs["callee"]) if self._module else None
         if callee is None:
+            self._used[op.attrs["callee"]] = None
             # Unknown: fresh memory or that of any argument.
             everything = frozenset({memrefs[0]}).union(*(self.roots(v) for v in op.operands))
             for result in memrefs:
@@ -301,7 +306,8 @@ class Aliasing:
         if self._returned is None:
             assert self._module is not None
             self._returned = returned_memory(self._module)
-        for result, (passed, fresh) in zip(op.results, self._returned(callee.name), strict=True):
+        found = self._used[op.attrs["callee"]] = self._returned(callee.name)
+        for result, (passed, fresh) in zip(op.results, found, strict=True):
             for position in passed:
                 self._add(result, self.roots(op.operands[position]))
             self._add(result, frozenset(op.results[group[0]] for group in fresh))
@@ -333,20 +339,17 @@ class Aliasing:
         for result, numbers in zip(op.results, op.attrs.get("contents") or ((),) * len(op.results), strict=True):
             if numbers:
                 inside = named(numbers, result) | (self._recorded(op, result.type) if inlined else NONE)
-                for root in inside | self._roots[result]:
-                    self._declared.add(root)
-                    self._hold_in(root, inside)
+                self._declared |= inside | self._roots[result]
+                self._hold(inside | self._roots[result], inside)
 
     def _recorded(self, unpack: Op, t: Type) -> Roots:
         """What a record other than an argument may hold: memory that this function packs, or gets from calls and other
         records. Memory of arguments is named by numbers."""
-        packed = {root for op in self.carriers if op.opdef is ops.pack for v in op.operands for root in self._within(v)}
+        inside = [v for op in self.carriers if op.opdef is ops.pack for v in op.operands if type(v.type) is MemRefType]
+        packed = {root for v in inside for root in self.reach(v)}
         known = {root for roots in self._roots.values() for root in roots}
         others = {root for root in known if root.op is not None and root.op is not unpack}
         return frozenset(r for r in others if innermost(r.type) == innermost(t) and (_is_foreign(r) or r in packed))
-
-    def _within(self, value: Value) -> set[Value]:
-        return self.reach(value) if isinstance(value.type, MemRefType) else set()
 
     def _resolve(self, memref: Value) -> Value:
         """Strip views, and loop arguments that never change."""
@@ -369,9 +372,7 @@ def _has_memrefs(op: Op) -> bool:
         return type(op.results[0].type) is MemRefType
     if kind is ops.store or kind is ops.fill:
         return type(op.operands[0].type) is MemRefType
-    if kind in _AWAY and any(type(v.type) is MemRefType for v in op.operands):
-        return True
-    if kind is ops.copy or kind is ops.while_:
+    if kind is ops.copy or kind is ops.while_ or (kind in _AWAY and MemRefType in [type(v.type) for v in op.operands]):
         return True
     return MemRefType in [type(result.type) for result in op.results]
 

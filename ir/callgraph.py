@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
+from typing import cast
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
@@ -16,11 +17,15 @@ _LOOPS = ops.having(Trait.LOOP)
 
 def callees(func: Func) -> list[str]:
     """The functions that ``func`` calls, each once, in order."""
+    return list(_callees(func))
+
+
+def _callees(func: Func) -> tuple[str, ...]:
     found = func.known.get(callees)
     if found is None or not is_in(func, found[0]):
         called = dict.fromkeys([op.attrs["callee"] for op in of_kinds(func.body, _CALLS)])
-        found = func.known[callees] = state(func), list(called)
-    return list(found[1])
+        found = func.known[callees] = state(func), tuple(called)
+    return cast("tuple[str, ...]", found[1])
 
 
 def repeated(module: Module) -> set[str]:
@@ -40,7 +45,7 @@ def components(module: Module) -> list[list[str]]:
 
     R. Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1 (1972); without recursion.
     """
-    edges = {name: [c for c in callees(func) if c in module.funcs] for name, func in module.funcs.items()}
+    edges = {name: [c for c in _callees(func) if c in module.funcs] for name, func in module.funcs.items()}
     number: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -84,13 +89,13 @@ def recursive(module: Module) -> frozenset[str]:
         name
         for component in components(module)
         for name in component
-        if len(component) > 1 or name in callees(module.funcs[name])
+        if len(component) > 1 or name in _callees(module.funcs[name])
     )
 
 
 def reachable(module: Module, roots: Iterable[str]) -> set[str]:
     """``roots`` and all functions of the module that they may call."""
-    return set(closure(module, roots, callees))
+    return set(closure(module, roots, _callees))
 
 
 def closure(module: Module, roots: Iterable[str], following: Callable[[Func], Iterable[str]]) -> list[str]:

@@ -343,7 +343,7 @@ class Func:
         self.loc = loc
         self.changes = 0  # of the body
         self.moves = 0  # of operations to temporary blocks
-        self.known: dict[object, tuple[Any, Any]] = {}  # by analysis: see adc.ir.known
+        self.known: dict[object, tuple[Any, ...]] = {}  # by analysis: see adc.ir.known
 
     @property
     def args(self) -> tuple[Value, ...]:

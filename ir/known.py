@@ -27,20 +27,37 @@ class OfFunction(Protocol):
 
 
 F = TypeVar("F", bound=OfFunction)
+Holds = Callable[[F], bool]
 
 
-def of_function(kind: object, func: Func, module: Module, make: Callable[[], F]) -> F:
-    """The analysis ``kind`` of ``func``: the cached one if it is still valid, else what ``make`` returns."""
+def of_function(
+    kind: object, func: Func, module: Module, make: Callable[[], F], holds: Holds[F], *, settled: bool = True
+) -> F:
+    """The analysis ``kind`` of ``func``: the cached one if it is still valid, else what ``make`` returns.
+
+    ``holds(analysis)``: whether what the analysis used of other functions is what it was. They may have changed
+    nevertheless. If they have not, this need not be asked; unless what is used of functions that call each other is
+    being found, and is not ``settled``.
+    """
     found = func.known.get(kind)
     if found is not None and is_in(func, found[0]):
-        analysis, used = cast("tuple[F, list[_Seen]]", found[1])
-        if all(_is_still(module, seen) for seen in used):
+        analysis, used = cast("tuple[F, list[_Seen] | None]", found[1])
+        if settled and used is not None and all(_is_still(module, seen) for seen in used):
+            return analysis
+        if holds(analysis):
+            if settled:
+                func.known[kind] = found[0], (analysis, _used(module, analysis))
             return analysis
     own = state(func)
     analysis = make()
-    names = dict.fromkeys((*analysis.callees, *closure(module, analysis.callees, callees)))
-    func.known[kind] = own, (analysis, [_seen(module, name) for name in names])
+    func.known[kind] = own, (analysis, _used(module, analysis) if settled else None)
     return analysis
+
+
+def _used(module: Module, analysis: OfFunction) -> list[_Seen]:
+    """The present states of all functions that an analysis depends on, beside its own."""
+    names = dict.fromkeys((*analysis.callees, *closure(module, analysis.callees, callees)))
+    return [_seen(module, name) for name in names]
 
 
 def of_module(kind: object, module: Module, make: Callable[[], T]) -> T:

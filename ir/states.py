@@ -15,8 +15,12 @@ State = tuple[int, Version]
 
 
 def version(func: Func) -> Version:
-    """A value that compares unequal after any change of the function."""
-    return func.changes, func.name, func.result_types, dict(func.attrs), [dict(a) for a in func.arg_attrs]
+    """A value that compares unequal after any change of the function. As long as there is none it is one object."""
+    known: Version | None = func.known.get(version)
+    now = func.changes, func.name, func.result_types, func.attrs, func.arg_attrs
+    if known != now:
+        known = func.known[version] = *now[:3], dict(func.attrs), [dict(a) for a in func.arg_attrs]
+    return known
 
 
 def state(func: Func) -> State:

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing, Roots
-from adc.ir.callgraph import recursive
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
@@ -62,6 +61,7 @@ class Memory:
         self.callees = self.alias.callees
         self.escaped: set[Value] = set()
         self._summaries = summaries
+        self._used: dict[str, Summary | None] = {}  # of called functions
         self._known: dict[Op, Effects] = {}
         self._loads: dict[Roots, Effects] = {}  # of one array: equal ones are one object
         self._stores: dict[Roots, Effects] = {}
@@ -70,9 +70,19 @@ class Memory:
         self._find_escapes()
 
     @classmethod
-    def asked(cls, func: Func, summaries: Summaries) -> Memory:
-        """The memory of a function as it is now, analysed if that is not known."""
-        return of_function(cls, func, summaries.module, lambda: cls(func, summaries))
+    def asked(cls, func: Func, summaries: Summaries, *, settled: bool = True) -> Memory:
+        """The memory of a function as it is now, analysed if that is not known; ``settled``: the summaries of the
+        functions that it calls are final."""
+        module = summaries.module
+
+        def holds(known: Memory) -> bool:
+            if known._summaries.module is not module or known.alias is not Aliasing.asked(func, module):
+                return False
+            return all(summaries.of(name) == then for name, then in known._used.items())
+
+        memory = of_function(cls, func, module, lambda: cls(func, summaries), holds, settled=settled)
+        memory._summaries = summaries
+        return memory
 
     def effects(self, op: Op) -> Effects:
         if op.opdef in SILENT:
@@ -127,6 +137,18 @@ class Memory:
             ):
                 self.escaped |= self.reach(op.operands[0])
 
+    @cached_property
+    def summary(self) -> Summary:
+        """The effects of the function for its callers."""
+        total = Effects()
+        for op in self.func.body.ops:
+            total.include(self.effects(op))
+        positions = {k for k, arg in enumerate(self.func.args) if isinstance(arg.type, MemRefType)}
+        reach = {k: self.reach(self.func.args[k]) for k in positions}
+        reads = {k for k in positions if total.everything or not reach[k].isdisjoint(total.reads)}
+        writes = {k for k in positions if total.everything or not reach[k].isdisjoint(total.writes)}
+        return Summary(frozenset(reads), frozenset(writes), total.traps, total.ordered, total.once)
+
     def reach(self, memref: Value) -> set[Value]:
         """The roots of ``memref``, of the memrefs it may hold, and so on."""
         return self.alias.reach(memref)
@@ -173,7 +195,7 @@ class Memory:
         return Effects(reads=reads, writes=writes, traps=op.opdef in TRAPS)
 
     def _call(self, op: Op) -> Effects:
-        summary = self._summaries.of(op.attrs["callee"])
+        summary = self._used[op.attrs["callee"]] = self._summaries.of(op.attrs["callee"])
         total = Effects(traps=True, ordered=True, once=True)
         if summary is not None:
             total = Effects(traps=summary.traps, ordered=summary.ordered, once=summary.once)
@@ -211,9 +233,8 @@ class Summaries:
     def __init__(self, module: Module) -> None:
         self.module = module
         self._summary = Fixpoint[str, Summary](
-            lambda name: self._summarise(module.funcs[name]),
-            # A recursive call may run out of stack.
-            lambda name: Summary(frozenset(), frozenset(), name in self._recursive),
+            lambda name: Memory.asked(module.funcs[name], self, settled=False).summary,
+            lambda name: Summary(frozenset(), frozenset(), traps=True),  # a recursive call may run out of stack
         )
 
     @classmethod
@@ -221,21 +242,6 @@ class Summaries:
         """The summaries of a module as it is now, made if they are not known."""
         return of_module(cls, module, lambda: cls(module))
 
-    @cached_property
-    def _recursive(self) -> frozenset[str]:
-        return recursive(self.module)
-
     def of(self, name: str) -> Summary | None:
         """The summary of a function; None if the function is not in the module."""
         return self._summary(name) if name in self.module.funcs else None
-
-    def _summarise(self, func: Func) -> Summary:
-        memory = Memory(func, self)
-        total = Effects(traps=func.name in self._recursive)
-        for op in func.body.ops:
-            total.include(memory.effects(op))
-        positions = {k for k, arg in enumerate(func.args) if isinstance(arg.type, MemRefType)}
-        reach = {k: memory.reach(func.args[k]) for k in positions}
-        reads = {k for k in positions if total.everything or not reach[k].isdisjoint(total.reads)}
-        writes = {k for k in positions if total.everything or not reach[k].isdisjoint(total.writes)}
-        return Summary(frozenset(reads), frozenset(writes), total.traps, total.ordered, total.once)
