@@ -8,7 +8,7 @@ nest.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from adc.ir import ops
 from adc.ir.builder import current_block, insert_at
@@ -36,12 +36,15 @@ class Fission:
 
     # What is needed ---------------------------------------------------------------------------------------------------
 
-    def slice(self, values: Iterable[Value]) -> set[Op]:
-        """The operations of the loop that compute ``values``. Those around them are not included."""
+    def slice(self, values: Iterable[Value], kept: Container[Value] = ()) -> set[Op]:
+        """The operations of the loop that compute ``values`` from those ``kept``. Those around them are not
+        included."""
         needed: set[Op] = set()
         work = list(values)
         while work:
             value = work.pop()
+            if value in kept:
+                continue
             op = value.op
             if op is None or op not in self.position:
                 block = value.owner if isinstance(value.owner, Block) else None

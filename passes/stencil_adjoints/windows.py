@@ -7,11 +7,14 @@ loop; near the ends of the domain they are clipped.
 Either of the two loops may be the window, whichever is around the other: a convolution is written as windows times
 weights or as a sum of shifted images. Elements away from the ends are SIMD, so the window should be the shorter loop:
 the one with few iterations, or that which does not grow with the array; where this is not known, the program asks.
+
+What an iteration computes once for all its terms, at some cost (a sum over its window, a quotient), is computed in a
+nest of its own first and kept: the windows of one element's terms would compute it as often as they are long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -28,7 +31,7 @@ from adc.passes.analysis.spans import Span
 from adc.passes.building import choose, parallel_loop
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.gather import Axis, Subscripts, between, both
-from adc.passes.stencil_adjoints.interchange import REPEATED
+from adc.passes.stencil_adjoints.interchange import REPEATED, TWICE, once
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,6 @@ class WindowGather:
         forms = fission.analysis.forms
         self.axes = [Axis(forms, loop, before) for loop in convolution.axes]
         self.inner = {loop: Axis(forms, loop, before) for loop in convolution.inner}
-        self.needed = fission.slice([convolution.op.operands[0]])
         chain = list(enclosing(convolution.op.parent))
         self.chain = chain[: chain.index(fission.loop) + 1][::-1]
         # For each axis: its dimension's window and the rest of the subscript, a shift of all elements.
@@ -186,6 +188,19 @@ class WindowGather:
         for level, window, rest in convolution.dims:
             if level is not None:
                 self.windows[level], self.rest[level] = window, rest
+        self.kept: dict[Value, Value | None] = dict.fromkeys(self._costly())  # arrays, when they have been computed
+        self.needed = fission.slice([convolution.op.operands[0]], self.kept)
+
+    def _costly(self) -> list[Value]:
+        """What the terms use of what an iteration of the axes computes once, at some cost."""
+        if list(self.c.axes) != self.chain[: len(self.c.axes)]:
+            return []
+        needed = self.fission.slice([self.c.op.operands[0]])
+        last = self.c.axes[-1].regions[0]
+        inner = [op for op in self.fission.position if op in needed and op.parent is not last and last in _blocks(op)]
+        used = dict.fromkeys(v for op in (*inner, self.c.op) for v in op.operands)
+        found = [v for v in used if v.op is not None and v.op.parent is last and v.type.is_float]
+        return [v for v in found if sum(map(once, self.fission.slice([v]))) >= TWICE]
 
     def build(self) -> None:
         runs: Value | None = None
@@ -193,7 +208,40 @@ class WindowGather:
             here = ops.cmpi(axis.value(axis.low), axis.value(axis.high), predicate="slt")
             runs = both(runs, here)
         assert runs is not None
-        choose(runs, lambda: self._level([], None), lambda: None)
+
+        def nest() -> None:
+            self._keep()
+            self._level([], None)
+
+        choose(runs, nest, lambda: None)
+
+    def _keep(self) -> None:
+        """The nest that computes what is kept."""
+        sizes = [axis.value(axis.high - axis.low) for axis in self.axes]
+        for value in self.kept:
+            self.kept[value] = ops.alloc(*sizes, type=MemRefType((None,) * len(sizes), value.type))
+        if self.kept:
+            self._keep_level([], self.fission.slice(self.kept))
+
+    def _keep_level(self, at: Subscripts, needed: set[Op]) -> None:
+        axis, loops = self.axes[len(at)], self.c.axes
+
+        def body(x: Value) -> None:
+            if len(at) + 1 < len(loops):
+                self._keep_level([*at, x], needed)
+                return
+            mapping = {loop.regions[0].args[0]: v for loop, v in zip(loops, [*at, x], strict=True)}
+            for loop in loops:
+                self.fission.copy_ops(loop.regions[0], needed, mapping)
+            for value, array in self.kept.items():
+                assert array is not None
+                build(ops.store, [mapping[value], array, *self._places([*at, x])])
+
+        attrs = {"threads": True} if self.threads and not at else {}
+        parallel_loop(axis.value(axis.low), axis.value(axis.high), body, **attrs)
+
+    def _places(self, counters: Subscripts) -> list[Value]:
+        return [a.plus(x, -a.low) for a, x in zip(self.axes, counters, strict=True)]
 
     def windows_are_short(self) -> Value:
         """Append whether each axis has at least as many iterations as its window."""
@@ -280,15 +328,26 @@ class WindowGather:
     def _term(self, at: Subscripts, mapping: Mapping) -> Value:
         """The term of the iteration that the inner counters in ``mapping`` belong to."""
         mapping = dict(mapping)
+        counters: list[Value] = []
         for loop, x, window in zip(self.c.axes, at, self.windows, strict=True):
             counter = x
             if window is not None:
                 k = mapping[window.loop.regions[0].args[0]]
                 counter = ops.subi(x, k) if window.sign > 0 else ops.addi(x, k)
+            counters.append(counter)
             mapping[loop.regions[0].args[0]] = counter
+        for value, array in self.kept.items():
+            assert array is not None
+            mapping[value] = ops.load(array, *self._places(counters))
         for loop in self.chain:
             self.fission.copy_ops(loop.regions[0], self.needed, mapping)
         return mapping.get(self.c.op.operands[0], self.c.op.operands[0])
+
+
+def _blocks(op: Op) -> Iterator[Block | None]:
+    """The blocks that ``op`` is in, the innermost first."""
+    yield op.parent
+    yield from (outer.parent for outer in enclosing(op.parent))
 
 
 def convolutions(fission: Fission, group: Sequence[Op]) -> list[Convolution] | None:

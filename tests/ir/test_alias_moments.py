@@ -111,6 +111,55 @@ def test_new_memory_is_none_that_was_there_before() -> None:
     assert _overlapping(text.replace("yield %w, %k", "yield %w, %w"), "u-v w-u") == ["u-v"]
 
 
+SLOTS = """
+func.func @f(%n: index, %p: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc(%n) : memref<?xf64>
+  %b = memref.alloc(%n) : memref<?xf64>
+  %tape_u = memref.alloc(%n) : memref<?xmemref<?xf64>>
+  %tape_v = memref.alloc(%n) : memref<?xmemref<?xf64>>
+  %tape_w = memref.alloc(%n) : memref<?xmemref<?xf64>>
+  %q, %r = scf.for %i = %c0 to %n step %c1 iter_args(%u = %a, %v = %b) -> (memref<?xf64>, memref<?xf64>) {
+    %j = arith.addi %i, %c1 : index
+    memref.store %u, %tape_u[%i] : memref<?xmemref<?xf64>>
+    memref.store %v, %tape_v[%i] : memref<?xmemref<?xf64>>
+    %w, %s = scf.if %p -> (memref<?xf64>, memref<?xf64>) {
+      %t = memref.alloc(%n) : memref<?xf64>
+      memref.store %t, %tape_w[%i] : memref<?xmemref<?xf64>>
+      scf.yield %t, %u : memref<?xf64>, memref<?xf64>
+    } else {
+      scf.yield %v, %u : memref<?xf64>, memref<?xf64>
+    }
+    scf.yield %w, %s : memref<?xf64>, memref<?xf64>
+  }
+  scf.for %k = %c0 to %n step %c1 {
+    %l = arith.addi %k, %c1 : index
+    %x = memref.load %tape_u[%k] : memref<?xmemref<?xf64>>
+    %y = memref.load %tape_v[%k] : memref<?xmemref<?xf64>>
+    %z = memref.load %tape_w[%k] : memref<?xmemref<?xf64>>
+    %o = memref.load %tape_v[%l] : memref<?xmemref<?xf64>>
+    scf.yield
+  }
+  func.return
+}
+"""
+
+
+def test_what_one_iteration_put_into_slots_is_as_it_was_there() -> None:
+    asked = "x-y x-z y-z"
+    assert _overlapping(SLOTS, asked) == []
+    # At another subscript is what another iteration put there, and a slot may have been filled again.
+    assert _overlapping(SLOTS, "z-o y-o x-a") == ["z-o", "y-o", "x-a"]
+    assert _overlapping(SLOTS.replace("%v, %tape_v[%i]", "%u, %tape_v[%i]"), asked) == ["x-y"]
+    assert _overlapping(SLOTS.replace("%w, %s :", "%w, %w :"), asked) == ["x-y"]
+    assert _overlapping(SLOTS.replace("%tape_v[%i]", "%tape_v[%j]"), asked) == ["x-y", "y-z"]
+    assert _overlapping(SLOTS.replace("%tape_w[%i]", "%tape_w[%c1]"), asked) == ["x-z", "y-z"]
+    again = "scf.yield %t, %u : memref<?xf64>, memref<?xf64>"
+    stored = "memref.store %v, %tape_w[%i] : memref<?xmemref<?xf64>>"
+    assert _overlapping(SLOTS.replace(again, f"{stored}\n{again}"), asked) == ["x-z", "y-z"]
+
+
 def test_orbits_of_loops_and_branches() -> None:
     named = _memrefs(NESTED)
     permutations = Permutations()

@@ -105,3 +105,51 @@ def test_one_dimension() -> None:
         by_x, by_w = gradient(x, w)
         np.testing.assert_allclose(by_x, np.convolve(by_s, w), rtol=1e-12)
         np.testing.assert_allclose(by_w, np.correlate(x, by_s), rtol=1e-12)
+
+
+def deviations(x, w):
+    """What each window computes once, its mean and its deviation, all its terms need."""
+    total = 0.0
+    for i in range(x.shape[0] - w + 1):
+        for j in range(x.shape[1] - w + 1):
+            mean = 0.0
+            for a in range(w):
+                for b in range(w):
+                    mean += x[i + a, j + b]
+            mean /= w * w
+            square = 0.0
+            for a in range(w):
+                for b in range(w):
+                    square += (x[i + a, j + b] - mean) ** 2
+            total += np.sqrt(square)
+    return total
+
+
+def shares(x, w):
+    total = 0.0
+    for i in range(w - 1, len(x)):
+        s = 0.0
+        for k in range(w):
+            s += np.exp(x[i - k])
+        for k in range(w):
+            total += x[i - k] * np.exp(x[i - k]) / s
+    return total
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_a_window_computes_once(threads) -> None:
+    rng = np.random.default_rng(2)
+    by_deviations = adc.grad(jit_grad(threads=threads)(deviations))
+    by_shares = adc.grad(jit_grad(threads=threads)(shares))
+    for shape, w in (((9, 70), 3), ((6, 6), 6), ((7, 8), 5), ((3, 3), 4), ((0, 2), 2)):
+        x, wanted = rng.random(shape), np.zeros(shape)
+        for i, j in np.ndindex(*(max(n - w + 1, 0) for n in shape)):
+            part = x[i : i + w, j : j + w] - x[i : i + w, j : j + w].mean()
+            wanted[i : i + w, j : j + w] += part / np.sqrt(np.sum(part**2))
+        np.testing.assert_allclose(by_deviations(x, w), wanted, rtol=1e-11, atol=1e-13)
+    for n, w in ((60, 7), (9, 7), (7, 7), (6, 7), (5, 1), (0, 3)):
+        x, wanted = rng.random(n), np.zeros(n)
+        for i in range(n - w + 1):
+            p = np.exp(x[i : i + w]) / np.sum(np.exp(x[i : i + w]))
+            wanted[i : i + w] += p * (1 + x[i : i + w] - p @ x[i : i + w])
+        np.testing.assert_allclose(by_shares(x, w), wanted, rtol=1e-11, atol=1e-13)
