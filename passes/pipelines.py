@@ -120,12 +120,17 @@ SHARE_CALLS: Pipeline = (IfChanged(MergeArguments(), (CSE(),)), IfChanged(ShareC
 
 _SHORT = 16  # operations of a function that returns a view of an array: the call would be as long
 
-PREPARE: Pipeline = (
-    Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
+KEEP: Pipeline = (
     Inline(most=_SHORT, anywhere=True),  # so that callers see which memory the results are
     *SIMPLIFY,
     *SHARE_CALLS,
     IfChanged(Inline(), (*SIMPLIFY, Canonicalize(), DCE())),  # of parts that functions took, extents are one by now
+)
+"""From traced code to what is kept of library functions that become part of programs, which begin with the same."""
+
+PREPARE: Pipeline = (
+    Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
+    *KEEP,
     *SHARE_CALLS,
     IfChanged(InlineBaseCases(), SIMPLIFY),
     IfChanged(UpliftWhiles(), SIMPLIFY),

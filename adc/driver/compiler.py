@@ -209,7 +209,7 @@ class Staged:
         """Bring the rules of kernels into the module; ``deep``: those for derivatives of derivatives, too."""
         library = self.subject.target.kernels(self.subject.options)
         if library is not None:
-            attach(traced.module, [traced.entry], library.rules, deep=deep)
+            attach(traced.module, [traced.entry], library.rules if deep else library.first_rules, deep=deep)
 
     def primal(self, traced: Traced) -> Module:
         """The primal, ready to be lowered to LLVM."""

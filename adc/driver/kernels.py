@@ -22,6 +22,7 @@ from adc.driver.fingerprints import digest
 from adc.driver.late_units import provide
 from adc.driver.makers import makers
 from adc.driver.objects import Objects, levels_of_units, objects_of
+from adc.driver.parts import part_of
 from adc.driver.recipes import RECIPES, Recipe
 from adc.frontend.abstract import Abstract
 from adc.frontend.entrance import traced_alone
@@ -30,9 +31,11 @@ from adc.frontend.kernels import SMALL
 from adc.ir import forks, ops
 from adc.ir.alias import returned_memory
 from adc.ir.arith import contract
+from adc.ir.attached import mentioned
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
 from adc.ir.externals import SYMBOL, UNIT, provided
+from adc.ir.packing import Packed, packed, unpacked
 from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.kinds import LOOPS
@@ -45,6 +48,16 @@ class Code:
 
     objects: Objects
     exported: str
+
+
+@dataclass(frozen=True)
+class KeptRules:
+    """What is kept of a function with its rules: the module and its name there, and how to make the kernels that are
+    called."""
+
+    module: Packed
+    name: str
+    recipes: dict[str, Recipe]
 
 
 @dataclass(frozen=True)
@@ -107,6 +120,23 @@ class KernelLibrary:
         with _lock:
             return _RULES[name]()[:2]
 
+    def first_rules(self, name: str) -> tuple[Module, str]:
+        """As ``rules``, simplified, for derivatives that are not differentiated again: from the cache, if they are
+        there. Rules of the kernels that they call can then not be asked for."""
+        with _lock:
+            if name not in _FIRST_RULES:
+                place = _place(f"rules {name}")
+                data = object_cache.find(place)
+                if data is None:
+                    kept = _kept_rules(*_RULES[name]()[:2])
+                    object_cache.keep(place, pickle.dumps(kept))
+                else:
+                    kept = pickle.loads(data)
+                    for symbol, recipe in kept.recipes.items():
+                        RECIPES.setdefault(symbol, recipe)
+                _FIRST_RULES[name] = unpacked(kept.module), kept.name
+            return _FIRST_RULES[name]
+
     def _compiled(self, symbol: str, traced: Traced, small: bool) -> tuple[Code, list[bytes]]:
         from adc.backend.lowering.lower import lower_module
         from adc.backend.lowering.lower_units import lower_units
@@ -166,6 +196,7 @@ def _calls_lapack(module: Module) -> bool:
 
 _DECLARED: dict[str, Declared | None] = {}
 _RULES: dict[str, Callable[[], Traced]] = {}
+_FIRST_RULES: dict[str, tuple[Module, str]] = {}
 _PENDING: dict[str, Callable[[], tuple[Code, list[bytes]]]] = {}
 _LOADED: dict[str, tuple[Library, object, int]] = {}
 _lock = forks.Lock()
@@ -200,6 +231,7 @@ def _kept(symbol: str) -> tuple[Code, list[bytes]] | None:
 def _pending(symbol: str, recipe: Recipe | None) -> tuple[Code, list[bytes]]:
     if symbol in _PENDING:
         return _PENDING[symbol]()
+    recipe = recipe or RECIPES.get(symbol)
     if recipe is None:
         raise LookupError(symbol)
     function, library = recipe.function(), recipe.library
@@ -221,6 +253,15 @@ def linked(objects: Objects) -> dict[str, int]:
         if known.threads is not None:
             runtime.keep_to_one_thread(*known.threads)
     return found | {symbol: address(symbol) for symbol in objects.elsewhere}
+
+
+def _kept_rules(module: Module, name: str) -> KeptRules:
+    from adc.passes import pipelines
+
+    part = clone_module(part_of(module, [name], mentioned))
+    part = part_of(run_pipeline(part, pipelines.KEEP, verify=asked_verification()), [name], mentioned)
+    called = [func.attrs.get(SYMBOL) for func in part.funcs.values()]
+    return KeptRules(packed(part), name, {symbol: RECIPES[symbol] for symbol in called if symbol in RECIPES})
 
 
 def _declared(symbol: str, traced: Traced) -> Declared | None:

@@ -56,6 +56,9 @@ class Library(Protocol):
     def rules(self, name: str) -> tuple[Module, str]:
         """The module in which the function with this name has its rules, and the function's name there."""
 
+    def first_rules(self, name: str) -> tuple[Module, str]:
+        """The same, for derivatives that are not differentiated again."""
+
 
 Traced = tuple[Module, str, abstract.Abstract]
 """A module, the name of a function in it, and the type of its result."""

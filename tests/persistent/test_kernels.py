@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pickle
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from adc.backend import object_cache, runtime
 from adc.border.options import Options
 from adc.driver import cpu, kernels, late_units, objects
 from adc.frontend.kernels import COMPILED_ONCE, compiled_once
+from adc.frontend.tracer import Tracer
 from adc.ir.externals import SYMBOL
 from adc.persistent import records
 
@@ -51,7 +53,7 @@ def compiled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """What another process does not know."""
-    for name in ("_DECLARED", "_RULES", "_PENDING", "_LOADED", "RECIPES"):
+    for name in ("_DECLARED", "_RULES", "_FIRST_RULES", "_PENDING", "_LOADED", "RECIPES"):
         monkeypatch.setattr(kernels, name, {})
     monkeypatch.setattr(objects, "RECIPES", kernels.RECIPES)
     monkeypatch.setattr(late_units, "_UNITS", WeakValueDictionary())
@@ -87,6 +89,66 @@ def test_the_next_process_finds_it(compiled: list[str], monkeypatch: pytest.Monk
     assert adc.jit_grad(second)(B) == pytest.approx(second(B))
     adc.grad(second)(B)
     assert len(compiled) == count
+
+
+def test_the_next_process_finds_the_rules_simplified(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def first(a: Any, b: Any) -> Any:
+        return np.sum(np.linalg.solve(a, b) ** 2)
+
+    def second(a: Any, b: Any) -> Any:
+        return np.sum(np.sin(np.linalg.solve(a * 2.0, b)))
+
+    traced: list[str] = []
+    original = Tracer.root_traced
+
+    def root_traced(self: Tracer, callee: Any, names: list[str]) -> Any:
+        traced.append(callee.source.name)
+        return original(self, callee, names)
+
+    monkeypatch.setattr(Tracer, "root_traced", root_traced)
+    adc.grad(first)(A, B)
+    assert "solved" in traced
+    traced.clear()
+    forget(monkeypatch)
+    steps = 1e-6 * np.eye(9).reshape(9, 3, 3)
+    expected = np.array([(second(A + step, B) - second(A - step, B)) / 2e-6 for step in steps]).reshape(3, 3)
+    np.testing.assert_allclose(adc.grad(second)(A, B), expected, rtol=1e-6, atol=1e-8)
+    assert not traced
+    # Derivatives of derivatives need more rules.
+    found = adc.hvp(second, (A, B), (A, np.zeros(3)))
+    ahead, behind = (adc.grad(second)(A + step * A, B) for step in (1e-6, -1e-6))
+    np.testing.assert_allclose(found, (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-8)
+    assert traced
+
+
+def test_a_kernel_that_only_rules_call_is_made_by_what_is_kept_with_them(
+    compiled: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def f(a: Any) -> Any:
+        return np.sum(np.linalg.cholesky(a @ a.T + 4.0 * np.eye(3)) ** 3)
+
+    def g(a: Any) -> Any:
+        return np.sum(np.linalg.cholesky(a @ a.T + 4.0 * np.eye(3)) ** 3) * 2.0
+
+    expected = adc.grad(f)(A)
+    kept = kernels.object_cache.find
+
+    def find(name: str) -> Any:  # object code was deleted, descriptions were not
+        data = kept(name)
+        return None if data is not None and isinstance(_loaded(data), kernels.Code) else data
+
+    forget(monkeypatch)
+    monkeypatch.setattr(kernels.object_cache, "find", find)
+    count = len(compiled)
+    np.testing.assert_array_equal(adc.grad(g)(A), 2.0 * expected)
+    assert compiled[count:] == compiled[:count]
+
+
+def _loaded(data: bytes) -> Any:
+    try:
+        return pickle.loads(data)
+    except Exception:
+        return None
 
 
 def test_parts_of_kernels_are_compiled_when_a_call_reaches_them(
@@ -141,13 +203,12 @@ def test_a_record_finds_the_kernels_that_it_calls(
 
 def test_rules_are_traced_when_a_derivative_asks_for_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    original = kernels.KernelLibrary.rules
 
-    def rules(self: kernels.KernelLibrary, name: str) -> Any:
-        asked.append(name.split()[0])
-        return original(self, name)
+    def watched(original: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda library, name: asked.append(name.split()[0]) or original(library, name)
 
-    monkeypatch.setattr(kernels.KernelLibrary, "rules", rules)
+    for method in ("rules", "first_rules"):
+        monkeypatch.setattr(kernels.KernelLibrary, method, watched(getattr(kernels.KernelLibrary, method)))
 
     def f(x: Any) -> Any:
         return np.sum(np.convolve(x, x * x) ** 2)
