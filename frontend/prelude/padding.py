@@ -28,17 +28,28 @@ def pad(
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
         shape = (*shape, before + n + after)
+    if stat_length is not None or reflect_type != "even":
+        unsupported("np.pad() with stat_length or reflect_type is not supported", "fill the margins by slices")
     out = np.empty(shape, x.dtype)
+    if mode in ("edge", "wrap", "reflect", "symmetric"):
+        for k, (before, after) in enumerate(widths):
+            if x.shape[k] == 0 and before + after > 0:
+                raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
+        repeat_into(out, x, widths, mode)
+        return out
     inside = out
     for k, (before, _) in enumerate(widths):
         inside = part(inside, k, before, before + x.shape[k])
     inside[...] = x
-    if stat_length is not None or reflect_type != "even":
-        unsupported("np.pad() with stat_length or reflect_type is not supported", "fill the margins by slices")
     for k, (before, after) in enumerate(widths):
         view = _with_margins(out, widths, x.shape, k)
         _fill(view, k, before, x.shape[k], after, mode, _pairs(constant_values, x.ndim), _pairs(end_values, x.ndim))
     return out
+
+
+def repeat_into(out: Any, x: Any, widths: Any, mode: Any) -> None:
+    """Fill ``out`` with ``x`` and margins in which its elements are repeated, each found from its subscripts."""
+    out[...] = np.pad(x, widths, mode)
 
 
 def _with_margins(out: Any, widths: Any, shape: Any, axis: Any) -> Any:
@@ -68,11 +79,6 @@ def _fill(a: Any, k: Any, before: Any, n: Any, after: Any, mode: Any, values: An
     if mode == "constant":
         part(a, k, None, before)[...] = values[k][0]
         part(a, k, before + n, None)[...] = values[k][1]
-    elif mode == "edge":
-        if n == 0 and before + after > 0:
-            raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
-        part(a, k, None, before)[...] = part(a, k, before, before + 1)
-        part(a, k, before + n, None)[...] = part(a, k, before + n - 1, before + n)
     elif mode == "linear_ramp":
         _ramps(a, k, before, n, after, ends[k])
     elif mode in ("maximum", "minimum", "mean"):
@@ -83,31 +89,8 @@ def _fill(a: Any, k: Any, before: Any, n: Any, after: Any, mode: Any, values: An
             level = np.max(inside, k, keepdims=True) if mode == "maximum" else np.min(inside, k, keepdims=True)
         part(a, k, None, before)[...] = level
         part(a, k, before + n, None)[...] = level
-    elif mode in ("wrap", "reflect", "symmetric"):
-        if n == 0 and before + after > 0:
-            raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
-        if mode == "wrap":  # from the inside out, so that margins may be wider than what they repeat
-            for m in range(before):
-                _copy_one(a, k, before - 1 - m, before - 1 - m + n)
-            for m in range(after):
-                _copy_one(a, k, before + n + m, before + m)
-        else:
-            for m in range(before + after):  # one loop for both margins, which is less code
-                i = m - before if m < before else m - before + n
-                _copy_one(a, k, before + i, before + _source(i, n, mode))
     else:
         unsupported("np.pad() in this mode is not supported", "fill the margins by slices")
-
-
-def _source(i: Any, n: Any, mode: Any) -> Any:
-    """The position among ``n`` elements that the element at ``i``, outside of them, is a mirror image of."""
-    period = 2 * n if mode == "symmetric" else max(2 * n - 2, 1)
-    j = i % period
-    return min(j, (period - 1 if mode == "symmetric" else period) - j)
-
-
-def _copy_one(a: Any, k: Any, to: Any, source: Any) -> None:
-    part(a, k, to, to + 1)[...] = part(a, k, source, source + 1)
 
 
 def _ramps(a: Any, k: Any, before: Any, n: Any, after: Any, ends: Any) -> None:

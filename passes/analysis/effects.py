@@ -13,7 +13,7 @@ from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
 from adc.ir.messages import is_together
 from adc.ir.types import MemRefType, RecordType
-from adc.passes.analysis.kinds import READS, SILENT, TRAPS, WRITES
+from adc.passes.analysis.kinds import READS, SILENT, TARGET, TRAPS, WRITES
 
 NO_ROOTS: Set[Value] = frozenset()
 
@@ -111,6 +111,15 @@ class Memory:
         effects = self.effects(op)
         roots = self.roots(memref)
         return not effects.writes.isdisjoint(roots) or (effects.everything and self._visible(roots))
+
+    def may_overwrite(self, op: Op, memref: Value) -> bool:
+        """The same for a memref that is in scope there, at the moments at which ``op`` writes: new memory, or the other
+        one of two buffers that change places, is not what the memref gives access to, although it may have been."""
+        if not self.may_write(op, memref):
+            return False
+        if op.regions:
+            return any(self.may_overwrite(inner, memref) for region in op.regions for inner in region.ops)
+        return op.opdef not in TARGET or self.may_overlap(op.operands[1], memref)
 
     def may_read(self, op: Op, memref: Value) -> bool:
         effects = self.effects(op)

@@ -29,6 +29,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.nesting import inside
+from adc.ir.opdef import OpDef
 from adc.ir.rewrite import Mapping, clone_block
 from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.attributes import MIRRORED
@@ -140,7 +141,8 @@ class _Splitting:
         if kind not in _TESTS or op.operands[0].type != index or (kind is ops.bound and not self._rims):
             return None
         counter = loop.regions[0].args[0]
-        a, b = (self._integers.linear(v, exact=True) for v in op.operands)
+        inner = [self._unclamped(v, kind, counter) for v in op.operands]
+        a, b = (self._integers.linear(v, exact=True) for v in inner)
         form = a if kind in (ops.remsi, ops.bound) else a.plus(b, -1)
         sign = form.terms.get(counter)
         if sign not in (1, -1):
@@ -161,7 +163,8 @@ class _Splitting:
         elif kind is ops.minsi or kind is ops.maxsi:
             if not all(user.opdef in _OF_SUBSCRIPTS for user, _ in op.result.uses):
                 return None
-            sides = op.operands if (kind is ops.minsi) == (sign == 1) else op.operands[::-1]
+            sides = [v if v is same else None for v, same in zip(op.operands, inner, strict=True)]
+            sides = sides if (kind is ops.minsi) == (sign == 1) else sides[::-1]
             found = _Test(op, (after if kind is ops.minsi else at,), tuple(sides), ends=True)
         elif sign == -1:
             return None
@@ -171,6 +174,15 @@ class _Splitting:
             found = _Test(op, (at,), (None, None), ends=True)
         varies = any(inside(value, loop) for t in found.thresholds for value in t.terms)
         return None if varies else found
+
+    def _unclamped(self, v: Value, kind: OpDef, counter: Value) -> Value:
+        """``f`` where ``v`` is ``max(f, c)`` and within a minimum, or the other way round, as in ``min(max(f, 0), n)``:
+        where ``f`` is at least ``n``, so is ``v``."""
+        other = {ops.minsi: ops.maxsi, ops.maxsi: ops.minsi}.get(kind)
+        if v.op is None or v.op.opdef is not other:
+            return v
+        varying = [f for f in v.op.operands if counter in self._integers.linear(f, exact=True).terms]
+        return varying[0] if len(varying) == 1 else v
 
     def _computable(self, threshold: Linear) -> bool:
         """Whether a threshold fits into 64 bits, certainly or as ``_materialise`` makes it."""

@@ -29,6 +29,7 @@ from adc.ir.rewrite import clone_op, used_from_outside
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.costs import cost_of, executions
 from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE, STRUCTURED, TERMINATORS
 from adc.passes.rewrite import put_instead
 
@@ -44,6 +45,9 @@ AS_A_LOAD = 3.0
 
 CHEAP_TWICE = 6.0
 """What it may cost if one iteration reads two elements: a difference of two loads, as in differences of differences."""
+
+LONG = 100
+"""Operations of a nest, several copies of which are too much code."""
 
 _READING = PURE | STRUCTURED | TERMINATORS | {ops.load}
 
@@ -122,6 +126,10 @@ def forwardable(
     if not loads or len(stores) != 1 or len(users) != dims + len(loads) + 1:
         return None
     load, store = loads[0], stores[0]
+    copied = how_filled(alloc, store, CHEAP_ONCE)
+    if copied is not None and _is_copy(copied):
+        pays = all(stays(func, alloc, copied, load, summaries) and _cuts_read(alloc, load) for load in loads)
+        return (copied, loads) if pays else None
     if len(loads) > 1 and any(op.parent is not load.parent for op in loads):
         return None
     once = len(loads) == 1 and _reads_once(load, alloc)
@@ -141,6 +149,32 @@ def forwardable(
     else:
         pays = filled.cost <= CHEAP or not any(op.opdef.called for op in filled.made)
     return (filled, loads) if pays else None
+
+
+def _is_copy(filled: Filled) -> bool:
+    """Whether the elements are those of another array, at subscripts that are computed from the counters."""
+    loads = [op for op in filled.made if op.opdef is ops.load]
+    return not filled.sums and len(loads) == 1 and loads[0].result is filled.value
+
+
+def _cuts_read(alloc: Op, load: Op) -> bool:
+    """Whether a load may read what the array is a copy of, at subscripts whose remainders and bounds vanish where the
+    loops around the load are cut (``split-index-sets``), if these are short enough to be written several times."""
+    assert load.parent is not None and alloc.parent is not None
+    counters = []
+    for around in enclosing(load.parent):
+        if around is alloc.parent.parent_op:
+            break
+        if around.opdef in COUNTED:
+            counters.append(around.regions[0].args[0])
+            if sum(1 for _ in around.regions[0].walk()) > LONG:
+                return False
+    integers = Integers()
+    for v in load.operands[1:]:
+        form = integers.linear(v, exact=True)
+        if list(form.terms.values()) not in ([], [1]) or not form.terms.keys() <= set(counters):
+            return False
+    return True
 
 
 def how_filled(alloc: Op, store: Op, cheap: float) -> Filled | None:
@@ -257,4 +291,4 @@ def stays(func: Func, alloc: Op, filled: Filled, load: Op, summaries: Summaries)
     memory = Memory.asked(func, summaries)
     every = (o for op in filled.made for o in (op, *(inner for region in op.regions for inner in region.walk())))
     sources = [op.operands[0] for op in every if op.opdef is ops.load]
-    return not any(memory.may_write(op, source) for op in block.ops[start : end + 1] for source in sources)
+    return not any(memory.may_overwrite(op, source) for op in block.ops[start : end + 1] for source in sources)
