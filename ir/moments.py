@@ -23,13 +23,12 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import Trait
+from adc.ir.slots import Slots, filled_by
 from adc.ir.types import MemRefType
 
 Pair = tuple[Value, Value]
 _VIEWS = ops.having(Trait.VIEW)
 _NUMBERS = frozenset(kind for kind in ops.TABLE.values() if kind.evaluate is not None) - {ops.select}  # without memrefs
-_COUNTED = frozenset({ops.for_, ops.parallel})
-_SLOT_KEPT = frozenset({ops.load, ops.dim, ops.dealloc})  # what leaves the slots of a container as they are
 
 
 def strip_views(memref: Value) -> Value:
@@ -50,13 +49,6 @@ class _Birth(NamedTuple):
     new: bool
     owner: object = None
     sources: tuple[Value, ...] = ()
-
-
-class _Slots(NamedTuple):
-    """Slots of containers of memrefs that one iteration has filled: the subscripts of loads and of the stores."""
-
-    loaded: tuple[Value, ...]
-    stored: tuple[Value, ...]
 
 
 class Moments:
@@ -117,7 +109,7 @@ class Moments:
                 found.append(value.op)
             elif (
                 not birth.sources
-                or isinstance(birth.owner, _Slots)
+                or isinstance(birth.owner, Slots)
                 or (isinstance(value.owner, Block) and value.owner.parent_op is loop)
             ):
                 return None
@@ -148,7 +140,7 @@ class Moments:
             return []
         if later.owner is not None and later.owner == earlier.owner:
             return list(zip(later.sources, earlier.sources, strict=True))
-        if isinstance(later.owner, _Slots):  # what was there at another time than its source
+        if isinstance(later.owner, Slots):  # what was there at another time than its source
             return None
         return [(source, b) for source in later.sources] if later.sources else None
 
@@ -206,30 +198,6 @@ def _made_by(op: Op) -> tuple[object, dict[Value, tuple[Value, ...]]]:
         return op, _joined(op.results, *(region.terminator.operands for region in op.regions))
     if kind is ops.select:
         return op.operands[0], {op.result: op.operands[1:]}
-    if kind is ops.load and (store := _only_store(op.operands[0])) is not None:
-        return _Slots(op.operands[1:], store.operands[2:]), {op.result: store.operands[:1]}
+    if kind is ops.load and (store := filled_by(op.operands[0])) is not None:
+        return Slots(op.operands[1:], store.operands[2:]), {op.result: store.operands[:1]}
     return None, {}
-
-
-def _only_store(container: Value) -> Op | None:
-    """The one store that fills ``container``, if it fills each slot only once: the counters of all loops that it is in,
-    and the container is not, are subscripts."""
-    if container.op is None or container.op.opdef is not ops.alloc:
-        return None
-    stores = [op for op, at in container.uses if op.opdef is ops.store and at == 1]
-    others = [op for op, at in container.uses if op.opdef not in _SLOT_KEPT and (op.opdef is not ops.store or at != 1)]
-    if len(stores) != 1 or others:
-        return None
-    (store,) = stores
-    block, home = store.parent, container.op.parent
-    for outer in enclosing(block):
-        if block is home:
-            break
-        if outer.opdef in _COUNTED:
-            counters = outer.regions[0].args[: 1 if outer.opdef is ops.for_ else None]
-            if not all(any(counter is at for at in store.operands[2:]) for counter in counters):
-                return None
-        elif outer.opdef is not ops.if_:
-            return None
-        block = outer.parent
-    return store if block is home else None

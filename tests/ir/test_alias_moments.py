@@ -160,6 +160,48 @@ def test_what_one_iteration_put_into_slots_is_as_it_was_there() -> None:
     assert _overlapping(SLOTS.replace(again, f"{stored}\n{again}"), asked) == ["x-z", "y-z"]
 
 
+GROWN = """
+func.func @f(%n: index, %a: memref<?xf64>, %b: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = adc.undef : memref<?xmemref<?xf64>>
+  %u, %v, %trips, %tape_u, %tape_v = scf.while (%u_0 = %a, %v_0 = %b, %t_0 = %c0, %g_0 = %none, %h_0 = %none) : (memref<?xf64>, memref<?xf64>, index, memref<?xmemref<?xf64>>, memref<?xmemref<?xf64>>) -> (memref<?xf64>, memref<?xf64>, index, memref<?xmemref<?xf64>>, memref<?xmemref<?xf64>>) {
+    %go = arith.cmpi slt, %t_0, %n : index
+    scf.condition(%go) %u_0, %v_0, %t_0, %g_0, %h_0 : memref<?xf64>, memref<?xf64>, index, memref<?xmemref<?xf64>>, memref<?xmemref<?xf64>>
+  } do {
+  ^bb0(%u_1: memref<?xf64>, %v_1: memref<?xf64>, %t_1: index, %g_1: memref<?xmemref<?xf64>>, %h_1: memref<?xmemref<?xf64>>):
+    %g = adc.grow %g_1, %t_1 : memref<?xmemref<?xf64>>
+    memref.store %u_1, %g[%t_1] : memref<?xmemref<?xf64>>
+    %h = adc.grow %h_1, %t_1 : memref<?xmemref<?xf64>>
+    memref.store %v_1, %h[%t_1] : memref<?xmemref<?xf64>>
+    %t = arith.addi %t_1, %c1 : index
+    scf.yield %v_1, %u_1, %t, %g, %h : memref<?xf64>, memref<?xf64>, index, memref<?xmemref<?xf64>>, memref<?xmemref<?xf64>>
+  }
+  scf.for %k = %c0 to %trips step %c1 {
+    %l = arith.addi %k, %c1 : index
+    %x = memref.load %tape_u[%k] : memref<?xmemref<?xf64>>
+    %y = memref.load %tape_v[%k] : memref<?xmemref<?xf64>>
+    %o = memref.load %tape_v[%l] : memref<?xmemref<?xf64>>
+    scf.yield
+  }
+  func.return
+}
+"""  # noqa: E501
+
+
+def test_so_is_what_an_iteration_put_into_slots_that_grow() -> None:
+    assert _overlapping(GROWN, "x-y x-o u-v") == ["x-o"]
+    assert _overlapping(GROWN.replace("scf.yield %v_1, %u_1", "scf.yield %v_1, %v_1"), "x-y") == ["x-y"]
+    # Slots that several iterations fill, or that were filled before.
+    assert _overlapping(GROWN.replace("%h[%t_1]", "%h[%c1]"), "x-y") == ["x-y"]
+    assert _overlapping(GROWN.replace("addi %t_1, %c1", "addi %t_1, %c0"), "x-y") == ["x-y"]
+    assert _overlapping(
+        GROWN.replace("%h_0 = %none", "%h_0 = %old").replace("%n: index,", "%n: index, %old: memref<?xmemref<?xf64>>,"),
+        "x-y",
+    ) == ["x-y"]
+    assert _overlapping(GROWN.replace("%g, %h :", "%h, %h :"), "x-y") == ["x-y"]
+
+
 def test_orbits_of_loops_and_branches() -> None:
     named = _memrefs(NESTED)
     permutations = Permutations()
