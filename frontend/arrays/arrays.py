@@ -122,8 +122,8 @@ def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
 def truth(v: AbstractValue) -> bool | Value:
     """Python's truth of a value: known, or an i1."""
     if isinstance(v, Array | Lazy):
-        if not v.dims:
-            return scalars.truth(lazy_of(v).element([], False))
+        if all(static_dim(n) == 1 for n in v.dims):
+            return scalars.truth(lazy_of(v).element([const_index(0) for _ in v.dims], False))
         raise refuse(
             current_loc(),
             "the truth value of an array is ambiguous",

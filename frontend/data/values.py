@@ -50,13 +50,15 @@ class Scalar(AbstractValue):
     """A run-time number of dtype ``dtype`` (f64 f32 i64 i32 i1); integers are computed with as ``index``.
 
     ``weak``: a Python number, which takes the type of a NumPy number it is combined with. ``pin``, if given, makes the
-    value static: it returns the number and makes the compiled code depend on it.
+    value static: it returns the number and makes the compiled code depend on it. ``recipe`` does the same for what is
+    computed from such integers alone.
     """
 
     value: Value
     dtype: Type
     weak: bool = True
     pin: Callable[[], Any] | None = None
+    recipe: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,11 +357,14 @@ def needed_int(v: AbstractValue) -> int | None:
     If it is a captured variable, the code then depends on it; if it is a parameter, the callers' constants are used.
     """
     known = known_int(v)
-    if known is not None:
-        return known
-    if isinstance(v, Scalar) and v.pin is not None:
-        return int(v.pin())
-    return None
+    return int(v.pin()) if known is None and isinstance(v, Scalar) and v.pin is not None else known
+
+
+def required_int(v: AbstractValue) -> int | None:
+    """As ``needed_int``, also of what is computed from such integers: where there is no way without it."""
+    if isinstance(v, Scalar) and v.recipe is not None:
+        return int(v.recipe())
+    return needed_int(v)
 
 
 def number_dtype(value: Any) -> tuple[Type, bool]:

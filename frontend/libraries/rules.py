@@ -342,8 +342,9 @@ def static_of(v: AbstractValue | None, what: str, help: str = "write it as a con
         return None
     if isinstance(v, Static):
         return v.value
-    if isinstance(v, Scalar) and v.pin is not None:
-        return v.pin()
+    known = v.pin or v.recipe if isinstance(v, Scalar) else None
+    if known is not None:
+        return known()
     raise refuse(
         current_loc(),
         f"{what} must be known when the function is compiled",

@@ -12,6 +12,7 @@ from adc.frontend.kernels.orthogonal import of_reflections, orthogonalised, refl
 from adc.frontend.kernels.singular import pseudo_inverse, singular, singular_values
 from adc.frontend.kernels.spectra import eigenvalues, spectrum
 from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.frontend.prelude.complex_matrices import hermitian_values, hermitian_vectors, is_complex, square
 from adc.frontend.prelude.matrices import both_floats, matrices, squares
 
 _QR: Any = type(np.linalg.qr(np.eye(1)))
@@ -59,16 +60,22 @@ def _qr_reduced(x: Any) -> Any:
 
 @stands_for("numpy.linalg.eigh")
 def eigh(a: Any, UPLO: Any = "L") -> Any:
-    w, v = eigh_of(squares(a), constant(UPLO))
+    w, v = eigh_of(a, constant(UPLO))
     return _EIGH(w, v)
 
 
 @stands_for("numpy.linalg.eigvalsh")
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
-    return eigvalsh_of(squares(a), constant(UPLO))
+    return eigvalsh_of(a, constant(UPLO))
 
 
-def eigvalsh_of(x: Any, part: Any) -> Any:
+def eigvalsh_of(a: Any, part: Any) -> Any:
+    if is_complex(a):
+        return hermitian_values(square(a), _is_upper(part))
+    return _symmetric_values(squares(a), part)
+
+
+def _symmetric_values(x: Any, part: Any) -> Any:
     if x.ndim == 2:
         w, failed = eigenvalues(_of_part(x, part))
         if failed:
@@ -76,18 +83,28 @@ def eigvalsh_of(x: Any, part: Any) -> Any:
         return w
     ws = np.zeros(x.shape[:-1], x.dtype)
     for k in range(x.shape[0]):
-        ws[k] = eigvalsh_of(x[k], part)
+        ws[k] = _symmetric_values(x[k], part)
     return ws
 
 
 def _of_part(x: Any, part: Any) -> Any:
     """The matrix with the triangle that is to be read in its lower part."""
+    return x.T if _is_upper(part) else x
+
+
+def _is_upper(part: Any) -> Any:
     if part not in ("L", "U", "l", "u"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    return x.T if part in ("U", "u") else x
+    return part in ("U", "u")
 
 
-def eigh_of(x: Any, part: Any) -> Any:
+def eigh_of(a: Any, part: Any) -> Any:
+    if is_complex(a):
+        return hermitian_vectors(square(a), _is_upper(part))
+    return _symmetric_vectors(squares(a), part)
+
+
+def _symmetric_vectors(x: Any, part: Any) -> Any:
     if x.ndim == 2:
         w, v, failed = spectrum(_of_part(x, part))
         if failed:
@@ -96,7 +113,7 @@ def eigh_of(x: Any, part: Any) -> Any:
     ws = np.zeros(x.shape[:-1], x.dtype)
     vs = np.zeros(x.shape, x.dtype)
     for k in range(x.shape[0]):
-        ws[k], vs[k] = eigh_of(x[k], part)
+        ws[k], vs[k] = _symmetric_vectors(x[k], part)
     return ws, vs
 
 

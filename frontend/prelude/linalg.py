@@ -10,11 +10,21 @@ from adc.frontend.kernels.elimination import determinant, factored, log_determin
 from adc.frontend.kernels.systems import LARGEST, each_determinant, each_log_determinant, each_solved
 from adc.frontend.kernels.triangles import cholesky_factor
 from adc.frontend.prelude import constant, stands_for
+from adc.frontend.prelude.complex_matrices import (
+    complex_cholesky,
+    complex_determinant,
+    complex_inverse,
+    complex_log_determinant,
+    complex_solved,
+    is_complex,
+)
 from adc.frontend.prelude.matrices import batches, both_floats, column, each_pair, squares
 
 
 @stands_for("numpy.linalg.solve")
 def solve(a: Any, b: Any) -> Any:
+    if is_complex(a, b):
+        return complex_solved(a, b)
     x, y = both_floats(a, b)
     x = squares(x)
     if y.ndim == 1:
@@ -52,6 +62,8 @@ def _solve_each(a: Any, b: Any) -> Any:
 
 @stands_for("numpy.linalg.inv")
 def inv(a: Any) -> Any:
+    if is_complex(a):
+        return complex_inverse(a)
     x = squares(a)
     if x.ndim == 2:
         return _solve_one(x, unit(x))
@@ -65,6 +77,8 @@ def inv(a: Any) -> Any:
 
 @stands_for("numpy.linalg.det")
 def det(a: Any) -> Any:
+    if is_complex(a):
+        return complex_determinant(a)
     x = squares(a)
     if x.ndim == 2:
         x = np.ascontiguousarray(x)
@@ -83,6 +97,9 @@ _SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 
 @stands_for("numpy.linalg.slogdet")
 def slogdet(a: Any) -> Any:
+    if is_complex(a):
+        sign, logarithm = complex_log_determinant(a)
+        return _SLOGDET(sign, logarithm)
     x = squares(a)
     if x.ndim == 2:
         x = np.ascontiguousarray(x)
@@ -103,6 +120,8 @@ def slogdet(a: Any) -> Any:
 
 @stands_for("numpy.linalg.cholesky")
 def cholesky(a: Any, /, *, upper: Any = False) -> Any:
+    if is_complex(a):
+        return complex_cholesky(a, constant(upper))
     x = squares(a)
     if x.ndim == 2:
         factor, failed = cholesky_factor(np.ascontiguousarray(x.T if upper else x))

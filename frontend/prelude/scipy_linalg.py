@@ -10,6 +10,7 @@ from adc.frontend.kernels.exponential import exponential
 from adc.frontend.kernels.kept_factors import eliminated, solved_by_factors
 from adc.frontend.kernels.triangles import lower_solved, upper_solved
 from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.frontend.prelude.axes import promoted
 from adc.frontend.prelude.decompositions import eigh_of, eigvalsh_of, pinv, qr, svd, svdvals
 from adc.frontend.prelude.linalg import cholesky, det, inv, solve
 from adc.frontend.prelude.matrices import both_floats, column, squares
@@ -96,7 +97,7 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: 
 def scipy_eigvalsh(a: Any, b: Any = None, *, lower: Any = True) -> Any:
     if b is not None:
         unsupported("generalised eigenvalue problems are not supported", "reduce them by a Cholesky factor of b")
-    return eigvalsh_of(squares(a), "L" if constant(lower) else "U")
+    return eigvalsh_of(a, "L" if constant(lower) else "U")
 
 
 @stands_for("scipy.linalg.eigh")
@@ -104,7 +105,7 @@ def scipy_eigh(a: Any, b: Any = None, *, lower: Any = True, eigvals_only: Any = 
     if b is not None:
         unsupported("generalised eigenvalue problems are not supported", "reduce them by a Cholesky factor of b")
     part = "L" if constant(lower) else "U"
-    return eigvalsh_of(squares(a), part) if constant(eigvals_only) else eigh_of(squares(a), part)
+    return eigvalsh_of(a, part) if constant(eigvals_only) else eigh_of(a, part)
 
 
 @stands_for("scipy.linalg.qr")
@@ -198,3 +199,54 @@ def lu_solve(
     if y.ndim == 1:
         return solved_by_factors(x, pivots, column(y), constant(trans) != 0)[:, 0]
     return solved_by_factors(x, pivots, y, constant(trans) != 0)
+
+
+@stands_for("scipy.linalg.block_diag")
+def block_diag(*arrs: Any) -> Any:
+    blocks = [np.atleast_2d(a) for a in arrs] if len(arrs) > 0 else [np.zeros((1, 0))]
+    rows, columns, dtype = 0, 0, blocks[0].dtype
+    for block in blocks:
+        rows += block.shape[0]
+        columns += block.shape[1]
+        dtype = promoted(dtype, block.dtype)
+    out = np.zeros((rows, columns), dtype)
+    i, j = 0, 0
+    for block in blocks:
+        out[i : i + block.shape[0], j : j + block.shape[1]] = block
+        i += block.shape[0]
+        j += block.shape[1]
+    return out
+
+
+@stands_for("scipy.linalg.toeplitz")
+def toeplitz(c: Any, r: Any = None) -> Any:
+    column = np.asarray(c).ravel()
+    row = np.conj(column) if r is None else np.asarray(r).ravel()
+    out = np.empty((len(column), len(row)), promoted(column.dtype, row.dtype))
+    for i in range(len(column)):
+        for j in range(len(row)):
+            out[i, j] = column[i - j] if i >= j else row[j - i]
+    return out
+
+
+@stands_for("scipy.linalg.circulant")
+def circulant(c: Any) -> Any:
+    column = np.asarray(c)
+    n = column.shape[0]
+    out = np.empty((n, n), column.dtype)
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = column[i - j] if i >= j else column[n + i - j]
+    return out
+
+
+@stands_for("scipy.linalg.hankel")
+def hankel(c: Any, r: Any = None) -> Any:
+    column = np.asarray(c).ravel()
+    row = np.zeros_like(column) if r is None else np.asarray(r).ravel()
+    m = len(column)
+    out = np.empty((m, len(row)), promoted(column.dtype, row.dtype))
+    for i in range(m):
+        for j in range(len(row)):
+            out[i, j] = column[i + j] if i + j < m else row[i + j - m + 1]
+    return out

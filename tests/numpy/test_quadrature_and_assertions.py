@@ -43,6 +43,34 @@ def test_the_number_of_nodes_is_that_of_the_items_of_an_argument() -> None:
         np.testing.assert_array_equal(adc.grad(integral)(np.ones(n)), weights)
 
 
+def test_the_number_of_nodes_is_computed_from_arguments() -> None:
+    def rule(order: int) -> Any:
+        return np.polynomial.legendre.leggauss(order // 2 + 1)
+
+    def integral(a: float, x: Array, degree: int) -> float:
+        nodes, weights = rule(2 * degree - len(x))
+        more, of_these = np.polynomial.laguerre.laggauss(2 * len(x) - 1)
+        return np.sum(weights * np.exp(a * nodes)) + np.sum(of_these * np.cos(a * more))
+
+    compiled = adc.value_and_grad(integral)
+    for n, degree in ((3, 4), (3, 6), (4, 6)):
+        value, slope = compiled(0.3, np.ones(n), degree)
+        assert value == pytest.approx(integral(0.3, np.ones(n), degree), rel=1e-14)
+        central = integral(0.3 + 1e-6, np.ones(n), degree) - integral(0.3 - 1e-6, np.ones(n), degree)
+        assert slope == pytest.approx(central / 2e-6, rel=1e-8)
+
+
+def test_axes_are_computed_from_arguments() -> None:
+    def f(a: Array, k: int) -> Any:
+        return np.sum(a, axis=k - 1), np.moveaxis(a, -k, k % 2), np.rot90(a, 3 * k)
+
+    a = np.arange(6.0).reshape(2, 3)
+    compiled = adc.jit_grad(f)
+    for k in (1, 2):
+        for got, want in zip(compiled(a, k), f(a, k), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
 def test_nodes_are_new_arrays() -> None:
     def integral(a: float, b: float) -> float:
         total = 0.0

@@ -95,3 +95,18 @@ def test_gradients():
         assert grads[0][k] == pytest.approx(differences, rel=1e-7, abs=1e-7)
     differences = (f(V.copy(), np.array(2.5 + eps)) - f(V.copy(), np.array(2.5 - eps))) / (2 * eps)
     assert grads[1] == pytest.approx(differences, rel=1e-7)
+
+
+def test_the_truth_of_arrays_of_one_element():
+    def f(d):
+        scale = np.ones((len(d), 1))
+        for i in range(len(d)):
+            while scale[i] < d[i]:
+                scale[i] = scale[i] * 2.0
+            if not d[i, np.newaxis] > 1.0 or (scale[i, :] == 2.0 and d[i]):
+                scale[i] += d[i] ** 2
+        return scale.sum()
+
+    for d in (V, np.array([0.0, 0.5, 3.5])):
+        assert adc.jit_grad(f)(d) == f(d)
+        np.testing.assert_array_equal(adc.grad(f)(d), np.where(d <= 2.0, 2.0 * d, 0.0))

@@ -1,0 +1,142 @@
+"""Linear algebra of complex numbers, compared with NumPy; gradients against forward mode and differences."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import adc
+
+Array = Any
+RNG = np.random.default_rng(3)
+
+
+def numbers(*shape: int) -> Array:
+    return RNG.normal(size=shape) + 1j * RNG.normal(size=shape)
+
+
+A, B, W = numbers(4, 4), numbers(4, 3), numbers(4, 4)
+
+
+def systems(a: Array, b: Array) -> Any:
+    return np.linalg.solve(a, b), np.linalg.solve(a, b[:, 0]), np.linalg.inv(a), np.linalg.det(a)
+
+
+def logarithm(a: Array) -> Any:
+    found = np.linalg.slogdet(a)
+    return found.sign, found.logabsdet
+
+
+def factors(a: Array) -> Any:
+    h = a @ a.conj().mT
+    return np.linalg.cholesky(h), np.linalg.cholesky(h, upper=True)
+
+
+def spectra(a: Array) -> Any:
+    w, v = np.linalg.eigh(a)
+    return np.linalg.eigvalsh(a), w, v
+
+
+def upper_spectra(a: Array) -> Any:
+    w, v = np.linalg.eigh(a, "U")
+    return w, scipy.linalg.eigh(a, lower=False, eigvals_only=True), v * np.sign(v[0].real)
+
+
+COMPILED: Any = functools.cache(adc.jit_grad)
+
+
+def near(function: Any, *arguments: Array, rtol: float = 1e-12) -> None:
+    for got, want in zip(COMPILED(function)(*arguments), function(*arguments), strict=True):
+        np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
+        assert np.asarray(got).dtype == np.asarray(want).dtype
+
+
+@pytest.mark.parametrize("function", [logarithm, factors, spectra, upper_spectra])
+def test_functions_of_one_matrix(function: Any) -> None:
+    near(function, A)
+    near(function, numbers(30, 30))
+    near(function, numbers(1, 1))
+
+
+def test_systems() -> None:
+    near(systems, A, B)
+    near(lambda a, b: (np.linalg.solve(a, b), np.linalg.solve(b, a)), A.real[::-1, ::-1], numbers(4, 4))
+
+
+def test_single_precision() -> None:
+    near(lambda a: (np.linalg.inv(a), np.linalg.det(a), *np.linalg.eigh(a)), A.astype(np.complex64), rtol=1e-5)
+
+
+def test_matrices_along_leading_axes() -> None:
+    near(lambda a: (np.linalg.inv(a), *logarithm(a), *np.linalg.eigh(a)), numbers(2, 3, 3))
+
+
+def weighted(function: Any) -> Any:
+    def f(a: Array) -> Any:
+        total = 0.0
+        for part in function(a):
+            total += np.sum(np.real(part * (W if np.ndim(part) == 2 else 1.0 + 2.0j)))
+        return total
+
+    return f
+
+
+@pytest.mark.parametrize("function", [logarithm, factors, spectra])
+def test_gradients(function: Any) -> None:
+    check_gradient(weighted(function), A)
+
+
+def check_gradient(f: Any, a: Array) -> None:
+    """Along a direction, in both modes. (Differences in real and imaginary parts alike.)"""
+    along, h = numbers(*a.shape), 1e-5
+    central = (8 * (f(a + h * along) - f(a - h * along)) - (f(a + 2 * h * along) - f(a - 2 * h * along))) / (12 * h)
+    assert np.sum(np.real(adc.grad(f)(a) * along)) == pytest.approx(central, rel=1e-7)
+    assert adc.jvp(f, (a,), (along,))[1] == pytest.approx(central, rel=1e-7)
+
+
+def test_gradients_of_systems() -> None:
+    def f(a: Array) -> Any:
+        inverse = np.linalg.inv(a)
+        return np.sum(np.abs(np.linalg.solve(a, B)) ** 2) + np.sum(np.imag(inverse * W)) + abs(np.linalg.det(a))
+
+    check_gradient(f, A)
+
+
+def test_triangles_are_read_as_in_numpy() -> None:
+    """Of a matrix that is not Hermitian one triangle is read, and the real part of its diagonal."""
+    gradient = adc.grad(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2))(A)
+    np.testing.assert_array_equal(gradient[np.triu_indices(4, 1)], 0.0)
+    np.testing.assert_allclose(np.imag(np.diag(gradient)), 0.0, atol=1e-12)
+
+
+def test_errors() -> None:
+    singular = np.ones((2, 2), complex)
+    for function, message in ((np.linalg.inv, "[Ss]ingular"), (np.linalg.cholesky, "positive definite")):
+        with pytest.raises(np.linalg.LinAlgError, match=message):
+            adc.jit_grad(lambda a, f=function: f(a))(singular - 1e-3 * (message != "[Ss]ingular"))
+    with pytest.raises(np.linalg.LinAlgError, match="square"):
+        adc.jit_grad(lambda a: np.linalg.eigvalsh(a))(B)
+    assert adc.jit_grad(lambda a: np.linalg.det(a))(singular) == 0.0
+
+
+def structured(a: Array, b: Array) -> Any:
+    return (
+        scipy.linalg.block_diag(a, b, 2.0, b[0]),
+        scipy.linalg.toeplitz(b[0], a[0]),
+        scipy.linalg.toeplitz(b[0]),
+        scipy.linalg.circulant(b[0]),
+        scipy.linalg.hankel(b[0], a[0]),
+        scipy.linalg.hankel(b[0]),
+    )
+
+
+def test_structured_matrices() -> None:
+    near(structured, A.real, B.imag, rtol=0.0)
+    near(structured, A, B, rtol=0.0)
+    near(structured, A.real, np.arange(6).reshape(2, 3), rtol=0.0)
+    gradient = adc.grad(lambda c: np.sum(scipy.linalg.toeplitz(c) ** 2) + np.sum(scipy.linalg.hankel(c)))(A[0].real)
+    np.testing.assert_allclose(gradient, 2 * A[0].real * [4, 6, 4, 2] + [1, 2, 3, 4])
