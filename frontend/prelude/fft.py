@@ -118,7 +118,8 @@ def _axes_and_lengths(x: Any, s: Any, axes: Any) -> Any:
     lengths = (None,) * len(listed) if s is None else s
     if len(lengths) != len(listed):
         raise ValueError("Shape and axes have different lengths.")
-    return listed, lengths
+    whole = tuple(n if n is None or n != -1 else x.shape[k] for n, k in zip(lengths, listed))
+    return listed, whole
 
 
 def _along(a: Any, s: Any, axes: Any, norm: Any, inverse: Any) -> Any:

@@ -196,3 +196,15 @@ def test_the_adjoint_is_a_transform() -> None:
 def test_no_points() -> None:
     with pytest.raises(ValueError, match="Invalid number of FFT data points"):
         adc.jit_grad(lambda z: np.fft.fft(z))(np.zeros(0))
+
+
+def test_the_length_minus_one_is_that_of_the_axis():
+    def f(a, n):
+        back = np.fft.irfftn(a, (-1, -1), (0, 1))
+        return np.abs(np.fft.fft2(a, s=(-1, 4))), np.fft.ifftn(a, (n, -1), (0, 1)).real, back
+
+    a = np.random.default_rng(0).random((4, 6))
+    compiled = adc.jit_grad(f)
+    for n in (-1, 3):
+        for got, want in zip(compiled(a, n), f(a, n), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-14)
