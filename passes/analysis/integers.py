@@ -8,8 +8,7 @@ that provably do not overflow: good for comparing.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
@@ -21,6 +20,7 @@ from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 from adc.passes.analysis import carried
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.linear import Linear
+from adc.passes.analysis.prospects import Prospect
 
 MAX_TERMS = 8
 MAX_DEPTH = 24
@@ -63,21 +63,6 @@ def limits(t: Type) -> Interval:
 
 def _same_range(a: Type, b: Type) -> bool:
     return width(a) == width(b) and is_unsigned(a) == is_unsigned(b)
-
-
-@dataclass(frozen=True)
-class Prospect:
-    """``needed``: for each term of a form that has no bound, and that no other can cancel, the values of which another
-    form must have one. ``offered``: the values that the form has, or gets when others take the place of its values."""
-
-    needed: list[frozenset[Value]]
-    offered: frozenset[Value]
-
-    def fits(self, other: Prospect) -> bool:
-        """Whether each of two forms may cancel what the other needs."""
-        return not any(map(other.offered.isdisjoint, self.needed)) and not any(
-            map(self.offered.isdisjoint, other.needed)
-        )
 
 
 class Integers:
@@ -295,7 +280,7 @@ class Integers:
         known = self._in_place.get(value)
         if known is None:
             self._in_place[value] = frozenset({value})  # it may be among them, in a loop
-            parts = counter_bounds(value) or (value.op.operands if value.op is not None else ())
+            parts = counter_bounds(value) or _operands(value)[1]
             found = {v for part in parts for v in self.linear(part, exact=True).terms}
             within = (self._substitutes(v) for v in found if _is_substituted(v))
             known = self._in_place[value] = frozenset({value, *found}).union(*within)
@@ -303,12 +288,18 @@ class Integers:
 
     def by_operands(self, form: Linear, extreme: Value, holds: Callable[[Linear], bool]) -> bool:
         """Whether ``form`` is not negative by what ``holds`` says of it with the operands of ``extreme``, a minimum or
-        a maximum, in its place: it is at least one of these forms, or all."""
+        a maximum, in its place: it is at least one of these forms, or all. Of the extremes of a loop, operands are the
+        value in front of it and, where it runs, that of an iteration."""
         assert extreme.op is not None
         coefficient, rest = form.terms[extreme], form.without(extreme)
-        parts = (rest.plus(self.linear(v, exact=True), coefficient) for v in extreme.op.operands)
-        wanted = any if (extreme.op.opdef is ops.maxsi) == (coefficient > 0) else all
-        return wanted(map(holds, parts))
+        loop = extreme.op if extreme.op.regions else None
+        is_max, operands = _operands(extreme)
+        parts = [rest.plus(self.linear(v, exact=True), coefficient) for v in operands]
+        if is_max == (coefficient > 0):
+            return any(map(holds, parts if loop is None else parts[:1]))
+        if loop is None:
+            return all(map(holds, parts))
+        return holds(parts[0]) and (holds(parts[1]) or self._follows(parts[1], loop))
 
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` always, as an integer."""
@@ -354,7 +345,21 @@ def counter_bounds(value: Value) -> tuple[Value, Value] | None:
 
 
 def _is_substituted(value: Value) -> bool:
-    return counter_bounds(value) is not None or _made_by(value, EXTREMES)
+    return counter_bounds(value) is not None or bool(_operands(value)[1])
+
+
+def _operands(value: Value) -> tuple[bool, Sequence[Value]]:
+    """Whether ``value`` is a maximum, and the values of which it is the extreme: of an operation's, or of the first and
+    those of the iterations of a loop. None if it is no extreme."""
+    op = value.op
+    if op is not None and op.opdef in EXTREMES:
+        return op.opdef is ops.maxsi, op.operands
+    if op is not None and op.opdef is ops.parallel:
+        reduce = op.regions[0].terminator
+        kind = reduce.attrs["kinds"][value.index]
+        if kind in ("min", "max"):
+            return kind == "max", (op.operands[3 + value.index], reduce.operands[value.index])
+    return False, ()
 
 
 def _made_by(value: Value, kinds: frozenset[OpDef]) -> bool:

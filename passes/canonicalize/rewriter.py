@@ -20,9 +20,10 @@ from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType, Type, i1, index
 from adc.passes.analysis.conditions import MEANING, is_wide
 from adc.passes.analysis.extents import Extents, shadowed
-from adc.passes.analysis.integers import EXTREMES, Integers, Prospect, says_more
+from adc.passes.analysis.integers import EXTREMES, Integers, says_more
 from adc.passes.analysis.kinds import COUNTED, TRAPS
 from adc.passes.analysis.linear import Linear
+from adc.passes.analysis.prospects import Prospect
 from adc.passes.rewrite import keep_hint, replace_op
 
 Rule = Callable[["Rewriter", Op], Sequence[Value] | None]

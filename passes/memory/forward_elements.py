@@ -26,6 +26,7 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside, place_in
 from adc.ir.rewrite import clone_op, used_from_outside
+from adc.ir.types import IndexType, IntType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.costs import cost_of, executions
 from adc.passes.analysis.effects import Memory, Summaries
@@ -64,8 +65,10 @@ class ForwardElements:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
-            # The last one first: in differences of differences, each is cheap by itself.
-            for alloc in [op for op in func.walk() if op.opdef is ops.alloc][::-1]:
+            allocs = [op for op in func.walk() if op.opdef is ops.alloc]
+            for alloc in allocs:  # the first one first: copies of copies are copies
+                _forward(func, alloc, summaries, self.alone, copies=True)
+            for alloc in allocs[::-1]:  # the last one first: in differences of differences, each is cheap by itself
                 filled = _forward(func, alloc, summaries, self.alone)
                 if filled is not None and self.alone is not None and filled.alone and any(map(self.alone, func.walk())):
                     put_instead(filled.nest, [])  # so that products may be read in one place (``version-products``)
@@ -97,9 +100,13 @@ class Filled:
         return sum(cost_of(op.opdef) for op in self.made)
 
 
-def _forward(func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None) -> Filled | None:
-    """Returns how an array was filled that nobody reads any more."""
+def _forward(
+    func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None, *, copies: bool = False
+) -> Filled | None:
+    """Returns how an array was filled that nobody reads any more. ``copies``: only if it is a copy."""
     found = forwardable(func, alloc, summaries, alone)
+    if copies and found is not None and not _is_copy(found[0]):
+        return None
     if found is None:
         return None
     filled, loads = found
@@ -152,29 +159,33 @@ def forwardable(
 
 
 def _is_copy(filled: Filled) -> bool:
-    """Whether the elements are those of another array, at subscripts that are computed from the counters."""
+    """Whether the elements are those of another array, at subscripts that are computed from the counters, or are such
+    subscripts."""
+    if filled.sums:
+        return False
     loads = [op for op in filled.made if op.opdef is ops.load]
-    return not filled.sums and len(loads) == 1 and loads[0].result is filled.value
+    if len(loads) == 1:
+        return loads[0].result is filled.value
+    return not loads and isinstance(filled.value.type, IntType | IndexType)
 
 
 def _cuts_read(alloc: Op, load: Op) -> bool:
     """Whether a load may read what the array is a copy of, at subscripts whose remainders and bounds vanish where the
     loops around the load are cut (``split-index-sets``), if these are short enough to be written several times."""
     assert load.parent is not None and alloc.parent is not None
-    counters = []
+    integers = Integers()
+    subscripts = [integers.linear(v, exact=True).terms for v in load.operands[1:]]
+    if any(list(terms.values()) not in ([], [1]) for terms in subscripts):
+        return False
+    counters = {counter for terms in subscripts for counter in terms}
     for around in enclosing(load.parent):
-        if around is alloc.parent.parent_op:
+        if around is alloc.parent.parent_op or not counters:
             break
-        if around.opdef in COUNTED:
-            counters.append(around.regions[0].args[0])
+        if around.opdef in COUNTED and around.regions[0].args[0] in counters:
+            counters.remove(around.regions[0].args[0])
             if sum(1 for _ in around.regions[0].walk()) > LONG:
                 return False
-    integers = Integers()
-    for v in load.operands[1:]:
-        form = integers.linear(v, exact=True)
-        if list(form.terms.values()) not in ([], [1]) or not form.terms.keys() <= set(counters):
-            return False
-    return True
+    return not counters
 
 
 def how_filled(alloc: Op, store: Op, cheap: float) -> Filled | None:
