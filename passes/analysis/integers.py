@@ -350,7 +350,7 @@ def _is_substituted(value: Value) -> bool:
 
 def _operands(value: Value) -> tuple[bool, Sequence[Value]]:
     """Whether ``value`` is a maximum, and the values of which it is the extreme: of an operation's, or of the first and
-    those of the iterations of a loop. None if it is no extreme."""
+    those of the iterations of a loop; no values if it is no extreme."""
     op = value.op
     if op is not None and op.opdef in EXTREMES:
         return op.opdef is ops.maxsi, op.operands

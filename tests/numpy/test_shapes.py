@@ -85,6 +85,8 @@ def test_numbers_known_at_run_time(body: str) -> None:
         "(4, 7), 'reflect'",
         "(5, 3), 'symmetric'",
         "(5, 7), 'wrap'",
+        "np.array([[1, 0], [2, 3]]), 'edge'",
+        "np.array([2])",
         "1, 'maximum'",
         "1, 'minimum'",
         "1, 'mean'",
