@@ -64,12 +64,16 @@ def _three_diagonals(a: Any, t: Any, reflections: Any, factors: Any) -> None:
     for k in range(n - 1):
         t[k, k] = a[k, k].real
         first = a[k + 1, k]
-        rest = 0.0 * t[k, k]
+        rest = abs(first.imag)
         for i in range(k + 2, n):
-            rest += a[i, k].real * a[i, k].real + a[i, k].imag * a[i, k].imag
+            rest += abs(a[i, k].real) + abs(a[i, k].imag)
         length = first.real
-        if rest != 0.0 or first.imag != 0.0:
-            length = np.sqrt(first.real * first.real + first.imag * first.imag + rest)
+        if rest != 0.0:
+            scale = rest + abs(first.real)  # so that no square overflows or vanishes
+            squares = 0.0 * scale
+            for i in range(k + 1, n):
+                squares += (a[i, k].real / scale) ** 2 + (a[i, k].imag / scale) ** 2
+            length = scale * np.sqrt(squares)
             if first.real >= 0.0:
                 length = -length
             factor = (length - first) / length

@@ -75,30 +75,60 @@ def complex_inverse(a: Any) -> Any:
 
 
 def _pivots(x: Any) -> Any:
-    """The diagonal after elimination, whose product is the determinant."""
+    """The diagonal after elimination, whose product is the determinant, also in derivatives where matrices are
+    singular: a column of zeros is exchanged for another, and what is left if there is none has a determinant, too."""
     n = x.shape[0]
     a = x.copy()
-    found = np.empty(n, x.dtype)
+    found = np.ones(n, x.dtype)
     for k in range(n):
-        p = k
-        largest = abs(a[k, k].real) + abs(a[k, k].imag)
+        p, q = _pivot(a, k, k + 1)
+        if p < 0:
+            p, q = _pivot(a, k, n)
+        if p < 0:
+            found[k] = _determinant_of_zeros(a[k:, k:].copy())
+            break
+        found[k] = a[p, q] if (p == k) == (q == k) else -a[p, q]
+        _exchange(a[k], a[p])
+        _exchange(a[:, k], a[:, q])
         for i in range(k + 1, n):
-            size = abs(a[i, k].real) + abs(a[i, k].imag)
-            if size > largest:
-                p, largest = i, size
-        found[k] = a[p, k]
-        if p != k:
-            found[k] = -a[p, k]
-            for j in range(k, n):
-                above = a[k, j]
-                a[k, j] = a[p, j]
-                a[p, j] = above
-        if largest != 0.0:
-            for i in range(k + 1, n):
-                factor = a[i, k] / a[k, k]
-                for j in range(k + 1, n):
-                    a[i, j] -= factor * a[k, j]
+            factor = a[i, k] / a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= factor * a[k, j]
     return found
+
+
+def _pivot(a: Any, k: Any, end: Any) -> Any:
+    """The row and column of the largest element from the row ``k`` on, in the columns from ``k`` to ``end``; rows -1 if
+    there are only zeros."""
+    p, q, largest = -1, k, 0.0
+    for j in range(k, end):
+        for i in range(k, a.shape[0]):
+            size = abs(a[i, j].real) + abs(a[i, j].imag)
+            if size > largest or (size != size and p < 0):
+                p, q, largest = i, j, size
+    return p, q
+
+
+def _exchange(u: Any, v: Any) -> None:
+    for j in range(len(u)):
+        above = u[j]
+        u[j] = v[j]
+        v[j] = above
+
+
+def _determinant_of_zeros(a: Any) -> Any:
+    """The determinant without divisions, for the sake of its derivatives: R. S. Bird, A simple division-free algorithm
+    for computing determinants, Information Processing Letters 111 (2011)."""
+    n = a.shape[0]
+    x = a
+    for _ in range(n - 1):
+        upper = np.triu(x, 1)
+        rest = 0.0 * x[0, 0]
+        for i in range(n - 1, -1, -1):
+            upper[i, i] = -rest
+            rest += x[i, i]
+        x = upper @ a
+    return x[0, 0] if n % 2 == 1 else -x[0, 0]
 
 
 def complex_determinant(a: Any) -> Any:
@@ -137,7 +167,7 @@ def _cholesky(x: Any) -> Any:
         rest = x[j, j].real
         for k in range(j):
             rest -= out[j, k].real * out[j, k].real + out[j, k].imag * out[j, k].imag
-        if not rest > 0.0:
+        if rest <= 0.0:
             raise np.linalg.LinAlgError("Matrix is not positive definite")
         out[j, j] = np.sqrt(rest)
         for i in range(j + 1, n):

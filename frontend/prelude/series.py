@@ -132,7 +132,7 @@ def _vandermonde(first: Any, following: Any, x: Any, deg: Any) -> Any:
         raise ValueError("deg must be non-negative")
     at = no_nest(x)
     at = np.asarray(at).reshape(1) if np.ndim(at) == 0 else at
-    points = at.astype(float_dtype(at)).reshape(-1)
+    points = (at if at.dtype.kind == "c" else at.astype(float_dtype(at))).reshape(-1)
     out = np.empty((points.size, deg + 1), points.dtype)
     for i in range(points.size):
         out[i, 0] = points[i] * 0 + 1

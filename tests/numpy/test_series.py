@@ -113,3 +113,7 @@ def test_gradients() -> None:
 def test_several_series_at_once_are_refused() -> None:
     with pytest.raises(TypeError, match="several dimensions"):
         adc.jit_grad(values)(X, np.ones((3, 2)))
+
+
+def test_matrices_of_complex_numbers() -> None:
+    same(adc.jit_grad(matrices)(X[0] + 1j * X[1], 3), matrices(X[0] + 1j * X[1], 3), rtol=1e-14)
