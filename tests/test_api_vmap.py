@@ -382,3 +382,15 @@ def test_a_gradient_in_compiled_code_of_a_call_that_returns_a_window(engine: Any
         found = inside(x, w)
         assert np.allclose(found[0], gradient(x, w)[0], rtol=1e-14) and np.allclose(found[0], by_x, rtol=1e-14)
         assert np.allclose(found[1], 2.0 * np.array([2.0, 3.0, 1.0, 3.0]))
+
+
+def test_a_gradient_of_calls_in_calls_frees_its_memory_once() -> None:
+    """What an iteration keeps for the gradient is in a record within a record."""
+
+    def f(a: Any) -> Any:
+        return np.sum(np.linalg.inv(a) ** 3)
+
+    given = np.random.default_rng(0).random((4, 3, 3)) + 3 * np.eye(3)
+    inverses = np.linalg.inv(given)
+    turned = np.swapaxes(inverses, 1, 2)
+    assert np.allclose(adc.vmap(adc.grad(f))(given), -3 * turned @ inverses**2 @ turned, rtol=1e-12)

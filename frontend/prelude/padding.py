@@ -65,8 +65,8 @@ def _with_margins(out: Any, widths: Any, shape: Any, axis: Any) -> Any:
 def _pairs(v: Any, rank: Any) -> Any:
     """One pair for each axis."""
     if isinstance(v, np.ndarray):
-        pairs = np.broadcast_to(v, (constant(rank), 2))
-        return tuple((pairs[k, 0], pairs[k, 1]) for k in range(constant(rank)))
+        each = np.broadcast_to(v, (constant(rank), 2))
+        return tuple((each[k, 0], each[k, 1]) for k in range(constant(rank)))
     if not isinstance(v, (list, tuple)):
         return ((v, v),) * constant(rank)
     if not isinstance(v[0], (list, tuple)):

@@ -5,7 +5,7 @@ See ``adc.passes.memory.insert_deallocs``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
@@ -76,18 +76,49 @@ class Flags:
 
     def _hand_over(self, scope: Scope, record: Value, call: Op) -> None:
         """Hand the contents of ``record`` to the callee, which frees them; if it was packed here, those that it does
-        free."""
-        held: Iterable[Value]
+        free, itself or where it hands them on."""
         if record.op is not None and record.op.opdef is ops.pack:
-            freed, emptied = self._freed(call, record)
-            held = [record.op.operands[k] for k in freed if refers(record.op.operands[k].type)]
-            for k in emptied:
-                self._take_contents(scope, record.op.operands[k])
-        else:
-            held = self._classes.members(self._classes.reach(record))
-        for value in held:
+            callee = self._module.funcs.get(call.attrs["callee"])
+            self._give_up(scope, record, None if callee is None else [callee.args[call.operands.index(record)]])
+            return
+        for value in self._classes.members(self._classes.reach(record)):
             if value is not record:
                 self._take(scope, value)
+
+    def _give_up(self, scope: Scope, value: Value, names: Sequence[Value] | None) -> None:
+        """Note that whatever is freed of ``value`` under its ``names`` in other functions is not owned here any more;
+        None: its names are not known."""
+        if value.op is not None and value.op.opdef is ops.pack:
+            unpacked = self._unpacked(names, set())
+            for k, part in enumerate(value.op.operands):
+                self._give_up(scope, part, None if unpacked is None else [parts[k] for parts in unpacked])
+        elif isinstance(value.type, MemRefType):
+            if names is None or any(map(_is_freed, names)):
+                self._take(scope, value)
+            if names is None or any(map(_is_emptied, names)):
+                self._take_contents(scope, value)
+
+    def _unpacked(self, records: Sequence[Value] | None, seen: set[Value]) -> list[Sequence[Value]] | None:
+        """What the contents of records are called where these are unpacked, also by functions that get them; None if
+        that cannot be seen."""
+        if records is None:
+            return None
+        found: list[Sequence[Value]] = []
+        for user, k in (use for record in records for use in record.uses):
+            if user.opdef is ops.unpack:
+                found.append(user.results)
+            elif user.opdef is ops.call:
+                callee = self._module.funcs.get(user.attrs["callee"])
+                if callee is None:
+                    return None
+                handed = {callee.args[k]} - seen
+                inner = self._unpacked(list(handed), seen | handed)
+                if inner is None:
+                    return None
+                found += inner
+            elif user.opdef is not ops.release:
+                return None
+        return found
 
     def _freed_here(self, scope: Scope, memref: Value) -> None:
         """Note that ``memref`` is freed. If it was loaded, it may be anything that its holder has."""
@@ -104,21 +135,6 @@ class Flags:
         for value in list(self._classes.members(self._classes.reach(holder))):
             if isinstance(value.type, MemRefType) and (value.type.rank, value.type.element) == (t.rank, t.element):
                 self._take(scope, value)
-
-    def _freed(self, call: Op, record: Value) -> tuple[set[int], set[int]]:
-        """The positions in ``record`` of what the callee frees, and of what it frees the contents of; all positions if
-        that cannot be seen."""
-        assert record.op is not None
-        everything = set(range(len(record.op.operands)))
-        callee = self._module.funcs.get(call.attrs["callee"])
-        if callee is None:
-            return everything, everything
-        users = [user for user, _ in callee.args[call.operands.index(record)].uses]
-        if any(user.opdef not in (ops.unpack, ops.release) for user in users):
-            return everything, everything
-        unpacked = [user.results for user in users if user.opdef is ops.unpack]
-        freed = {k for values in unpacked for k, v in enumerate(values) if _is_freed(v)}
-        return freed, {k for values in unpacked for k, v in enumerate(values) if _is_emptied(v)}
 
     def _take(self, scope: Scope, memref: Value) -> Value | None:
         """The flag of ``memref``, which owns nothing from here on; None if it is not owned in this scope."""

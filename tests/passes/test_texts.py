@@ -22,7 +22,7 @@ from adc.ir.core import Func, Module
 from adc.ir.diagnostics import AdcError
 from adc.ir.interpret import interpreter
 from adc.ir.text.parser import parse_module
-from adc.ir.types import MemRefType, Type, i1
+from adc.ir.types import MemRefType, RecordType, Type, i1
 from adc.passes import named
 
 HERE = Path(__file__).resolve().parent
@@ -62,7 +62,8 @@ def test_both_texts_compute_the_same(path: Path) -> None:
     for func in first.funcs.values():
         other = second.funcs.get(func.name)
         asks = any(op.opdef is ops.gradient for op in func.walk())
-        if other is not None and signature(other) == signature(func) and not asks:
+        called = any(isinstance(arg.type, RecordType) for arg in func.args)  # with what its caller has packed
+        if other is not None and signature(other) == signature(func) and not asks and not called:
             expected, found = arguments(func), arguments(func)
             results, again = outcome(first, func.name, expected), outcome(second, func.name, found)
             for a, b in zip([*results, *expected], [*again, *found], strict=True):
