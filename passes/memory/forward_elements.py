@@ -6,6 +6,10 @@ reverse sweep then either, which can do so again. Nor is an array necessary of s
 squared distances in ``np.min(np.sum((x[:, None] - y) ** 2, axis=2), axis=1)``: the sum moves into the loop that reads
 it.
 
+Copies with other subscripts (arrays with margins, what ``np.roll`` makes) are read in any number of places, and so are
+arrays of subscripts that follow from counters: what reads them computes the subscript, and loops are cut where it has
+a bound or a remainder (``split-index-sets``).
+
 The array must be filled by a nest of loops that goes through all of its elements, one by one. What is stored must be
 made from loads, of memory that nobody writes before the last look at the array, by a few operations, or by loops of
 such operations that go along rows. (Loops along columns are SIMD over the elements, and would be no longer.)
