@@ -72,6 +72,8 @@ def trace(
             if not attempt.again(error, bool(tracer.constants), bool(given_arrays)):
                 if flags and error.kind == kinds.TYPE_DIFFERS.name:
                     raise flags[0] from None
+                for pin in error.undecided:  # one side may be all that is run, and compile
+                    pin()
                 assert attempt.refused is not None
                 raise attempt.refused from None
             pools = Pools()

@@ -15,7 +15,7 @@ and ``render()`` the same with the head that the command line prints:
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -215,6 +215,8 @@ class CompileError(AdcError):
     """Base of the refusals of source code: what adc does not compile."""
 
     sizes_may_help = False  # whether code for these sizes of the arguments alone has not been tried
+    undecided: tuple[Callable[[], Any], ...] = ()
+    """What makes the integers static that conditions around the code depend on: not all of it may have to run."""
 
 
 class CompileSyntaxError(CompileError, SyntaxError):

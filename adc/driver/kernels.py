@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType
 
@@ -44,10 +44,12 @@ from adc.passes.base import asked_verification, run_pipeline
 
 @dataclass(frozen=True)
 class Code:
-    """What is kept of a compiled kernel: its object code, and its symbol there."""
+    """What is kept of a compiled kernel: its object code, its symbol there, and how to make the kernels that it calls,
+    should the cache have lost them."""
 
     objects: Objects
     exported: str
+    recipes: dict[str, Recipe]
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,7 @@ class KernelLibrary:
                     object_cache.keep(place, pickle.dumps(kept))
                 else:
                     kept = pickle.loads(data)
-                    for symbol, recipe in kept.recipes.items():
-                        RECIPES.setdefault(symbol, recipe)
+                    RECIPES.update(kept.recipes)
                 _FIRST_RULES[name] = unpacked(kept.module), kept.name
             return _FIRST_RULES[name]
 
@@ -167,7 +168,8 @@ class KernelLibrary:
         )
         levels = levels_of_units(lowered, apart, self.level) | {lowered.text(): self.level}
         optimized = optimize_or_find_all(levels, lowered.target)
-        code = Code(objects_of(lowered, apart, levels, optimized, self.level), f"adc.{name}")
+        objects = objects_of(lowered, apart, levels, optimized, self.level)
+        code = Code(objects, f"adc.{name}", _recipes(objects.elsewhere))
         object_cache.keep(_place(symbol), pickle.dumps(code))
         return code, [each.object_code for each in optimized]
 
@@ -224,6 +226,7 @@ def _kept(symbol: str) -> tuple[Code, list[bytes]] | None:
     if data is None:
         return None
     code: Code = pickle.loads(data)
+    RECIPES.update(code.recipes)
     made = code.objects.find()
     return None if made is None else (code, made)
 
@@ -260,8 +263,11 @@ def _kept_rules(module: Module, name: str) -> KeptRules:
 
     part = clone_module(part_of(module, [name], mentioned))
     part = part_of(run_pipeline(part, pipelines.KEEP, verify=asked_verification()), [name], mentioned)
-    called = [func.attrs.get(SYMBOL) for func in part.funcs.values()]
-    return KeptRules(packed(part), name, {symbol: RECIPES[symbol] for symbol in called if symbol in RECIPES})
+    return KeptRules(packed(part), name, _recipes(func.attrs.get(SYMBOL, "") for func in part.funcs.values()))
+
+
+def _recipes(symbols: Iterable[str]) -> dict[str, Recipe]:
+    return {symbol: RECIPES[symbol] for symbol in symbols if symbol in RECIPES}
 
 
 def _declared(symbol: str, traced: Traced) -> Declared | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from adc.frontend.closures import released
 from adc.frontend.control import thrown
@@ -21,7 +22,7 @@ from adc.frontend.control.branches import Path, Traced, either, end_with, trace
 from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RAISED, RETURN, left, pending
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import NONE, AbstractValue, Unbound
+from adc.frontend.data.values import NONE, AbstractValue, Scalar, Unbound
 from adc.frontend.expressions.choosing import narrow, narrowed
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
@@ -31,6 +32,7 @@ from adc.frontend.syntax.liveness import analyse_block
 from adc.ir.arith import const_index
 from adc.ir.builder import current_block
 from adc.ir.core import Loc, Value
+from adc.ir.diagnostics import CompileError
 
 Execute = Callable[[Frame, ast.stmt], None]
 Step = ast.stmt | Callable[[], None]
@@ -168,6 +170,22 @@ def _changed(frame: Frame, path: Traced, name: str) -> bool:
 
 def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool:
     """An ``if``. Whether it has also executed all that was ``todo`` after it."""
+    pins = _pins(frame, statement.test)
+    try:
+        return _sides(frame, statement, todo, place)
+    except CompileError as error:
+        error.undecided = (*error.undecided, *pins)
+        raise
+
+
+def _pins(frame: Frame, test: ast.expr) -> list[Callable[[], Any]]:
+    """How to make the integers static that a condition of the program's own function depends on."""
+    names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)] if frame.entry else []
+    values = [v for v in map(frame.env.get, names) if isinstance(v, Scalar) and not v.dtype.is_float]
+    return [v.pin for v in values if v.pin is not None]
+
+
+def _sides(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool:
     with frame.at(statement):
         known = condition(frame, statement.test)
     branches = statement.body, statement.orelse

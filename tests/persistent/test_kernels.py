@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import pickle
 import threading
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -351,3 +353,21 @@ def test_short_loops_beside_lapack_are_not_shared_out(
     compiled = adc.jit_grad(solved)
     assert np.allclose(compiled.grad(a, a), -np.linalg.inv(a).T @ np.ones((3, 3)), atol=1e-14)
     assert texts and ("adc_parallel" in "".join(texts)) == (not Options().lapack)
+
+
+def test_parts_that_the_cache_has_lost_are_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transforms call kernels of which a program that finds the transform knows nothing."""
+
+    def f(x: Any) -> Any:
+        return np.sum(np.abs(np.fft.fft(x)) ** 2)
+
+    assert_gradient = functools.partial(np.testing.assert_allclose, 2 * len(B) * B)
+    assert_gradient(adc.grad(f)(B))
+    kept = [kernels._kept(symbol) for symbol in kernels._LOADED]
+    called = {symbol for each in kept if each is not None for symbol in each[0].objects.elsewhere}
+    assert called
+    for symbol in called:
+        next(folder.rglob(object_cache._file(kernels._place(symbol)))).unlink()
+    forget(monkeypatch)
+    again = types.FunctionType(f.__code__, {"np": np}, "again")
+    assert_gradient(adc.grad(again)(B))
