@@ -60,7 +60,7 @@ _READING = PURE | STRUCTURED | TERMINATORS | {ops.load}
 @dataclass(frozen=True)
 class ForwardElements:
     """Compute elements of arrays where they are read, if that is in one place, and they are cheap or are read once;
-    very cheap ones also where one iteration reads two.
+    very cheap ones also where one iteration reads two; those of copies, and subscripts, wherever they are read.
     Nests that are ``alone`` stay as they are."""
 
     name: ClassVar[str] = "forward-elements"
@@ -138,9 +138,9 @@ def forwardable(
         return None
     load, store = loads[0], stores[0]
     copied = how_filled(alloc, store, CHEAP_ONCE)
-    if copied is not None and _is_copy(copied):
-        pays = all(stays(func, alloc, copied, load, summaries) and _cuts_read(alloc, load) for load in loads)
-        return (copied, loads) if pays else None
+    cut = copied is not None and _is_copy(copied) and all(_cuts_read(alloc, each) for each in loads)
+    if copied is not None and cut and all(stays(func, alloc, copied, each, summaries) for each in loads):
+        return copied, loads
     if len(loads) > 1 and any(op.parent is not load.parent for op in loads):
         return None
     once = len(loads) == 1 and _reads_once(load, alloc)
