@@ -8,8 +8,9 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing
+from adc.ir.opdef import Trait
 
-_COUNTED = frozenset({ops.for_, ops.parallel})
+_COUNTED = ops.having(Trait.COUNTED)
 _KEPT = frozenset({ops.load, ops.dim, ops.dealloc})  # what leaves the slots of a container as they are
 
 

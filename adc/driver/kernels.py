@@ -12,6 +12,7 @@ import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType
+from typing import TypeVar
 
 from adc.backend import object_cache, runtime
 from adc.backend.jit import Library
@@ -40,6 +41,8 @@ from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.base import asked_verification, run_pipeline
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -84,14 +87,9 @@ class KernelLibrary:
         if symbol is None:
             return None
         with _lock:
+            trace = functools.cache(trace)
             if symbol not in _DECLARED:
-                kept = object_cache.find(_place(f"declared {symbol}"))
-                if kept is None:
-                    trace = functools.cache(trace)
-                    _DECLARED[symbol] = _declared(symbol, trace())
-                    object_cache.keep(_place(f"declared {symbol}"), pickle.dumps(_DECLARED[symbol]))
-                else:
-                    _DECLARED[symbol] = pickle.loads(kept)
+                _DECLARED[symbol] = _from_cache(f"declared {symbol}", lambda: _declared(symbol, trace()))
             declared = _DECLARED[symbol]
             if declared is not None and symbol not in _LOADED and symbol not in _PENDING:
                 _PENDING[symbol] = lambda: self._compiled(symbol, trace(), function in SMALL)
@@ -127,14 +125,8 @@ class KernelLibrary:
         there. Rules of the kernels that they call can then not be asked for."""
         with _lock:
             if name not in _FIRST_RULES:
-                place = _place(f"rules {name}")
-                data = object_cache.find(place)
-                if data is None:
-                    kept = _kept_rules(*_RULES[name]()[:2])
-                    object_cache.keep(place, pickle.dumps(kept))
-                else:
-                    kept = pickle.loads(data)
-                    RECIPES.update(kept.recipes)
+                kept = _from_cache(f"rules {name}", lambda: _kept_rules(*_RULES[name]()[:2]))
+                RECIPES.update(kept.recipes)
                 _FIRST_RULES[name] = unpacked(kept.module), kept.name
             return _FIRST_RULES[name]
 
@@ -218,6 +210,17 @@ def address(symbol: str, recipe: Recipe | None = None) -> int:
 
 def _place(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _from_cache(name: str, make: Callable[[], T]) -> T:
+    """What the cache has under this name, or else what ``make`` returns, which is kept there."""
+    data = object_cache.find(_place(name))
+    if data is not None:
+        found: T = pickle.loads(data)
+        return found
+    made = make()
+    object_cache.keep(_place(name), pickle.dumps(made))
+    return made
 
 
 def _kept(symbol: str) -> tuple[Code, list[bytes]] | None:

@@ -9,25 +9,16 @@ import numpy as np
 
 from adc.frontend.kernels.hermitian import hermitian_spectrum
 from adc.frontend.prelude.axes import promoted
+from adc.frontend.prelude.matrices import all_square
 
 
 def is_complex(*arrays: Any) -> Any:
     return any(np.asarray(a).dtype.kind == "c" for a in arrays)
 
 
-def numbers(a: Any) -> Any:
-    """An array of complex numbers, at least of two dimensions."""
-    x = np.asarray(a)
-    if x.ndim < 2:
-        raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
-    return x
-
-
 def square(a: Any) -> Any:
-    x = numbers(a)
-    if x.shape[-1] != x.shape[-2]:
-        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
-    return x
+    """Square matrices of complex numbers, along any leading axes."""
+    return all_square(np.asarray(a))
 
 
 def each(function: Any, x: Any, out: Any) -> Any:

@@ -38,7 +38,10 @@ def column(y: Any) -> Any:
 
 def matrices(a: Any) -> Any:
     """Matrices of floats, along any leading axes."""
-    x = floats(a)
+    return _of_two_dimensions(floats(a))
+
+
+def _of_two_dimensions(x: Any) -> Any:
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
     return x
@@ -46,7 +49,12 @@ def matrices(a: Any) -> Any:
 
 def squares(a: Any) -> Any:
     """Square matrices of floats, along any leading axes."""
-    x = matrices(a)
+    return all_square(floats(a))
+
+
+def all_square(a: Any) -> Any:
+    """The array, which must hold square matrices along its last axes."""
+    x = _of_two_dimensions(a)
     if x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     return x

@@ -50,19 +50,27 @@ def _power_series(c: Any, x: Any) -> Any:
     return value
 
 
+def _clenshaw(c: Any, x: Any, first: Any, step: Any) -> Any:
+    """The value at ``x`` of a series whose polynomial of degree one is ``first(x)``. The polynomial of degree
+    ``k + 2``, which has the factor ``high``, is written by the two below it, with factors ``c[k]`` and ``low``.
+    ``step(k, x, low, high)``: what that takes from ``c[k]``, and the factor of degree ``k + 1`` that follows."""
+    n, last = len(c), first(x)
+    if n == 1:
+        return c[0] + 0 * last
+    low, high = c[n - 2], c[n - 1]
+    for k in range(n - 3, -1, -1):
+        taken, following = step(k, x, low, high)
+        low, high = c[k] - taken, following
+    return low + high * last
+
+
 @stands_for("numpy.polynomial.chebyshev.chebval")
 def chebval(x: Any, c: Any, tensor: Any = True) -> Any:
     return _values(_chebyshev, x, c)
 
 
 def _chebyshev(c: Any, x: Any) -> Any:
-    n = len(c)
-    if n == 1:
-        return c[0] + 0 * x
-    low, high = c[n - 2], c[n - 1]
-    for k in range(n - 3, -1, -1):
-        low, high = c[k] - high, low + high * (2 * x)
-    return low + high * x
+    return _clenshaw(c, x, lambda x: x, lambda k, x, low, high: (high, low + high * (2 * x)))
 
 
 @stands_for("numpy.polynomial.legendre.legval")
@@ -71,13 +79,10 @@ def legval(x: Any, c: Any, tensor: Any = True) -> Any:
 
 
 def _legendre(c: Any, x: Any) -> Any:
-    n = len(c)
-    if n == 1:
-        return c[0] + 0 * x
-    low, high = c[n - 2], c[n - 1]
-    for k in range(n - 3, -1, -1):
-        low, high = c[k] - high * ((k + 1) / (k + 2)), low + high * x * ((2 * k + 3) / (k + 2))
-    return low + high * x
+    def step(k: Any, x: Any, low: Any, high: Any) -> Any:
+        return high * ((k + 1) / (k + 2)), low + high * x * ((2 * k + 3) / (k + 2))
+
+    return _clenshaw(c, x, lambda x: x, step)
 
 
 @stands_for("numpy.polynomial.hermite.hermval")
@@ -86,13 +91,9 @@ def hermval(x: Any, c: Any, tensor: Any = True) -> Any:
 
 
 def _hermite(c: Any, x: Any) -> Any:
-    n = len(c)
-    if n == 1:
-        return c[0] + 0 * (x * 2)
-    low, high = c[n - 2], c[n - 1]
-    for k in range(n - 3, -1, -1):
-        low, high = c[k] - high * (2 * (k + 1)), low + high * (x * 2)
-    return low + high * (x * 2)
+    return _clenshaw(
+        c, x, lambda x: x * 2, lambda k, x, low, high: (high * (2 * (k + 1)), low + high * (x * 2))
+    )
 
 
 @stands_for("numpy.polynomial.hermite_e.hermeval")
@@ -101,13 +102,7 @@ def hermeval(x: Any, c: Any, tensor: Any = True) -> Any:
 
 
 def _hermite_e(c: Any, x: Any) -> Any:
-    n = len(c)
-    if n == 1:
-        return c[0] + 0 * x
-    low, high = c[n - 2], c[n - 1]
-    for k in range(n - 3, -1, -1):
-        low, high = c[k] - high * (k + 1), low + high * x
-    return low + high * x
+    return _clenshaw(c, x, lambda x: x, lambda k, x, low, high: (high * (k + 1), low + high * x))
 
 
 @stands_for("numpy.polynomial.laguerre.lagval")
@@ -116,13 +111,10 @@ def lagval(x: Any, c: Any, tensor: Any = True) -> Any:
 
 
 def _laguerre(c: Any, x: Any) -> Any:
-    n = len(c)
-    if n == 1:
-        return c[0] + 0 * (1 - x)
-    low, high = c[n - 2], c[n - 1]
-    for k in range(n - 3, -1, -1):
-        low, high = c[k] - (high * (k + 1)) / (k + 2), low + (high * ((2 * k + 3) - x)) / (k + 2)
-    return low + high * (1 - x)
+    def step(k: Any, x: Any, low: Any, high: Any) -> Any:
+        return (high * (k + 1)) / (k + 2), low + (high * ((2 * k + 3) - x)) / (k + 2)
+
+    return _clenshaw(c, x, lambda x: 1 - x, step)
 
 
 def _vandermonde(first: Any, following: Any, x: Any, deg: Any) -> Any:
@@ -203,11 +195,17 @@ def chebder(c: Any, m: Any = 1) -> Any:
 
 
 def _chebyshev_derivative(c: Any, out: Any) -> None:
+    _with_rests(c, out, lambda j: 2 * j, lambda j, last: (j * last) / (j - 2))
+
+
+def _with_rests(c: Any, out: Any, factor: Any, rest: Any) -> None:
+    """The derivative of a polynomial of degree ``j`` is ``factor(j)`` times that of degree ``j - 1``, and what ``rest``
+    says is added to the coefficient ``j - 2`` in its place."""
     for j in range(len(out), 2, -1):
-        out[j - 1] = (2 * j) * c[j]
-        c[j - 2] += (j * c[j]) / (j - 2)
+        out[j - 1] = factor(j) * c[j]
+        c[j - 2] += rest(j, c[j])
     if len(out) > 1:
-        out[1] = 4 * c[2]
+        out[1] = factor(2) * c[2]
     out[0] = c[1]
 
 
@@ -217,12 +215,7 @@ def legder(c: Any, m: Any = 1) -> Any:
 
 
 def _legendre_derivative(c: Any, out: Any) -> None:
-    for j in range(len(out), 2, -1):
-        out[j - 1] = (2 * j - 1) * c[j]
-        c[j - 2] += c[j]
-    if len(out) > 1:
-        out[1] = 3 * c[2]
-    out[0] = c[1]
+    _with_rests(c, out, lambda j: 2 * j - 1, lambda j, last: last)
 
 
 @stands_for("numpy.polynomial.hermite.hermder")

@@ -42,6 +42,8 @@ from adc.passes.rewrite import replace_op
 _TESTS = frozenset({ops.cmpi, ops.minsi, ops.maxsi, ops.remsi, ops.bound})
 _OF_SUBSCRIPTS = frozenset({ops.bound, ops.minsi, ops.maxsi, ops.load, ops.store})
 
+_OTHER_EXTREME = {ops.minsi: ops.maxsi, ops.maxsi: ops.minsi}
+
 MAX_INNER_CUTS = 2  # cuts that are near neither end
 MAX_GROWTH = 1000
 NEAR = 64  # iterations that still count as near the end
@@ -178,8 +180,7 @@ class _Splitting:
     def _unclamped(self, v: Value, kind: OpDef, counter: Value) -> Value:
         """``f`` where ``v`` is ``max(f, c)`` and within a minimum, or the other way round, as in ``min(max(f, 0), n)``:
         where ``f`` is at least ``n``, so is ``v``."""
-        other = {ops.minsi: ops.maxsi, ops.maxsi: ops.minsi}.get(kind)
-        if v.op is None or v.op.opdef is not other:
+        if v.op is None or v.op.opdef is not _OTHER_EXTREME.get(kind):
             return v
         varying = [f for f in v.op.operands if counter in self._integers.linear(f, exact=True).terms]
         return varying[0] if len(varying) == 1 else v

@@ -20,7 +20,7 @@ Parallel Computing 1992.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -71,10 +71,16 @@ class ForwardElements:
         for func in module.funcs.values():
             allocs = [op for op in func.walk() if op.opdef is ops.alloc]
             for alloc in allocs:  # the first one first: copies of copies are copies
-                _forward(func, alloc, summaries, self.alone, copies=True)
+                found = _copied(func, alloc, summaries)
+                if found is not None:
+                    _forward(*found)
             for alloc in allocs[::-1]:  # the last one first: in differences of differences, each is cheap by itself
-                filled = _forward(func, alloc, summaries, self.alone)
-                if filled is not None and self.alone is not None and filled.alone and any(map(self.alone, func.walk())):
+                found = forwardable(func, alloc, summaries, self.alone)
+                if found is None:
+                    continue
+                filled, _ = found
+                _forward(*found)
+                if self.alone is not None and filled.alone and any(map(self.alone, func.walk())):
                     put_instead(filled.nest, [])  # so that products may be read in one place (``version-products``)
                     filled.nest.drop()
         return module
@@ -104,16 +110,8 @@ class Filled:
         return sum(cost_of(op.opdef) for op in self.made)
 
 
-def _forward(
-    func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None, *, copies: bool = False
-) -> Filled | None:
-    """Returns how an array was filled that nobody reads any more. ``copies``: only if it is a copy."""
-    found = forwardable(func, alloc, summaries, alone)
-    if copies and found is not None and not _is_copy(found[0]):
-        return None
-    if found is None:
-        return None
-    filled, loads = found
+def _forward(filled: Filled, loads: Sequence[Op]) -> None:
+    """Compute the elements in place of ``loads``, after which nobody reads the array."""
     for load in loads:
         mapping = {counter: load.operands[1 + dim] for dim, counter in filled.counters.items()}
         copy = Block()
@@ -123,24 +121,39 @@ def _forward(
         load.result.replace_uses(mapping.get(filled.value, filled.value))
         put_instead(load, list(copy.ops))
         load.drop()
-    return filled
 
 
-def forwardable(
-    func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None = None
-) -> tuple[Filled, list[Op]] | None:
-    """How an array is filled, and its loads, if its elements should be computed there instead; else None."""
+def _only_uses(alloc: Op) -> tuple[Op, list[Op]] | None:
+    """The only store into an array, and its loads, if it has no other uses."""
     users = [op for op, _ in alloc.result.uses]
     loads = [op for op in users if op.opdef is ops.load]
     stores = [op for op in users if op.opdef is ops.store and op.operands[1] is alloc.result]
     dims = sum(op.opdef is ops.dim for op in users)
     if not loads or len(stores) != 1 or len(users) != dims + len(loads) + 1:
         return None
-    load, store = loads[0], stores[0]
-    copied = how_filled(alloc, store, CHEAP_ONCE)
-    cut = copied is not None and _is_copy(copied) and all(_cuts_read(alloc, each) for each in loads)
-    if copied is not None and cut and all(stays(func, alloc, copied, each, summaries) for each in loads):
-        return copied, loads
+    return stores[0], loads
+
+
+def _copied(func: Func, alloc: Op, summaries: Summaries) -> tuple[Filled, list[Op]] | None:
+    """How a copy is filled, and its loads, if what it is a copy of can be read there instead; else None."""
+    uses = _only_uses(alloc)
+    filled = None if uses is None else how_filled(alloc, uses[0], CHEAP_ONCE)
+    if uses is None or filled is None or not _is_copy(filled):
+        return None
+    integers, loads = Integers(), uses[1]
+    may = all(_cuts_read(alloc, load, integers) and stays(func, alloc, filled, load, summaries) for load in loads)
+    return (filled, loads) if may else None
+
+
+def forwardable(
+    func: Func, alloc: Op, summaries: Summaries, alone: Callable[[Op], bool] | None = None
+) -> tuple[Filled, list[Op]] | None:
+    """How an array is filled, and its loads, if its elements should be computed there instead; else None."""
+    uses = _only_uses(alloc)
+    if uses is None:
+        return None
+    store, loads = uses
+    load = loads[0]
     if len(loads) > 1 and any(op.parent is not load.parent for op in loads):
         return None
     once = len(loads) == 1 and _reads_once(load, alloc)
@@ -173,11 +186,10 @@ def _is_copy(filled: Filled) -> bool:
     return not loads and isinstance(filled.value.type, IntType | IndexType)
 
 
-def _cuts_read(alloc: Op, load: Op) -> bool:
+def _cuts_read(alloc: Op, load: Op, integers: Integers) -> bool:
     """Whether a load may read what the array is a copy of, at subscripts whose remainders and bounds vanish where the
     loops around the load are cut (``split-index-sets``), if these are short enough to be written several times."""
     assert load.parent is not None and alloc.parent is not None
-    integers = Integers()
     subscripts = [integers.linear(v, exact=True).terms for v in load.operands[1:]]
     if any(list(terms.values()) not in ([], [1]) for terms in subscripts):
         return False

@@ -82,7 +82,7 @@ def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
     # Nothing that a sequential loop reads changes in the nest; otherwise this would find an obstacle.
     if fission.obstacle(needed | {op}, [op]) is not None:
         return None
-    if sum(map(once, needed - set(chain[-1].regions[0].walk()))) > REPEATED:
+    if sum(map(cost_once, needed - set(chain[-1].regions[0].walk()))) > REPEATED:
         return None
     # The last dimension's loop goes inside, the others keep their order.
     outer = [o for o in chain if o in axes and o is not axes[-1]]
@@ -109,7 +109,7 @@ def _goes_along(row: Op, axis: Op, needed: set[Op], forms: Forms) -> bool:
                 if not isinstance(memref.type, MemRefType) or memref.type.strides is not None:
                     return False
     apart = [op for op in needed if axis not in enclosing(op.parent)]
-    return found and sum(map(once, apart)) < TWICE
+    return found and sum(map(cost_once, apart)) < TWICE
 
 
 def is_over_windows(fission: Fission, op: Op) -> bool:
@@ -136,7 +136,7 @@ def computes_twice(fission: Fission, group: Sequence[Op]) -> bool:
     own, block = set(group), group[0].parent
     others = [op for op in fission.loop.regions[0].walk() if op not in own and _has_effect(op)]
     needed, left = (fission.slice(v for op in some for v in op.operands) for some in (group, others))
-    return sum(once(op) for op in needed & left if op.parent is block) >= TWICE
+    return sum(cost_once(op) for op in needed & left if op.parent is block) >= TWICE
 
 
 def _has_effect(op: Op) -> bool:
@@ -144,7 +144,7 @@ def _has_effect(op: Op) -> bool:
     return not op.regions and op.opdef not in PURE and op.opdef is not ops.load
 
 
-def once(op: Op) -> float:
+def cost_once(op: Op) -> float:
     """The cost of one execution, without the loops around it, which may be needed as well."""
     return trips(op) * sum(map(cost_of_block, op.regions)) if op.regions else cost_of(op.opdef)
 

@@ -31,7 +31,7 @@ from adc.passes.analysis.spans import Span
 from adc.passes.building import choose, parallel_loop
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.gather import Axis, Subscripts, between, both
-from adc.passes.stencil_adjoints.interchange import REPEATED, TWICE, once
+from adc.passes.stencil_adjoints.interchange import REPEATED, TWICE, cost_once
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class WindowGather:
         inner = [op for op in self.fission.position if op in needed and op.parent is not last and last in _blocks(op)]
         used = dict.fromkeys(v for op in (*inner, self.c.op) for v in op.operands)
         found = [v for v in used if v.op is not None and v.op.parent is last and v.type.is_float]
-        return [v for v in found if sum(map(once, self.fission.slice([v]))) >= TWICE]
+        return [v for v in found if sum(map(cost_once, self.fission.slice([v]))) >= TWICE]
 
     def build(self) -> None:
         runs: Value | None = None
