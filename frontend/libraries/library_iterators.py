@@ -258,15 +258,18 @@ def _product(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, A
     no_keywords("itertools.product", given)
     parts = [_part(frame, "itertools.product", a) for a in args] * times
     known = [p.all() for p in parts]
+    unrolled: Known | None = None
     if all(items is not None for items in known):
         rows = list(itertools.product(*(items for items in known if items is not None)))
-        return Stream("itertools.product", iteration.known([Tuple(row) for row in rows]))
+        unrolled = iteration.known([Tuple(row) for row in rows])
+        if not parts or not all(isinstance(p, Indexed) for p in parts):
+            return Stream("itertools.product", unrolled)
     dims = [_length(p) for p in parts]
 
     def item(k: Value) -> AbstractValue:
         return Tuple(tuple(_at(p, i) for p, i in zip(parts, unravelled(k, dims), strict=True)))
 
-    return Stream("itertools.product", Indexed(count_of(dims), item))
+    return Stream("itertools.product", Indexed(count_of(dims), item, unrolled))
 
 
 def _part(frame: Frame, name: str, v: AbstractValue) -> Indexed | Known:

@@ -24,7 +24,7 @@ from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.frame import Frame
-from adc.frontend.iteration import known, sequence
+from adc.frontend.iteration import Indexed, Known, known, sequence
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.names import attribute_of, lookup
 from adc.frontend.objects import cells
@@ -104,7 +104,9 @@ def _for_any(frame: Frame, statement: ast.For, first: int) -> None:
         # Items that the iterable asked for are no items of this loop.
         del frame.heap.gone_through[first:]
         begun = frame.heap.begun
-        for_items(frame, statement, items, lambda item: bind(frame, statement.target, item), body)
+        unrolled = items.known if isinstance(items, Indexed) else None
+        set_target = partial(bind, frame, statement.target)
+        _counted(frame, statement, unrolled, lambda: for_items(frame, statement, items, set_target, body), body)
         with frame.at(statement.iter):
             pooled_lists.check_lengths(frame, first, begun)
     after_loop(frame, statement, _execute_one)
@@ -167,16 +169,23 @@ _UNROLLED_AT_MOST = 1000  # iterations at most
 
 
 def _for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[], None]) -> None:
-    """A loop over a range. It is unrolled if its bounds are known and it changes, say, the structure of a list."""
     numbers = sequences.known_items(frame, value)
-    if numbers is None or len(numbers) > _UNROLLED_AT_MOST or statement in frame.unrollable:
-        for_range(frame, statement, value, body)
+    items = None if numbers is None else known(numbers)
+    _counted(frame, statement, items, lambda: for_range(frame, statement, value, body), body)
+
+
+def _counted(
+    frame: Frame, statement: ast.For, items: Known | None, loop: Callable[[], None], body: Callable[[], None]
+) -> None:
+    """A loop over a counter. It is unrolled if its ``items`` are known and it changes, say, the structure of a list."""
+    if items is None or items.limits or items.count > _UNROLLED_AT_MOST or statement in frame.unrollable:
+        loop()
         return
     env, hints, loops = dict(frame.env), dict(frame.hints), list(frame.loops)
     parallel = list(frame.parallel)
     frame.unrollable.add(statement)
     try:
-        for_range(frame, statement, value, body)
+        loop()
         return
     except Unroll as need:
         if need.stmt is not statement:
@@ -188,7 +197,7 @@ def _for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[]
         frame.unrollable.discard(statement)
     frame.env, frame.abandoned = env, True
     frame.hints, frame.loops[:], frame.parallel[:] = hints, loops, parallel
-    for_items(frame, statement, known(numbers), lambda item: bind(frame, statement.target, item), body)
+    for_items(frame, statement, items, lambda item: bind(frame, statement.target, item), body)
 
 
 def _while(frame: Frame, statement: ast.While) -> None:

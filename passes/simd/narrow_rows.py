@@ -105,8 +105,10 @@ class _Version:
         self.loop.drop()
 
     def left(self) -> list[Op]:
-        """The loops for longer rows whose own length was tested, and in which there are other rows."""
-        return [op for op in _reductions(self.otherwise) if _reductions(op)] if self.otherwise else []
+        """The outermost loops for longer rows whose own length was tested, and in which there are other rows."""
+        found = [op for op in _reductions(self.otherwise) if _reductions(op)] if self.otherwise else []
+        nested = {inner for op in found for inner in _reductions(op)}
+        return [op for op in found if op not in nested]
 
     def undo(self) -> None:
         *others, last = self.made
