@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adc.functions.decorator import jit_grad
+from adc.ir.lazy_dataclass import dataclass
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

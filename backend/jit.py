@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
 from adc.backend import debuggers, elf, perf_map
 from adc.backend.target import host, initialise, libmvec, openmp
 from adc.ir import forks
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.backend.library import array_memory, interrupts, numpy_abi, python_abi, running, stub_helpers, unchanged
 from adc.backend.support import contexts
+from adc.ir.lazy_dataclass import dataclass
 
 _TABLES = tuple(
     module.DECLARATIONS

@@ -23,13 +23,13 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from adc.backend.target import Target
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.notices import warn
 
 SUFFIX = ".adc-object"

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from adc.backend import runtime
 from adc.backend.library.running import RECORDS, WORDS
 from adc.ir.core import Loc
+from adc.ir.lazy_dataclass import dataclass
 
 NAMES = "adc_counted"  # the symbol of a module whose address is the name of its first loop; the others follow
 

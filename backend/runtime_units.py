@@ -11,7 +11,6 @@ import ctypes
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
@@ -30,6 +29,7 @@ from adc.backend.library import (
 )
 from adc.backend.optimize import WRITTEN, optimize_or_find
 from adc.backend.support import contexts, libraries, products, sorts, team, transposes
+from adc.ir.lazy_dataclass import dataclass
 
 _CAPSULE_IR = r"""
 @adc_rt_capsule = constant [12 x i8] c"adc.context\00"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir.core import Loc
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.raising import Message
 from adc.ir.types import Type
 

@@ -9,12 +9,13 @@ import os
 import platform
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import llvmlite.binding as llvm
 
 from adc.ir import forks
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.notices import warn
 
 _LIBMVEC = "libmvec.so.1"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from adc.frontend.forms import COMPLEX, TUPLE, Form, Unsuitable, build, form_of, items_of
 from adc.frontend.prelude.python_rows import Cell, PooledList
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16, f32, f64, i1, i64, index
 
 Layout = Literal["C", "F", "inner", "any"]

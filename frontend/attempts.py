@@ -8,10 +8,11 @@ of its branches. Last, the code is for arrays of the sizes that the arguments ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir.core import Loc
 from adc.ir.diagnostics import CompileError
+from adc.ir.lazy_dataclass import dataclass
 
 _MOST_DIVIDED = 6  # each may double the code
 

@@ -6,7 +6,7 @@ import ast
 import functools
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 from adc.frontend import abstract
@@ -21,6 +21,7 @@ from adc.frontend.syntax.source import FunctionSource, function_source
 from adc.frontend.syntax.texts import NoSource
 from adc.ir import kinds
 from adc.ir.core import Func, Loc
+from adc.ir.lazy_dataclass import dataclass
 
 
 class Chosen(Protocol):

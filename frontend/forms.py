@@ -13,12 +13,13 @@ import itertools
 import sys
 import types
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from adc.frontend.foreign import instead_of
+from adc.ir.lazy_dataclass import dataclass
 
 Sort = Literal[
     "tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text", "complex", "structured",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ from adc.frontend.syntax.source import FunctionSource
 from adc.ir import ops
 from adc.ir.builder import at_loc, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import ComplexType, Type
 
 

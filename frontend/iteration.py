@@ -8,7 +8,6 @@ kind of container is added there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from adc.frontend.arrays import structured
@@ -46,6 +45,7 @@ from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.diagnostics import AdcError
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import i64
 
 

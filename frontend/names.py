@@ -9,7 +9,6 @@ import math
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,7 @@ from adc.ir import kinds
 from adc.ir.arith import const
 from adc.ir.builder import current_block, current_loc
 from adc.ir.diagnostics import Note
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import Schedule
 from adc.ir.types import i1
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.frontend import abstract
 from adc.frontend.prelude.python_rows import PooledList, row_class
 from adc.ir.core import Loc
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(eq=False)

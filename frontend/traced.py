@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from adc.frontend import abstract
@@ -24,6 +24,7 @@ from adc.frontend.prelude.python_rows import PooledList
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Module
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

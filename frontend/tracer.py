@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -26,14 +26,7 @@ from adc.frontend.functions.declared import Library, Traced, general, unprotecte
 from adc.frontend.functions.finish import finish
 from adc.frontend.functions.keyed_arguments import Constants, keep_elsewhere
 from adc.frontend.functions.recursion import Assumption, Specialisation, assumed, common
-from adc.frontend.functions.signature import (
-    arrays_of,
-    describe_arguments,
-    leaves_of,
-    operands_of,
-    passed_dim,
-    receive,
-)
+from adc.frontend.functions.signature import arrays_of, describe_arguments, leaves_of, operands_of, passed_dim, receive
 from adc.frontend.looks import Looks
 from adc.frontend.names import symbol
 from adc.frontend.numeric import snapshots
@@ -52,6 +45,7 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module, Op
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import Type
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ A function that has rules does not write to its arguments, and what it returns s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.externals import SYMBOL
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import of_kinds
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, Type

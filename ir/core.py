@@ -12,10 +12,11 @@ one. Names (``hint``) and source locations do not count: no decision depends on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import FunctionType, Type
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from adc.ir.core import UNKNOWN, Loc
 from adc.ir.excerpts import excerpt, gutter, source_line
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

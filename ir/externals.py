@@ -7,10 +7,10 @@ IR names them (``adc.external``, ``adc.foreign``); it runs where they have been 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import Type
 
 SYMBOL = "adc.symbol"

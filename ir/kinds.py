@@ -7,10 +7,10 @@ object: ``raise kinds.UNKNOWN_NAME(message, loc, help=...)``; in the frontend ``
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import diagnostics as d
 from adc.ir.core import UNKNOWN, Loc
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.ways_out import WAYS_OUT
 
 

@@ -11,7 +11,6 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from adc.ir import kinds, ops
 from adc.ir.core import Loc, Op
 from adc.ir.externals import Named, Provided, provide_all
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.raising import kept
 from adc.ir.types import MemRefType, Type, f32, f64, i1, i32, i64, index
 

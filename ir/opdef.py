@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from adc.ir.builder import build
 from adc.ir.core import Attr, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import Type
 
 Evaluate = Callable[..., Any]

@@ -9,13 +9,14 @@ need from it without being asked. Fetched elements are valid until the array is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.messages import NOBODY, TAGS, Communicator
 
 NONE = -1

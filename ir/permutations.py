@@ -9,10 +9,11 @@ back to its inputs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType
 
 

@@ -14,12 +14,12 @@ import hashlib
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adc.ir.externals import Named, Provided, provide
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.raising import class_of, filled, kept
 from adc.ir.types import MemRefType, Type, f64, i64
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from adc.ir.lazy_dataclass import dataclass
 
 SCHEDULE = "adc.schedule"
 """Attribute of loops: the schedule that was asked for this one, as a tuple of its fields."""

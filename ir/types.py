@@ -5,8 +5,9 @@ Every type is an immutable value: equal types are interchangeable, and ``str(t)`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Protocol, runtime_checkable
 
 from adc.ir.attached import mentioned
 from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.states import Version, version
 
 

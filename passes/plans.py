@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from zlib import crc32
 
 from adc.ir.core import UNKNOWN, Loc, Op
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

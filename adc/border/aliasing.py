@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 
 NDArray = np.ndarray[Any, Any]
 

@@ -7,7 +7,7 @@ result say which containers the tuples stand for; a call without lists, dicts an
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from adc.frontend.objects.heap import UNCHANGED
 from adc.frontend.prelude.python_dicts import fill_dict, is_dict_like
 from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 
 Path = tuple[int, ...]
 Shape = tuple[Form, tuple["Shape | None", ...]] | None  # None: a leaf, or a tuple of leaves

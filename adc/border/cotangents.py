@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from adc.border.selecting import is_float
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
 from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass

@@ -4,7 +4,6 @@ takes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple, numpy_dtype
 from adc.frontend.traced import Leaf
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 
 NDArray = np.ndarray[Any, Any]
 

@@ -6,13 +6,14 @@ import operator
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from adc.frontend.kernels.lapack import is_installed
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import Schedule
 from adc.passes.choices import AUTO, MOST_STEPS, STRATEGIES, Tiles, TimeBlock
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from adc.frontend.forms import TUPLE, Form, build
 from adc.frontend.suggestions import for_name
 from adc.frontend.traced import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import ComplexType
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from adc.border.selecting import is_float
 from adc.frontend.abstract import Abstract, Array, Row, Scalar, Static, Tuple, numpy_dtype
 from adc.frontend.forms import Form, build
 from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple, Traced
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -23,6 +22,7 @@ from adc.ir.attached import Attached, attached
 from adc.ir.callgraph import components
 from adc.ir.core import Loc, Module, Op
 from adc.ir.diagnostics import Note, render
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.calls.drop_rules import without_marks
 from adc.passes.checkpointing.outline_steps import without_schedules
 

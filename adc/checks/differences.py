@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
+
+from adc.ir.lazy_dataclass import dataclass
 
 Along = Callable[[float], float]  # a function of the step along a direction
 

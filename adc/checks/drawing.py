@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from adc.driver.subject import Subject
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple, numpy_dtype
 from adc.frontend.annotations import from_annotation
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import i1
 from adc.reports.dump import resolve
 

@@ -4,7 +4,7 @@ error."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from typing import Any
 
@@ -20,6 +20,7 @@ from adc.checks.verdict import Check, Disagreement
 from adc.errors import AdcError, DifferentiationError
 from adc.functions.decorator import JitFunction
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 
 THREADS = (1, 2)
 _THOROUGH = 3  # draws in which operations and functions, not only rules, are tested alone

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adc.border import aliasing
 from adc.frontend.forms import Form, build, form_of, items_of
+from adc.ir.lazy_dataclass import dataclass
 
 NDArray = np.ndarray[Any, Any]
 Rebuild = Callable[[Sequence[Any]], Any]

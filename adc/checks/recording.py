@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from adc.ir import ops
 from adc.ir.attached import attached
 from adc.ir.core import Func, Module, Op
 from adc.ir.interpret import interpreter
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.differentiation.rules import RULES
 
 _ALIKE = 2  # similar inputs of one call

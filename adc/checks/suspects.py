@@ -7,7 +7,6 @@ in both modes, run in the interpreter, and compared with its finite differences.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.interpret import interpreter
 from adc.ir.interpret.memory import InterpreterError
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_op, inline_block
 from adc.ir.types import MemRefType, f32, f64, index, memref
 from adc.passes.differentiation import differentiate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from adc.backend.ahead.c_names import identifier
@@ -10,6 +10,7 @@ from adc.border.options import Selection
 from adc.driver.compiler import Staged
 from adc.driver.subject import Subject
 from adc.frontend.abstract import Abstract
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass

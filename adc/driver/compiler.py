@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from adc.backend.calls.abi import Signature
@@ -29,6 +29,7 @@ from adc.ir.arith import contract
 from adc.ir.attached import attach, drop_unmentioned, mentioned
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import MEMORY
 from adc.passes.analysis.machine import made_for
 from adc.passes.base import Pipeline, asked_verification, run_pipeline

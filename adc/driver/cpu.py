@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adc.backend import llvm_text, running
@@ -16,6 +15,7 @@ from adc.driver.loadable import Builtin, Loadable, stubs
 from adc.driver.objects import levels_of_units, objects_of
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis import machine
 from adc.passes.analysis.machine import Machine
 from adc.passes.base import Pipeline

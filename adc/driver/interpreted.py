@@ -6,7 +6,6 @@ This is the oracle of the tests (option ``engine="interpreter"``): what a compil
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from adc.frontend.abstract import numpy_dtype
 from adc.ir.core import Module
 from adc.ir.interpret import interpreter
 from adc.ir.interpret.memory import dtype_of
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f64, i1
 
 
@@ -60,6 +60,9 @@ class Interpreter(Cpu):
         miss: Callable[..., Any],
     ) -> tuple[Loadable | None, list[Builtin]]:
         return None, [interpreted(module, s) for s in signatures]
+
+
+INTERPRETER = Interpreter()
 
 
 def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:

@@ -10,7 +10,6 @@ import functools
 import hashlib
 import pickle
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from types import FunctionType
 from typing import TypeVar
 
@@ -36,6 +35,7 @@ from adc.ir.attached import mentioned
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
 from adc.ir.externals import SYMBOL, UNIT, provided
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.packing import Packed, packed, unpacked
 from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type

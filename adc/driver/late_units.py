@@ -11,7 +11,7 @@ import functools
 import traceback
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -21,6 +21,7 @@ from adc.backend.jit import Library, engine
 from adc.backend.optimize import optimize_or_find
 from adc.backend.target import Target, host
 from adc.ir import forks
+from adc.ir.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from adc.backend.lowering.lower import Lowered

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adc.backend import running
@@ -15,6 +14,7 @@ from adc.backend.sites import Site
 from adc.border.boundary import leaving
 from adc.driver.kernels import linked
 from adc.driver.objects import Objects
+from adc.ir.lazy_dataclass import dataclass
 
 Builtin = Callable[..., Any]
 

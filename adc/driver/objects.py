@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adc.backend import object_cache, runtime
@@ -14,6 +13,7 @@ from adc.driver import late_units
 from adc.driver.late_units import Late
 from adc.driver.recipes import RECIPES, Recipe
 from adc.ir.externals import Named
+from adc.ir.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from adc.backend.lowering.lower import Lowered

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING
+
+from adc.ir.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from adc.frontend.abstract import Abstract

@@ -6,7 +6,7 @@ All users get copies, including the first one, so that results do not depend on 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from adc.border.binding import table_of
@@ -16,6 +16,7 @@ from adc.frontend.traced import Leaf, Traced
 from adc.ir.copies import is_copy
 from adc.ir.core import Module
 from adc.ir.known import forget
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_module
 from adc.passes.base import Pipeline
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from adc.ir.core import Module
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.base import IfChanged, Pipeline
 
 

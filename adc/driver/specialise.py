@@ -4,7 +4,6 @@ variables."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from adc.frontend.abstract import Array, Scalar, with_alias
 from adc.frontend.traced import ResultLeaf, Traced
 from adc.ir import kinds
 from adc.ir.core import Func, Module
+from adc.ir.lazy_dataclass import dataclass
 
 NDArray = np.ndarray[Any, Any]
 

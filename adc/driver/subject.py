@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from adc.border.options import Options
@@ -15,6 +15,7 @@ from adc.frontend.abstract import Abstract
 from adc.frontend.traced import Traced
 from adc.ir import forks, kinds
 from adc.ir.diagnostics import CompileTypeError
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import Schedule
 
 Builtin = Callable[..., Any]

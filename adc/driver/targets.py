@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from adc.backend.calls.abi import Signature
 from adc.border.options import Options
 from adc.driver.cpu import CPU
-from adc.driver.interpreted import Interpreter
 from adc.driver.loadable import Builtin, Loadable
 from adc.frontend.functions.declared import Library
 from adc.ir.core import Module
@@ -69,9 +68,10 @@ class Target(Protocol):
         """The lines of the loops that run several iterations at once, without those of adc's own library."""
 
 
-INTERPRETER = Interpreter()
-
-
 def target_of(options: Options) -> Target:
     """The target that the options ask for."""
-    return CPU if options.engine == "native" else INTERPRETER
+    if options.engine == "native":
+        return CPU
+    from adc.driver.interpreted import INTERPRETER
+
+    return INTERPRETER

@@ -9,7 +9,6 @@ directions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +27,7 @@ from adc.functions.jvps import JvpCode, Pattern
 from adc.functions.pullback_code import PullbackCode
 from adc.functions.pullbacks import Pullback
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.differentiation.activity.ranks import refuse_ranks
 
 NDArray = np.ndarray[Any, Any]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.functions.record_locks import RecordLock
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import linecache
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from adc.border.options import Options, Selection
 from adc.functions.decorator import JitFunction, differentiable
 from adc.interop.trees import Tree, flat_tree, flatten, is_number, places, unflatten
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 
 Axes = tuple[int | None, ...]
 

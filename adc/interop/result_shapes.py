@@ -6,7 +6,6 @@ Extents are read from the traced function, where they follow from those of the a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from adc.interop.flat import Flat, Results, no_complex
 from adc.interop.trees import flatten
 from adc.ir import kinds, ops
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.analysis.extents import Extent, Extents
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +15,7 @@ from adc.border.bound import unwrapped
 from adc.border.boundary import public
 from adc.functions.decorator import JitFunction, jit_grad
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.partitions import NONE, place
 from adc.mpi.agreements import ARGUMENT, agree, version
 from adc.mpi.fields import Field, Grid

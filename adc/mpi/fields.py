@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from adc.border.boundary import public
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.messages import communicator, share_by
 from adc.ir.partitions import Partition
 from adc.mpi.grids import filled

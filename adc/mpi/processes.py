@@ -15,12 +15,13 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from adc.ir import kinds, messages
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.messages import (
     AGREED,
     NOBODY,

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.messages import (
     AGREED,
     NOBODY,

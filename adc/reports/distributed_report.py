@@ -4,12 +4,13 @@ and from one run in which messages were counted."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from adc.ir.core import Loc
 from adc.ir.excerpts import source_line
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.partitions import Counts
 from adc.passes.plans import RanksPlan
 from adc.reports.report import Report

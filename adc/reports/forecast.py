@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from adc.border.options import Derivative
@@ -18,6 +18,7 @@ from adc.frontend.abstract import Abstract
 from adc.frontend.traced import Traced
 from adc.ir.core import Module
 from adc.ir.known import forget
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import Schedule
 from adc.passes.checkpointing import prices
 from adc.passes.checkpointing.schedule import FRUGAL, WIDTH, repeated_function

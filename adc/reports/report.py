@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from adc.border.options import Derivative
@@ -19,6 +19,7 @@ from adc.frontend.traced import Traced
 from adc.ir import kinds
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.checkpointing.outline_steps import StepsPlan
 from adc.passes.differentiation.storage.adjoints import Adjoint
 from adc.passes.plans import LoopPlan, ParallelPlan, ShadowPlan

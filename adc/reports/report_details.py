@@ -5,13 +5,14 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from adc.frontend.abstract import Abstract, Array, numpy_dtype
 from adc.ir.core import Loc
 from adc.ir.excerpts import in_library, source_line
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import FloatType, IndexType, IntType, MemRefType, RecordType, Type
 from adc.passes.plans import LoopPlan, NestPlan, ParallelPlan, ShadowPlan
 

@@ -6,11 +6,11 @@ import copy
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.differentiation.storage.kept import ITS_ELEMENTS, Kept
 from adc.passes.plans import LoopPlan, ShadowPlan
 from adc.reports.report_details import in_words, name_in_words, type_in_words

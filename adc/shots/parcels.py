@@ -16,12 +16,13 @@ import platform
 import threading
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from adc.backend import granted, runtime
 from adc.border.boundary import unnamed_calls
 from adc.errors import AdcError, Note
+from adc.ir.lazy_dataclass import dataclass
 from adc.shots.overlaps import refuse_overlaps
 
 Key = tuple[str, ...]

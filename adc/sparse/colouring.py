@@ -11,13 +11,14 @@ and Hessian matrices that arise in finite difference calculations, Math. Comp. 4
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
+from adc.ir.lazy_dataclass import dataclass
 from adc.sparse.greedy import colour_columns, colour_stars, run
 from adc.sparse.sparsity import Sparsity
 

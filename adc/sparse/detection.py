@@ -11,11 +11,11 @@ also divide blocks, but probe derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adc.ir.lazy_dataclass import dataclass
 from adc.sparse.greedy import colour_columns, run
 from adc.sparse.sparsity import Sparsity
 

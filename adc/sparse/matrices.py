@@ -11,8 +11,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from adc.functions.jacobian_function import JacobianFunction
 from adc.functions.jacobians import Jacobian, Mode, Output, outputs_of
 from adc.functions.jvps import Pattern
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 from adc.sparse import colouring
 from adc.sparse.colouring import Colouring
 from adc.sparse.detection import Detection, detect, detection_of
@@ -187,7 +187,7 @@ class SparseJacobian(Jacobian):
         if self._given is not None:
             pattern = given_sparsity(self._given, shape, self._what)
         else:
-            detection = detect(shape[1], partial(self._dependences, values, leaves, outputs), shape[0])
+            detection = detect(shape[1], functools.partial(self._dependences, values, leaves, outputs), shape[0])
             if before is not None:
                 detection = detection_of(detection.pattern.union(before))
             pattern = detection.pattern
@@ -274,7 +274,7 @@ class SparseJacobian(Jacobian):
 
     def _covers(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> bool:
         """Whether a detected pattern has all the entries of a call."""
-        propagate = partial(self._dependences, values, leaves, plan.outputs)
+        propagate = functools.partial(self._dependences, values, leaves, plan.outputs)
         return plan.detection is None or plan.detection.covers(propagate)
 
     def _formed(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from adc.functions.decorator import jit_grad
 from adc.functions.jacobians import Output
+from adc.ir.lazy_dataclass import dataclass
 from adc.sparse.colouring import Colouring
 from adc.sparse.memory import Memory
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from adc.ir import kinds
+from adc.ir.lazy_dataclass import dataclass
 
 IntArray = np.ndarray[Any, Any]
 FloatArray = np.ndarray[Any, Any]

@@ -8,9 +8,10 @@ run again; there only the reversed steps count.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.backend.running import Count, Loop, Run
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass

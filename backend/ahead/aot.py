@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -31,6 +30,7 @@ from adc.backend.optimize import Optimized
 from adc.backend.support import contexts, products, sorts, team, transposes
 from adc.backend.target import Target, host
 from adc.ir.core import Module
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

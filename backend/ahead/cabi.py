@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from adc.backend.ahead.c_names import identifier
 from adc.ir import kinds
 from adc.ir.core import Func, Module
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f16, i1, index
 
 # in: read; inout: read and written; gradient: overwritten with a gradient; cotangent: read, and replaced.

@@ -8,9 +8,9 @@ stored through its ``out``: a memref always as data pointer, extents and strides
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import ComplexType, MemRefType, Type, f64
 
 Layout = Literal["C", "F", "inner", "any"]

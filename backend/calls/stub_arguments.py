@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from adc.backend.calls.abi import (
     ArrayParam,
@@ -20,6 +20,7 @@ from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.library import numpy_abi, python_abi
 from adc.backend.lowering.lower_types import register_type
 from adc.backend.support import contexts
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import ComplexType, Type, f64, i1, i64, index, scalar_bytes
 
 

@@ -8,13 +8,12 @@ counting costs nothing per step. Loops that do not poll do not count either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_loops import trip_count
 from adc.backend.lowering.module_emitter import FIRST_LOOP, Counted
 from adc.backend.support import contexts
 from adc.ir.core import Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.steps import COUNTED
 
 

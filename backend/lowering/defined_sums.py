@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import FEW, IN_REGISTERS, range_loop, trip_count
@@ -23,6 +22,7 @@ from adc.backend.lowering.lower_types import literal, register_type
 from adc.backend.lowering.module_emitter import ModuleEmitter
 from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import FloatType, Type, f32, f64
 
 ROW = 256  # terms

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import kinds
 from adc.ir.core import Loc, Op
 from adc.ir.diagnostics import AdcError
 from adc.ir.externals import Named, provided
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass

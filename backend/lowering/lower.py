@@ -9,7 +9,7 @@ return values; if they are exported, a wrapper has the interface above.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.backend.lowering import counting
 from adc.backend.lowering.debuginfo import DebugInfo
@@ -31,6 +31,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.callgraph import callees, closure, repeated
 from adc.ir.core import Func, Module
 from adc.ir.externals import SYMBOL
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import MEMORY
 from adc.ir.types import MemRefType
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
@@ -12,6 +11,7 @@ from adc.ir.callgraph import callees, recursive
 from adc.ir.core import Block, Func, Module, Op
 from adc.ir.escape import escapes
 from adc.ir.externals import SYMBOL
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, OWN, TRIPS
 from adc.ir.nesting import inside
 from adc.ir.opdef import Trait

@@ -6,13 +6,13 @@ Text is faster than objects: LLVM parses some 10 MB/s, and Python formats a line
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
 from adc.backend.lowering.module_emitter import FIRST_SITE, ModuleEmitter
 from adc.backend.support import contexts
 from adc.ir.core import Block, Func, Loc, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, Type
 
 if TYPE_CHECKING:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adc.backend.lowering.along import goes_along_arrays
 from adc.backend.lowering.lower_effects import is_ragged
 from adc.backend.lowering.lower_emitter import Calls, FunctionEmitter, Operand
 from adc.backend.partial_sums import CHAINS
 from adc.ir.core import Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import BY_LANES, PEELED, TRIPS
 from adc.ir.types import Type
 

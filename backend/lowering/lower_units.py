@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Set
-from dataclasses import dataclass
 
 from adc.backend.lowering.handing_over import hands_over, only_calls
 from adc.backend.lowering.lower import Lowered, lower_module
@@ -21,6 +20,7 @@ from adc.backend.target import Target
 from adc.ir.callgraph import callees, components, reachable, repeated
 from adc.ir.core import Func, Module
 from adc.ir.externals import EXCEPTIONAL, SYMBOL, UNIT
+from adc.ir.lazy_dataclass import dataclass
 
 MOST_CALLED = 4
 """The most functions, called by a unit, that become units for its sake: each takes LLVM a few milliseconds."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.backend.lowering.lower_effects import is_brief
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_types import literal, register_type
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import TILES, TRIPS
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import Trait

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from adc.backend.sites import NO_MEMORY
 from adc.ir import ops
 from adc.ir.core import Loc, Module, Op
 from adc.ir.externals import RUNTIME
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import OpDef
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ body ends in an error, the thread skips its remaining blocks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adc.backend.lowering import defined_sums, team
 from adc.backend.lowering.handing_over import hands_over
@@ -22,6 +21,7 @@ from adc.backend.lowering.lower_types import Descriptor, literal, quoted, regist
 from adc.backend.lowering.lower_work import block_iterations, strip_of, work
 from adc.ir import ops
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import SIGNS_APART
 from adc.ir.types import FloatType, Type, index
 

@@ -6,10 +6,11 @@ This module does not know what operations mean. Types and attributes remain text
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import kinds
 from adc.ir.core import Loc
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.text.cursor import Cursor
 
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")

@@ -7,7 +7,7 @@ permutation of dimensions, a reshape, or a window on contiguous memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from adc.backend.mlir.generic import DYNAMIC, Operation
@@ -16,6 +16,7 @@ from adc.backend.mlir.types import Types
 from adc.ir import ops
 from adc.ir.builder import build
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType
 
 if TYPE_CHECKING:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from adc.backend.mlir.generic import Operation
 from adc.ir import ops
 from adc.ir.builder import build
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import IntType
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from adc.ir.lazy_dataclass import dataclass
 
 DYNAMIC = -(1 << 63)
 """Stands for an extent or a stride that is known only at run time."""

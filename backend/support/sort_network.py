@@ -9,7 +9,9 @@ are sorted in halves and merged; up to 32 vectors, as many as there are register
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from adc.ir.lazy_dataclass import dataclass
 
 VECTORS = 32
 

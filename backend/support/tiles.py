@@ -5,7 +5,7 @@ See ``products.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from adc.ir.lazy_dataclass import dataclass
 
 LOW = 4
 """Rows of the tile for products that have no more rows."""

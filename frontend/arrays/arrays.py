@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 
 from adc.frontend.arrays.matmul import matmul
@@ -52,6 +51,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, current_loc, insert_at
 from adc.ir.core import Block, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import Type
 
 Element = Callable[..., AbstractValue]

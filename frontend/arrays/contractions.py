@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import contractible, current_loc
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import Type, i1
 
 Labels = tuple[Hashable, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from adc.frontend.arrays import arrays
@@ -26,6 +26,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import at_loc, current_loc, insert_at
 from adc.ir.core import Block, Loc, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import i1, i64, index
 
 _NO_COMMON_SHAPE = BOUNDS_ERROR, "shape mismatch: indexing arrays could not be broadcast together with shapes"

@@ -4,7 +4,6 @@ depend on threads."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adc.frontend.abstract import value_type
 from adc.frontend.arrays import complex_reductions
@@ -35,6 +34,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import IntType, Type, i1, i64, index, ui64
 
 

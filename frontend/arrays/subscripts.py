@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend import looks
@@ -44,6 +43,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Loc, Value
+from adc.ir.lazy_dataclass import dataclass
 
 SUBSCRIPTED: dict[int, Callable[[Frame, Sequence[Item]], AbstractValue]] = {}
 """Library objects that are subscripted, by the identity of the object."""

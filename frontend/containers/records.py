@@ -6,7 +6,6 @@ import functools
 import inspect
 import types
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend import forms
@@ -23,6 +22,7 @@ from adc.frontend.names import attribute_of, external
 from adc.frontend.objects import heap, pools
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+from adc.ir.lazy_dataclass import dataclass
 
 _NAMEDTUPLE_METHODS = ("_replace", "_asdict", "index", "count")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
@@ -21,6 +21,7 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import Note
+from adc.ir.lazy_dataclass import dataclass
 
 Path = Callable[[], AbstractValue | None]
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]

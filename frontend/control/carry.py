@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from adc.frontend import abstract
@@ -41,6 +41,7 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import CompileError, Note
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import Type
 
 

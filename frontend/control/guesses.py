@@ -8,12 +8,13 @@ with the variable unset, which finds the type if it is set above the place where
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from adc.frontend import abstract
 from adc.frontend.data.described import Maybe
 from adc.ir.diagnostics import CompileError
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import Type, f64, i64
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from adc.frontend.control.carry import Carry
@@ -33,6 +33,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Attr, Block, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import SCHEDULE, Schedule
 from adc.ir.types import i1, i64, index
 

@@ -10,7 +10,6 @@ its result, the exception that it was left by, or None, and its caller checks th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from adc.frontend.control.branches import branch, either, trace
 from adc.frontend.control.jumps import NEVER, RAISED
@@ -25,6 +24,7 @@ from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.raising import KEPT, Message, class_name, class_of
 from adc.ir.types import MemRefType, Type, i1, index
 

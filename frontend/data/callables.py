@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +13,7 @@ from adc.frontend import abstract
 from adc.frontend.data.values import AbstractValue, Compound, Method, Static
 from adc.frontend.forms import BOUND, Form
 from adc.frontend.syntax.source import FunctionSource
+from adc.ir.lazy_dataclass import dataclass
 
 
 class Scope:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from adc.frontend import abstract
@@ -23,6 +23,7 @@ from adc.frontend.data.values import (
     number_dtype,
 )
 from adc.frontend.forms import COMPLEX, SLICE
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import f64
 
 

@@ -11,7 +11,9 @@ one loop never overlap, though over all iterations they may be the same memory::
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(eq=False)

@@ -7,13 +7,13 @@ import array
 import functools
 import sys
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adc.frontend import abstract, forms
 from adc.frontend.abstract import instead
+from adc.ir.lazy_dataclass import dataclass
 
 _PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.float16, np.int64, np.int32, np.bool_})
 _CHARS = "".join({c for c in np.typecodes["All"] if np.dtype(c) in abstract.DTYPES})

@@ -8,7 +8,7 @@ expression not yet evaluated; a ``Compound`` holds others (``compounds.py``, ``c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from adc.ir import kinds
 from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import Note
 from adc.ir.kinds import Kind
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import Schedule
 from adc.ir.types import ComplexType, FloatType, MemRefType, Type, c64, c128, f64, i1, i64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from types import ModuleType
 
@@ -21,6 +21,7 @@ from adc.frontend.objects.merge import Clash, coerce, join
 from adc.frontend.syntax.bindings import assigned_in
 from adc.ir import ops
 from adc.ir.arith import const_index
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import i64
 
 Evaluate = Callable[[Frame, ast.expr], AbstractValue]

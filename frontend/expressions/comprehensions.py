@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -54,6 +53,7 @@ from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
 Nodes = (ast.ListComp, ast.GeneratorExp)

@@ -7,13 +7,13 @@ the function does not need is computed for its effects, that differs from comput
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from adc.frontend.control.branches import trace
 from adc.frontend.data.roots import Root, older, overlap
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Unbound
 from adc.frontend.frame import Frame, discard
 from adc.frontend.objects import heap
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Loc, Module, Value
 from adc.ir.externals import REACHED, SYMBOL
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, Type, index
 
 

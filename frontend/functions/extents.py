@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.frontend.data.dims import Dim
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, index
 
 _TOTAL = frozenset({ops.addi, ops.subi, ops.muli, ops.maxsi, ops.minsi, ops.cmpi, ops.select})

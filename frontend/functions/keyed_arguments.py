@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.frontend.data.values import AbstractValue, Compound, Ref, Scalar, Static
 from adc.frontend.errors import refuse
@@ -12,6 +12,7 @@ from adc.frontend.functions.signature import as_passed, prepare
 from adc.frontend.objects import growing, heap
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+from adc.ir.lazy_dataclass import dataclass
 
 
 def refused() -> Exception:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from adc.frontend.arrays.arrays import settled
@@ -27,6 +27,7 @@ from adc.frontend.syntax.texts import NoSource
 from adc.ir import kinds
 from adc.ir.builder import at_loc, current_loc
 from adc.ir.core import UNKNOWN, Loc
+from adc.ir.lazy_dataclass import dataclass
 
 CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractValue]
 MAPPED = "__adc_mapped__"  # attribute of a function that ``adc.vmap`` made outside of compiled code

@@ -4,7 +4,6 @@ item."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from adc.frontend.arrays import subscripts
 from adc.frontend.callee import python_function
@@ -22,6 +21,7 @@ from adc.frontend.traps import trap_unless
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

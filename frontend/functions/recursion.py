@@ -8,7 +8,7 @@ result may be a view of, what is written, and what is captured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adc.frontend import abstract
 from adc.frontend.data.roots import Phase, Root, Roots, grounded
@@ -16,6 +16,7 @@ from adc.frontend.frame import Capture
 from adc.frontend.objects.heap import UNCHANGED
 from adc.frontend.objects.held import NOTHING, Handed
 from adc.frontend.objects.merge import join
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import Type
 
 # An argument by its position among arrays, a captured array by its key, or None for memory made by the call.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from adc.frontend.libraries import formulas
 from adc.frontend.numeric.integers import sign_of_integer
 from adc.ir import ops
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 
 Emit = Callable[..., Value]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -37,6 +36,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import ComplexType, Type, f64, i1, i64
 
 Args = Sequence[AbstractValue]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 
@@ -11,6 +10,7 @@ from adc.frontend.data.dims import Dim, dim_value, is_one, read_dim, representat
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, i1
 
 Factors = tuple[int, list[Value]]

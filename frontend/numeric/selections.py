@@ -7,7 +7,7 @@ is evaluated under a condition, where the mask holds. Otherwise the positions at
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from adc.frontend.data.dims import Dim, dim_value, same_dim
@@ -19,6 +19,7 @@ from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Block, Loc, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import i64, index
 
 

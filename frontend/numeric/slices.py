@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Static, is_array, is_numeric, known_int
@@ -14,6 +12,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc
 from adc.ir.core import Loc, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import i64
 
 

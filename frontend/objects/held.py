@@ -8,7 +8,6 @@ of a whole function, once it is complete, and refuses it if there may be such a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from adc.frontend.data.roots import Root
 from adc.frontend.data.values import Array
@@ -19,6 +18,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.builder import current_loc
 from adc.ir.core import Block, Func, Loc, Op, Value
 from adc.ir.diagnostics import AdcError, Note
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import Moments, strip_views
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType

@@ -6,7 +6,7 @@ import ast
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from adc.frontend import abstract, kernels, prelude
@@ -25,6 +25,7 @@ from adc.frontend.syntax.source import FunctionSource, SourceFile, function_sour
 from adc.frontend.syntax.texts import NoSource
 from adc.ir.builder import current_loc
 from adc.ir.core import Func, Loc
+from adc.ir.lazy_dataclass import dataclass
 
 
 def call(

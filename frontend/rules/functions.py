@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.frontend import abstract, kernels
 from adc.frontend.data.described import describe
@@ -20,6 +19,7 @@ from adc.frontend.syntax.texts import NoSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.messages import COLLECTIVE, CROSSING
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type

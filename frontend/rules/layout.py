@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from adc.frontend.callee import Callee
 from adc.frontend.data.values import AbstractValue, Compound, Ref
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap
 from adc.frontend.syntax.source import FunctionSource
+from adc.ir.lazy_dataclass import dataclass
 
 Values = Mapping[str, AbstractValue]
 CallFunction = Callable[[Frame, Callee, Values], AbstractValue]

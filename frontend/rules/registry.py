@@ -10,11 +10,11 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from adc.frontend import kernels
 from adc.ir import forks
+from adc.ir.lazy_dataclass import dataclass
 
 Kind = Literal["scalar", "rrule", "frule", "none"]
 Hook = Callable[["Rule"], object]

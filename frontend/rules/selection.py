@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.rules.registry import RULES, Rule
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+from adc.ir.lazy_dataclass import dataclass
 
 _WEAK = {"f64": float, "f32": float, "i64": int, "i32": int, "bool": bool}
 

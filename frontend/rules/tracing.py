@@ -16,7 +16,7 @@ variables as the same arguments. The values of earlier code that the pullback us
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, NoReturn
 
 from adc.frontend import abstract
@@ -55,6 +55,7 @@ from adc.ir.attached import ELSEWHERE
 from adc.ir.builder import insert_at
 from adc.ir.core import Func, Loc, Value
 from adc.ir.diagnostics import CompileError, Note
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_op
 from adc.ir.types import Type, memref
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,6 +33,7 @@ from adc.ir.arith import const_index
 from adc.ir.builder import current_block
 from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import CompileError
+from adc.ir.lazy_dataclass import dataclass
 
 Execute = Callable[[Frame, ast.stmt], None]
 Step = ast.stmt | Callable[[], None]

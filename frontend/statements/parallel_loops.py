@@ -11,7 +11,6 @@ import ast
 import builtins
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import BuiltinFunctionType, ModuleType
 
 import numpy as np
@@ -35,6 +34,7 @@ from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block
 from adc.ir.diagnostics import Note
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import i1, i64, index
 
 _OPERATORS: dict[type[ast.operator], Reduction] = {ast.Add: SUM, ast.Sub: SUM, ast.Mult: PROD}

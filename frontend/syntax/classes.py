@@ -9,11 +9,12 @@ import __future__
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from adc.frontend.syntax.bindings import argument_names, free_names, own_nodes, stores_in
 from adc.frontend.syntax.nodes import at, calling
+from adc.ir.lazy_dataclass import dataclass
 
 _WRAPPERS = (
     "property", "staticmethod", "classmethod", "setter", "getter", "abstractmethod", "cached_property", "override",

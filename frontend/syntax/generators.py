@@ -11,10 +11,10 @@ import ast
 import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from adc.frontend.syntax.bindings import Function, free_names, jumps, own_nodes
+from adc.ir.lazy_dataclass import dataclass
 
 IN_WITH = "in_with"  # of the loop that stands for a ``with``: exceptions in its body are raised by the ``yield``
 MOST_YIELDS = 8  # the loop's body replaces each of them

@@ -14,11 +14,12 @@ import ast
 import copy
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.frontend.syntax.bindings import Function, argument_names, own_nodes
 from adc.frontend.syntax.generators import Renaming
 from adc.frontend.syntax.nodes import at
+from adc.ir.lazy_dataclass import dataclass
 
 Place = tuple[int, int]  # a list of statements, and the number of one of them
 _LOOP: Place = (-1, 0)  # in a path: what is inside is run again, or elsewhere

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from adc.frontend.syntax.bindings import (
     Function,
@@ -23,6 +23,7 @@ from adc.frontend.syntax.bindings import (
     stores_in,
 )
 from adc.frontend.syntax.walrus import named_first, surely_named
+from adc.ir.lazy_dataclass import dataclass
 
 EMPTY: Names = frozenset()
 

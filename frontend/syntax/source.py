@@ -8,7 +8,7 @@ import sysconfig
 import tokenize
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from adc.frontend.syntax.texts import NoSource, text_of
 from adc.frontend.syntax.walrus import without_assigning_tests
 from adc.ir import forks
 from adc.ir.core import Loc
+from adc.ir.lazy_dataclass import dataclass
 
 Node = ast.FunctionDef | ast.Lambda
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adc.ir.core import Attr
 from adc.ir.evaluate.evaluate import FLOAT_PREDICATES, bits, normal
 from adc.ir.evaluate.evaluate_integers import EXACT_RESULTS, INTEGER_PREDICATES
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import OpDef
 from adc.ir.types import FloatType, Type, f32, f64, i1, i32, i64, index
 

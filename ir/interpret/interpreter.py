@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from adc.ir.evaluate.evaluate import Undefined, normal
 from adc.ir.externals import Named, provided
 from adc.ir.interpret.memory import UNDEF, InterpreterError, Memory, check, defined, reshape, subview, window
 from adc.ir.interpret.orders import Order, backward, forward, shuffled
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import OpDef
 from adc.ir.raising import exception
 from adc.ir.types import MemRefType

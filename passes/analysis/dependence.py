@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import INT64, Form, Forms, Symbol, never_zero

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
 from functools import cached_property
 
 from adc.ir import ops
@@ -11,6 +10,7 @@ from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.messages import is_together
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import READS, SILENT, TARGET, TRAPS, WRITES

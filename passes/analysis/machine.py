@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

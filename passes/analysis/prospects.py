@@ -3,9 +3,8 @@ before the proof is tried."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

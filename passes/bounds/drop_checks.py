@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import OpDef
 from adc.passes.rewrite import replace_op
 

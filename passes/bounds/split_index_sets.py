@@ -20,13 +20,14 @@ Reference: Griebl, Feautrier and Lengauer, Index set splitting, Int. J. Parallel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
 from adc.ir.nesting import inside
 from adc.ir.opdef import OpDef

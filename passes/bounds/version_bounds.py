@@ -15,12 +15,13 @@ with what was stored before it. Subscripts that are not linear (loaded ones, rem
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.affine import Form, Forms, Symbol

@@ -3,11 +3,10 @@ counted from the end if that is negative, and not beyond the array."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import Mapping
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.kinds import PURE

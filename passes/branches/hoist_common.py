@@ -12,11 +12,11 @@ Reference: very busy expressions; Muchnick, Advanced Compiler Design and Impleme
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.cold import COLD

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import LINEAR

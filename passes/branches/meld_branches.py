@@ -17,12 +17,12 @@ Reference: Saumya, Sundararajah, Kulkarni, DARM: Control-Flow Melding for SIMT T
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.costs import cost_of

@@ -9,12 +9,12 @@ between uses its results or is in the way of its reads and writes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import holds
 from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.cold import COLD, warm_regions

@@ -9,13 +9,13 @@ around the whole loop.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.kinds import COUNTED, LINEAR, PURE, TERMINATORS

@@ -15,12 +15,12 @@ an array of the function that is not used any more, or else with a copy of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.lifetimes import writers_of
 from adc.passes.analysis.nests import RIM, is_visible

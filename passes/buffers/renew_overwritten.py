@@ -13,13 +13,13 @@ loop and that nobody reaches in another way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside, place_in
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.cold import is_cold

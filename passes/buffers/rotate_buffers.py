@@ -10,12 +10,12 @@ The arrays must be those that the function made before the loop and that nobody 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED

@@ -10,11 +10,11 @@ The array must be one that the function made before the loop and that nobody rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.lifetimes import users_of
 from adc.passes.buffers.carried_states import carry, place_of, users_of_state

@@ -7,11 +7,11 @@ begins as a copy, the copied values are there already: ``new = u.copy(); new[1:]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import place_in
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import accessed

@@ -11,12 +11,12 @@ large, which is tested at run time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing
 from adc.ir.rewrite import clone_op
 from adc.passes.analysis.cold import COLD, walk_warm

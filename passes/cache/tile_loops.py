@@ -14,7 +14,6 @@ block, or with its last one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
@@ -23,6 +22,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import TILES
 from adc.ir.nesting import inside
 from adc.ir.types import index

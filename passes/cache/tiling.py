@@ -8,11 +8,12 @@ tell how many of its planes (rows, in two dimensions) must stay in cache so that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import enclosing, inside
 from adc.ir.types import MemRefType, scalar_bytes

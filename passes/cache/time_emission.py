@@ -13,12 +13,12 @@ blocks, strips, or threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import TRIPS
 from adc.ir.rewrite import Mapping, clone_block, clone_op
 from adc.ir.steps import GROUPED

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.form_conditions import Emitter

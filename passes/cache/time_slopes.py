@@ -16,8 +16,8 @@ comes after all blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.cache.time_steps import NO_AXIS, Steps, Touch, Unfit, varies
 

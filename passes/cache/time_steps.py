@@ -10,10 +10,11 @@ nobody changes are its *scalars*.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import Access

@@ -3,13 +3,13 @@ those that would be run again, are then functions like any other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.attached import MARKS, attached, mentioned
 from adc.ir.callgraph import closure
 from adc.ir.core import Block, Module
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import REMATERIALISED
 from adc.passes.rewrite import replace_op
 

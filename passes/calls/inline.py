@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -19,6 +18,7 @@ from adc.ir.attached import attached
 from adc.ir.builder import insert_at
 from adc.ir.callgraph import components, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing
 from adc.ir.rewrite import inline_block
 from adc.ir.schedules import REMATERIALISED

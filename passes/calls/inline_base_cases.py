@@ -15,13 +15,13 @@ This is partial inlining, as LLVM has it for functions that return early.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import with_inner
 from adc.ir.opdef import Trait
 from adc.ir.rewrite import clone_op, inline_block

@@ -7,12 +7,12 @@ arrays that may overlap, and calls that differ only in which of them they pass w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.callgraph import components
 from adc.ir.core import Func, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.calls import own_calls
 from adc.passes.rewrite import put_instead
 

@@ -10,11 +10,11 @@ Arrays that such calls return are shared where nothing writes to them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.effects import Memory, Summaries

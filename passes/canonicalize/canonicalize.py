@@ -6,10 +6,10 @@ One walk over the function, in order. ``float_rules`` and ``integer_rules`` have
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir.core import Module
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.canonicalize.control_rules import CONTROL
 from adc.passes.canonicalize.float_rules import FLOATS
 from adc.passes.canonicalize.integer_rules import INTEGERS

@@ -16,13 +16,13 @@ those after it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, RecordType, Type, index
 from adc.passes.checkpointing.conventions import PLANS
 from adc.passes.checkpointing.footprint import MOST, Footprint

@@ -8,12 +8,12 @@ called in a loop that is counted is part of one of its steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.callgraph import called_inside, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE, TILES
 from adc.ir.steps import CONTINUES, COUNTED
 from adc.passes.checkpointing.conventions import BLOCKS, PLANS, SPANS

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, span
 from adc.ir.callgraph import recursive
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.extents import Extents

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import kinds, ops
 from adc.ir.builder import insert_at
 from adc.ir.callgraph import called_in
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
 from adc.ir.nesting import enclosing
 from adc.ir.rewrite import clone_op, used_from_outside

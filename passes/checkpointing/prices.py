@@ -24,12 +24,12 @@ Reference: Maddison, Step-based checkpointing with high-level algorithmic differ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, index
 from adc.passes.checkpointing.conventions import PLANS
 

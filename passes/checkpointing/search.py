@@ -10,12 +10,13 @@ unknown length: they may be inside others, whose tapes grow with what they keep.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import index
 from adc.passes.checkpointing.prices import DEEPEST, Room, repeated_steps
 from adc.passes.checkpointing.schedule import FRUGAL, WIDTH, repeated_function

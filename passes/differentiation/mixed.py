@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.attached import attached
 from adc.ir.callgraph import callees, reachable
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.costs import cost_of_func, executions, memory_cost, storage_cost
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.canonicalize.canonicalize import Canonicalize

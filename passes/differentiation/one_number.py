@@ -13,14 +13,13 @@ Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.attached import attached
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import Func, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, Type, i1, record
 from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.activity.activity import Activity, Interface, analyse

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import current_block, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import i1
 
 

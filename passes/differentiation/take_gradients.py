@@ -5,7 +5,6 @@ The innermost come first, so that a gradient is code like any other where it is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -13,6 +12,7 @@ from adc.ir.attached import mentioned
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import closure
 from adc.ir.core import Block, Func, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.analysis.effects import Summaries

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import insert_at
 from adc.ir.core import Attr, Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType
 from adc.passes.rewrite import put_instead

@@ -19,13 +19,13 @@ Applications, CMU-CS-90-190, 1990.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, i1, index

@@ -18,13 +18,13 @@ distribution) and 5.3 (scalar expansion).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, holds, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, index

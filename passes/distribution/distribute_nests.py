@@ -9,12 +9,12 @@ block follows from the extents alone. Rows that are too long for a buffer are su
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const_index, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType

@@ -11,13 +11,13 @@ distribution) and 5.3 (scalar expansion).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of_block, trips

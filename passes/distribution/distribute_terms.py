@@ -14,13 +14,13 @@ iterations, like those over the coordinates of a point, are written out first.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE, TRIPS
 from adc.ir.nesting import inside, with_inner
 from adc.ir.rewrite import used_from_outside

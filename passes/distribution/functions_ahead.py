@@ -14,12 +14,13 @@ Kennedy, Optimizing Compilers for Modern Architectures, sections 2.4.2 and 5.3).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Attr, Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import copysign, isfinite
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import inside, with_enclosing, with_inner
 from adc.ir.types import MemRefType

@@ -17,13 +17,13 @@ and array renaming) and 6.2.1 (privatization).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import OWN
 from adc.ir.nesting import enclosing, inside, place_in
 from adc.ir.types import MemRefType

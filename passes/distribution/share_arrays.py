@@ -7,11 +7,11 @@ when memory is freed where its use ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import OWN
 from adc.ir.nesting import inside, of_kinds
 from adc.ir.opdef import OpDef

@@ -6,10 +6,11 @@ So fusing many loops, one after the other, takes time proportional to their tota
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from adc.ir import ops
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct

@@ -23,13 +23,13 @@ involving large objects, High Performance Computing 1999.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import OWN
 from adc.ir.nesting import enclosing, of_kinds
 from adc.ir.types import MemRefType

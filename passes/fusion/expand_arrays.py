@@ -20,13 +20,13 @@ Reference: Feautrier, Array expansion, Proceedings of the International Conferen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside, of_kinds
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType

@@ -17,7 +17,6 @@ apart: the values would have to be computed twice at each level.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -25,6 +24,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.effects import Summaries

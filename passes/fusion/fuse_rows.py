@@ -12,11 +12,11 @@ that are SIMD and parts that are not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.passes.analysis.conflicts import has_accumulate
 from adc.passes.analysis.kinds import LOOPS, PURE

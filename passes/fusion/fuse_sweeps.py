@@ -10,11 +10,11 @@ convolution, each of which sums what it is multiplied by along rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.passes.analysis.conflicts import conflicting, has_accumulate
 from adc.passes.analysis.kinds import COUNTED

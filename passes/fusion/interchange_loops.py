@@ -32,7 +32,7 @@ Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Mor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from adc.ir import ops
@@ -40,6 +40,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.schedules import SCHEDULE

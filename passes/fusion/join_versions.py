@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import with_enclosing
 from adc.ir.rewrite import Mapping, clone_op, inline_block
 from adc.passes.analysis.cold import warm_regions

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_op
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.kinds import TERMINATORS

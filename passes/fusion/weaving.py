@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType, RecordType, i1, index
 from adc.passes.analysis.attributes import attr_key

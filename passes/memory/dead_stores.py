@@ -7,11 +7,11 @@ an error: the arrays then are as they were at that point.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import of_kinds
 from adc.passes.analysis.effects import Effects, Memory, Summaries
 from adc.passes.analysis.integers import Integers

@@ -7,13 +7,13 @@ and a view of a view becomes a view of the memref underneath. What only served a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.kinds import ELEMENT, adds_ones
 
 # Position of the memref among the operands; the subscripts follow it.

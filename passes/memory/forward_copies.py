@@ -7,11 +7,11 @@ turn out to be dead, so is the copy.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import place_in
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import VIEWS

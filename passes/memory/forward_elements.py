@@ -21,13 +21,13 @@ Parallel Computing 1992.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside, place_in
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import IndexType, IntType

@@ -17,11 +17,11 @@ run, when the arena takes back what is left.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import place_in
 from adc.ir.types import RecordType, i1
 from adc.passes.memory.ownership_flags import Flags, Scope, holds_memrefs, refers, uncast

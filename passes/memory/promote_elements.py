@@ -12,7 +12,6 @@ Reference: Callahan, Carr and Kennedy, Improving register allocation for subscri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar
 
@@ -20,6 +19,7 @@ from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.cold import walk_warm

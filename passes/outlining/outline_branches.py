@@ -10,7 +10,6 @@ whether the loop becomes SIMD.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -20,6 +19,7 @@ from adc.ir.branches import usual_side
 from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op
 from adc.ir.externals import UNIT
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.kinds import LOOPS

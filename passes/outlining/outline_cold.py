@@ -7,12 +7,12 @@ in proportion to the function around it).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module
 from adc.ir.externals import EXCEPTIONAL, UNIT
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing
 from adc.passes.analysis.cold import COLD, cold_region, walk_warm
 from adc.passes.analysis.kinds import LOOPS

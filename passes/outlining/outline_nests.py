@@ -12,7 +12,6 @@ nothing is left that runs twice, LLVM need not look at the rest (``adc.driver.cp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -20,6 +19,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.externals import UNIT
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import TILES
 from adc.ir.rewrite import Mapping, clone_op, erase_if
 from adc.ir.types import MemRefType

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.kinds import COUNTED, ELEMENT_WRITES, PURE, accessed

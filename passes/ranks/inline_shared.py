@@ -7,7 +7,6 @@ arrays, and differs from call to call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -15,6 +14,7 @@ from adc.ir.attached import attached
 from adc.ir.builder import insert_at
 from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import Block, Func, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import inline_block
 from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import RecordType

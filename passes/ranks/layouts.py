@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.core import UNKNOWN, Block, Func, Op, Value
 from adc.ir.diagnostics import CompileTypeError
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside, with_inner
 from adc.ir.opdef import OpDef
 from adc.ir.partitions import NONE

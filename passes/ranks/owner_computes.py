@@ -10,7 +10,6 @@ ranks then add up as one process adds them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
 
@@ -19,6 +18,7 @@ from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import CompileTypeError
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside, with_inner
 from adc.ir.types import i1
 from adc.passes.analysis.affine import Form, Forms

@@ -8,13 +8,14 @@ which the subscript of the store is in the rank's block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside
 from adc.ir.partitions import FAR, NONE
 from adc.passes.analysis.affine import Form, Symbol

@@ -10,11 +10,11 @@ cut along both: the terms of each part are gathered by themselves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import with_inner
 from adc.ir.rewrite import clone_block
 from adc.passes.analysis.kinds import PURE

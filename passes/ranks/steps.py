@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir.core import Op, Value
 from adc.ir.diagnostics import CompileTypeError
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.ranks.accesses import Apart
 from adc.passes.ranks.regions import Box, Cut
 

@@ -13,7 +13,7 @@ or for few elements. That is known only at run time, so the loop exists in anoth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import chain
 
@@ -21,6 +21,7 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import TRIPS
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op

@@ -24,12 +24,12 @@ what is atomic, or goes to private copies, is an ``adc.accumulate`` (see
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import ONE_BY_ONE
 from adc.ir.moments import strip_views
 from adc.passes.analysis.cold import warm_regions

@@ -14,13 +14,13 @@ loop runs in order, without copies. Both versions exist, since the extents are k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import CHUNKS, PRIVATE, UNORDERED
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op

@@ -7,12 +7,13 @@ for disjoint rows and one that runs in sequence. This is an inspector, as in ``e
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, span
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.passes.analysis.affine import Form

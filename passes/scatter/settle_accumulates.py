@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Module, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import PRIVATE
 from adc.passes.rewrite import to_sequential
 

@@ -12,13 +12,14 @@ Reference: Polychronopoulos, Loop Coalescing: A Compiler Transformation for Para
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import ONE_BY_ONE, REVERSE, UNORDERED
 from adc.ir.nesting import inside
 from adc.ir.types import MemRefType

@@ -10,13 +10,13 @@ own. The elements they access must not depend on what is checked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import Mapping, clone_block, clone_op
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import COLD, walk_warm

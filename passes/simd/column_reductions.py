@@ -16,12 +16,12 @@ An extreme does not depend on the order of its elements, and products and sums s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE, UNORDERED
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside

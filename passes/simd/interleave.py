@@ -8,13 +8,14 @@ it is laid out in blocks of iterations, within which an element of all lanes is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE
 from adc.ir.nesting import enclosing
 from adc.ir.types import MemRefType

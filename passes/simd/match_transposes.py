@@ -10,7 +10,6 @@ known to have only a few iterations stay loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -18,6 +17,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, scalar_bytes

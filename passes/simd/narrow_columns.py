@@ -9,13 +9,14 @@ columns than ``vectorise-outer`` takes side by side in one register (``few``), t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import NARROW
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op

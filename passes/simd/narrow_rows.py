@@ -10,7 +10,6 @@ cannot be taken so as a whole, such as one around the sum of what a window's sum
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import ClassVar
@@ -19,6 +18,7 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import SMALL_ARRAYS
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op

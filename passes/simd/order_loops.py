@@ -17,13 +17,13 @@ Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Mor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op

@@ -11,13 +11,14 @@ they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import PEELED, UNORDERED
 from adc.ir.nesting import inside
 from adc.ir.types import MemRefType, index

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, TRIPS
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
@@ -23,8 +24,7 @@ from adc.passes.simd.side_by_side import Lanes, Packing, hands_on
 @dataclass(eq=False)
 class _Strip:
     """Operations that each lane runs by itself, one lane after the other if ``in_turn``; then the values that inner
-    loops carry on, with their arguments; values whose sums over the lanes are wanted; and accumulations of such
-    sums."""
+    loops carry on, with their arguments; values whose sums over the lanes are wanted; and accumulations of those."""
 
     in_turn: bool = False
     ops: list[Op] = field(default_factory=list)

@@ -8,13 +8,13 @@ instruction. Likewise the minimum is negative zero if the sign of any element is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import SIGNS_APART
 from adc.ir.types import f64, i64, index
 from adc.passes.analysis.cold import walk_warm

@@ -14,13 +14,13 @@ Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Mor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import NARROW, PRIVATE
 from adc.ir.types import index
 from adc.passes.analysis.affine import Forms

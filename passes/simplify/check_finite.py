@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -12,6 +11,7 @@ from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Loc, Module, Op, Value
 from adc.ir.excerpts import source_line
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1

@@ -9,12 +9,12 @@ and in a branch that is taken if they are, one replaces the other.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.conditions import comparisons
 from adc.passes.analysis.effects import Memory, Summaries

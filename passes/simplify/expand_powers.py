@@ -13,12 +13,12 @@ no factors ``0 * inf`` at zero.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.rewrite import replace_each
 
 MOST = 16

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.rewrite import replace_each
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir.core import Module, Op
+from adc.ir.lazy_dataclass import dataclass
 
 FORWARD = "adc.forward"
 """The attribute of an operation that was there before the function was differentiated."""

@@ -7,13 +7,13 @@ needs no tape of its counter. MLIR calls this uplifting (``scf.while`` to ``scf.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import index
 from adc.passes.analysis.attributes import MIRRORED

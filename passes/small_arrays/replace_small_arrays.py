@@ -12,11 +12,11 @@ reverse sweep has to keep only numbers. This is done before differentiation, so 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.small_arrays.carrying import carry_scalars
 from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.promotion import promote

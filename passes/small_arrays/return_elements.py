@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -16,6 +15,7 @@ from adc.ir.alias import APART
 from adc.ir.builder import insert_at
 from adc.ir.callgraph import components
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
 from adc.passes.analysis.calls import own_calls
 from adc.passes.rewrite import put_instead

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -23,6 +22,7 @@ from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.externals import EXCEPTIONAL
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
 from adc.ir.nesting import holds
 from adc.ir.rewrite import Mapping as Copies

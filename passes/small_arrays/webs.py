@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections import ChainMap
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import FloatType, IntType, MemRefType
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.kinds import ELEMENT, VIEWS

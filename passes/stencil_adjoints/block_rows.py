@@ -7,12 +7,12 @@ at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import Mapping as Copies
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form

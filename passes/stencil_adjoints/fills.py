@@ -8,12 +8,12 @@ block (``blocks``), in cache; the slabs around it are filled. That saves one or 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, i1
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.nests import Bounds, Box, fill_outside

@@ -13,12 +13,12 @@ Loops with a step other than one are counted from zero in steps of one; shifts a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.affine import Form, Forms

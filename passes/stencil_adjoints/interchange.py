@@ -13,12 +13,12 @@ convolution. Where the rows are short, ``narrow-rows`` puts elements side by sid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index

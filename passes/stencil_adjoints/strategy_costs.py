@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.costs import cost_of, storage_cost
 from adc.passes.analysis.kinds import ELEMENT_WRITES

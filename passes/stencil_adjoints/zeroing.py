@@ -18,11 +18,11 @@ instead of zero. The next step then multiplies what is in D before it adds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import inside
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import Access

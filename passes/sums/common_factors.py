@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.core import Func, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside
 from adc.passes.analysis.costs import has_known_length, trips
 from adc.passes.analysis.dependence import Analysis

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
 
@@ -31,6 +30,7 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
@@ -31,6 +30,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, holds, inside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.conditions import comparisons

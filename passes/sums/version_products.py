@@ -13,13 +13,13 @@ Loops over steps stay as they are: a branch in each step would be between their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, of_kinds, place_in, with_inner
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.effects import Summaries

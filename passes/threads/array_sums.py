@@ -9,11 +9,11 @@ under a condition.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import holds
 from adc.passes.analysis.affine import never_zero
 from adc.passes.analysis.dependence import Access, Analysis

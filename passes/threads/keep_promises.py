@@ -10,7 +10,6 @@ inlined.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import kinds, ops
@@ -18,6 +17,7 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import Note
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.rewrite import clone_func, inline_block

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.attached import attached, is_float
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.messages import CROSSING
 from adc.ir.types import MemRefType, RecordType, Type, holds_records
 from adc.passes.analysis.messages import Messages

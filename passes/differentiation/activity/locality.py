@@ -11,12 +11,12 @@ Collective operations under a local condition are refused: only some ranks would
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.messages import COLLECTIVE, LIBRARY, is_message, is_together
 from adc.ir.types import MemRefType, holds_records
 from adc.passes.differentiation.activity.flow import edges

@@ -8,9 +8,10 @@ them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity.activity import Activity, Interface
 from adc.passes.differentiation.activity.held import is_container

@@ -7,13 +7,13 @@ worth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.building import copy
 from adc.passes.checkpointing.conventions import BLOCKS, LENT

@@ -13,12 +13,12 @@ with that one alone. If the reverse sweep runs only once, it frees the snapshots
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, index, record
 from adc.passes.building import choose
 from adc.passes.checkpointing.conventions import BOUNDS, CHECKPOINT

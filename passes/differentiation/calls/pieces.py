@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, Type, f64, index
 from adc.passes.differentiation.reverse import shadows
 from adc.passes.differentiation.reverse.shadows import cast_to

@@ -15,12 +15,12 @@ Reference: Chen, Xu, Zhang and Guestrin, Training Deep Nets with Sublinear Memor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_func
 from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, record

@@ -9,12 +9,12 @@ Reference: Stumm and Walther, MultiStage approaches for optimal offline checkpoi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build
 from adc.ir.core import Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType
 from adc.passes.building import choose, copy

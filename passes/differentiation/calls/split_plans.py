@@ -8,13 +8,14 @@ run both sweeps of steps, as steps may call the function that contains their loo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from adc.ir import ops
 from adc.ir.attached import attached
 from adc.ir.core import Func, Module, Value
 from adc.ir.fixpoint import Builder
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity.activity import Activity, Interface, analyse
 from adc.passes.differentiation.activity.held import is_container

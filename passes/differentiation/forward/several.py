@@ -8,11 +8,11 @@ element, as in derivatives that are written by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.builder import contractible
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity.activity import Interface, analyse

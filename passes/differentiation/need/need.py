@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import insert_at
 from adc.ir.core import Attr, Block, Loc, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import OpDef
 from adc.ir.types import Type, i1
 from adc.passes.differentiation.rules import RULES, Terms

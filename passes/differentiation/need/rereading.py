@@ -14,12 +14,12 @@ import bisect
 import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import COLD

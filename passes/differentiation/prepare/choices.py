@@ -13,11 +13,10 @@ before, and it writes to nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 from adc.passes.differentiation.prepare.candidates import again, needed_ops

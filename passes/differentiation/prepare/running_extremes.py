@@ -18,12 +18,11 @@ candidates have to have the same bits when they are computed again (``has_same_b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import IntType, MemRefType, index
 from adc.passes.analysis.cold import COLD
 from adc.passes.differentiation.prepare.candidates import again

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Loc, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
 from adc.ir.permutations import Orbit
 from adc.ir.rewrite import clone_op, used_from_outside

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir.core import Loc
+from adc.ir.lazy_dataclass import dataclass
 from adc.passes.differentiation.activity.activity import Activity, ArgumentState
 from adc.passes.differentiation.storage.kept import Kept
 from adc.passes.differentiation.storage.storage_plan import StoragePlan

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.ir.core import Op
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType, Type, scalar_bytes
 
 ITS_ELEMENTS = "its elements"

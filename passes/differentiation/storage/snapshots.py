@@ -14,13 +14,14 @@ Candidates are put into the function before the plan is made, and those that it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.cold import is_cold

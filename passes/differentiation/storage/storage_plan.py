@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import scalar_bytes
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.costs import executions, trips

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, iteration_number, trip_count
 from adc.ir.builder import build
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.cold import is_cold
