@@ -4,7 +4,8 @@ Each is a variable of its own in the frame. It is set where control leaves that 
 any other variable: what all paths have set is set, what only some have set is an ``Unbound`` with a flag. ``<return>``
 holds the value returned, ``<break>`` and ``<continue>`` hold None. ``<never>`` marks code that control does not reach,
 after a raise or a loop without an end. An exception taken by a handler around the code is such a way too: ``<raised>``
-says which one (``thrown.py``). ``<trying>`` is set inside a ``try`` statement, whose handlers read variables.
+says which one (``thrown.py``). ``<trying>`` is set inside a ``try`` statement, whose handlers read variables, and
+``<finally>`` inside one with a ``finally``, which reads them after a return, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from adc.ir import ops
 from adc.ir.core import Value
 
 BREAK, CONTINUE, RETURN, NEVER = "<break>", "<continue>", "<return>", "<never>"
-RAISED, TRYING = "<raised>", "<trying>"
+RAISED, TRYING, FINALLY = "<raised>", "<trying>", "<finally>"
 JUMPS = (BREAK, CONTINUE, RETURN, RAISED)
 OUT = (BREAK, RETURN, RAISED)  # those that end a loop
 _HINTS = {BREAK: "broke", CONTINUE: "skipped", RETURN: "returned", RAISED: "raised"}
@@ -49,7 +50,7 @@ def left(env: Environment) -> bool | Value:
 
 def gone(env: Environment) -> bool:
     """Whether the variables are never read again: the function has certainly ended."""
-    ends = (RETURN,) if TRYING in env else (RETURN, RAISED)
+    ends = () if FINALLY in env else (RETURN,) if TRYING in env else (RETURN, RAISED)
     return NEVER in env or any(name in env and not isinstance(env[name], Unbound) for name in ends)
 
 

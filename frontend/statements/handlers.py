@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 from adc.frontend import traps
 from adc.frontend.control import thrown
-from adc.frontend.control.jumps import JUMPS, NEVER, RAISED, TRYING, left, unending
+from adc.frontend.control.jumps import FINALLY, JUMPS, NEVER, RAISED, TRYING, left, unending
 from adc.frontend.control.thrown import Thrown
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
@@ -40,7 +40,7 @@ def _whole(frame: Frame, statement: ast.Try, execute: Execute) -> None:
         return
     inside = live | frame.liveness.reads[statement]
     place = Place(inside, False, execute)
-    with _catching(frame, (Exception,) if any(map(_seen, statement.finalbody)) else None):
+    with _marked(frame, FINALLY), _catching(frame, (Exception,) if any(map(_seen, statement.finalbody)) else None):
         _handled(frame, statement, place)
     if NEVER in frame.env:
         return
@@ -65,15 +65,22 @@ def _whole(frame: Frame, statement: ast.Try, execute: Execute) -> None:
 def _catching(frame: Frame, classes: Classes | None) -> Iterator[None]:
     """Let exceptions of these classes, and no others, leave what is traced inside; None: the classes that do
     outside."""
-    around, trying = frame.catching, frame.env.get(TRYING)
+    around = frame.catching
     if classes is not None:
-        frame.catching, frame.env[TRYING] = classes, NONE
-    with traps.watched(thrown.watch(frame)):
+        frame.catching = classes
+    with _marked(frame, TRYING) if classes is not None else nullcontext(), traps.watched(thrown.watch(frame)):
         yield
     frame.catching = around
-    frame.env.pop(TRYING, None)
-    if trying is not None:
-        frame.env[TRYING] = trying
+
+
+@contextmanager
+def _marked(frame: Frame, name: str) -> Iterator[None]:
+    outer = frame.env.get(name)
+    frame.env[name] = NONE
+    yield
+    frame.env.pop(name, None)
+    if outer is not None:
+        frame.env[name] = outer
 
 
 def _seen(statement: ast.stmt) -> bool:

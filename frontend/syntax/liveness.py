@@ -67,9 +67,9 @@ def common(a: Names | None, b: Names | None) -> Names | None:
 @dataclass(frozen=True)
 class Liveness:
     """``after[statement]``: variables live after a compound statement. ``assigns``, ``reads``: of a loop's body (with
-    its target) or of a branch's two; ``body_assigns``: of a for loop without its target; ``settles``: what an iteration
-    definitely assigns, however it ends. If a break or continue may leave an ``if``, the variables live at its
-    destination count as live after the ``if``.
+    its target), of a branch's two, or of what may follow the body of a ``try``; ``body_assigns``: of a for loop without
+    its target; ``settles``: what an iteration definitely assigns, however it ends. If a break or continue may leave an
+    ``if``, the variables live at its destination count as live after the ``if``.
 
     A nested function reads what it captures when it is called: by its name, or as a lambda in an argument. ``captured``
     are the variables of functions that escape in other ways: they count as live everywhere.
@@ -195,6 +195,7 @@ class _Analysis:
         self._named = named
         self._effects: dict[ast.stmt, Effect] = {}
         self._handlers: Names = EMPTY  # what is read wherever an exception goes
+        self._raised: dict[ast.Try, Names] = {}  # what is read where an exception leaves the body
 
     def block(self, statements: Sequence[ast.stmt]) -> Effect:
         reads: set[str] = set()
@@ -252,7 +253,8 @@ class _Analysis:
 
     def _try(self, s: ast.Try) -> Effect:
         """A handler may run after any part of the body, so its reads count wherever the body may be left."""
-        both = self.block(s.body).then(self.block(s.orelse))
+        rest = self.block(s.orelse)
+        both = self.block(s.body).then(rest)
         handlers = EMPTY
         for handler in s.handlers:
             name = frozenset({handler.name}) if handler.name else EMPTY
@@ -261,8 +263,8 @@ class _Analysis:
             handlers |= one.reads
             both = both.otherwise(one)
         last = self.block(s.finalbody)
-        reads = handlers | last.reads
-        self.result.reads[s] = reads
+        reads = self._raised[s] = handlers | last.reads
+        self.result.reads[s] = reads | rest.reads
         jumps = None if both.jumps is None else EMPTY
         return replace(both, reads=both.reads | reads, jumps=jumps).then(last)
 
@@ -313,7 +315,7 @@ class _Analysis:
                 after = self.result.after[s] = frozenset(now)
                 around, last = self._handlers, self.block(s.finalbody).reads
                 self.down(s.finalbody, after, target)
-                self._handlers = around | self.result.reads[s]
+                self._handlers = around | self._raised[s]
                 beside = frozenset(now) | last
                 self.down(s.body, beside | self.block(s.orelse).reads, target)
                 self._handlers = around | last
