@@ -31,7 +31,7 @@ def _of_any_length(frame: Frame, v: Ref) -> AbstractValue:
     if isinstance(item, abstract.Tuple) and item.form == LIST and all(map(_is_block, item.items)):
         found = [frame.tracer.call(frame, Static(joining.joined_column), [w], {}) for w in growing.windows(held)]
         return Tuple((Tuple(tuple(found), LIST),), LIST)
-    array = growing.as_array(held)
+    array = growing.as_array(held) or growing.without_none(frame, held)
     if array is None:
         return v
     return Tuple((frame.tracer.call(frame, Static(joining.joined_row), [array], {}),), LIST)

@@ -19,12 +19,14 @@ from adc.frontend.containers.sequences import (
     known_items,
     new_list,
 )
+from adc.frontend.control import options
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
 from adc.frontend.data.compounds import Contents, Handle, OneOf
 from adc.frontend.data.described import describe
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
+    NONE,
     AbstractValue,
     Choice,
     Compound,
@@ -42,7 +44,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
-from adc.frontend.objects import growing, heap, joining, list_changes, rows
+from adc.frontend.objects import columns, growing, heap, joining, list_changes, rows
 from adc.frontend.objects.merge import Clash, coerce, join
 from adc.frontend.prelude import python_lists
 from adc.frontend.traps import handled, trap_unless, within
@@ -325,7 +327,7 @@ def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue, 
         return
     held = heap.contents(frame, owner)
     if rows.is_growing(held):
-        list_changes.store(frame, owner, subscript(index), value)
+        _store_one(frame, owner, subscript(index), value)
         return
     position = _position(frame, held, index)
     if isinstance(position, int):
@@ -336,6 +338,14 @@ def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue, 
         list_changes.store(frame, owner, position, value)
         return
     heap.assign(frame, owner, _with(frame, held.items, position, value))
+
+
+def _store_one(frame: Frame, owner: Ref, at: Value, value: AbstractValue) -> AbstractValue:
+    """``owner[at] = value`` of a list of run-time length. An array that may be None is stored where it is not."""
+    if isinstance(value, OneOf) and columns.has_arrays(describe(value)):
+        return options.split(frame, value, lambda one: _store_one(frame, owner, at, one))
+    list_changes.store(frame, owner, at, value)
+    return NONE
 
 
 def are_numbers(held: Contents, *more: AbstractValue) -> bool:

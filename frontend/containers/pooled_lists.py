@@ -80,7 +80,7 @@ def append(frame: Frame, v: Handle, value: AbstractValue) -> None:
     _let_hold(frame, v, value)
     size, room = length(frame, v), _number(frame, v, "room")
     more = ops.maxsi(room + room, const_index(LEAST))
-    shapes = columns.shapes(columns.parts(frame, value, list_pools.item_of(frame, _cells(frame, v).pool)))
+    shapes = columns.shapes(columns.parts_inside(frame, value, list_pools.item_of(frame, _cells(frame, v).pool)))
 
     def move() -> None:
         old = _cells(frame, v)

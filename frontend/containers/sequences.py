@@ -104,7 +104,7 @@ def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
     if rows.grows(frame, v):
         assert isinstance(v, Ref)
         held = heap.contents(frame, v)
-        numbers = growing.as_array(held) or list_pools.as_table(frame, held)
+        numbers = growing.as_array(held) or growing.without_none(frame, held) or list_pools.as_table(frame, held)
         return v if numbers is None else lazy_of(numbers)
     if isinstance(v, Ref) and v.kind == "list":
         return Tuple(tuple(snapshot(frame, item) for item in heap.contents(frame, v).items), LIST)

@@ -44,6 +44,7 @@ _OF_NONE = {
     kinds.NOT_SUBSCRIPTABLE.name: "TypeError",
     kinds.UNKNOWN_ATTRIBUTE.name: "AttributeError",
     kinds.UNSUPPORTED_TARGET.name: "AttributeError",
+    kinds.WRONG_TYPE.name: "TypeError",
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adc.frontend import abstract
-from adc.frontend.data.compounds import Contents, Handle, compound
+from adc.frontend.data.compounds import Contents, Handle, OneOf, compound
 from adc.frontend.data.dims import Dim, brought_here, dim_value, same_dim
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple
@@ -23,6 +23,7 @@ from adc.frontend.numeric.convert import convert
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.numeric.views import row
 from adc.frontend.objects import heap, held
+from adc.frontend.objects.alternatives import NONE_TYPE
 from adc.frontend.objects.merge import coerce, flatten
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
@@ -34,8 +35,8 @@ from adc.ir.types import f32, f64, i64
 Shape = tuple[Dim, ...] | None
 """The extents of an array in an item, empty for a number; None: there is no item yet that determines them."""
 
-Part = Value | Array
-"""The part of an item that goes into one column."""
+Part = Value | Array | None
+"""The part of an item that goes into one column; nothing into the columns of arrays for an item that is None."""
 
 EXACT = 2**53
 """All ints up to this are numbers of double precision."""
@@ -57,6 +58,14 @@ def leaves(item: abstract.Abstract) -> list[abstract.Scalar | abstract.Array]:
     return [leaf for leaf in abstract.walk_abstract(item) if isinstance(leaf, abstract.Scalar | abstract.Array)]
 
 
+def beside_none(item: abstract.Abstract) -> abstract.Abstract | None:
+    """The type of the items that are not None, where some may be; None if there are no such items, or others too."""
+    if not isinstance(item, abstract.Tuple) or item.form.kind != "choice":
+        return None
+    values = [option for option in item.items[1:] if option != NONE_TYPE]
+    return values[0] if len(values) == 1 and NONE_TYPE in item.items else None
+
+
 def has_arrays(item: abstract.Abstract) -> bool:
     return any(isinstance(leaf, abstract.Array) for leaf in leaves(item))
 
@@ -72,14 +81,26 @@ def several_kinds() -> Exception:
     """The refusal of alternatives among items that have arrays."""
     return refuse(
         current_loc(),
-        "the items of a list whose length depends on the run cannot be None, or have other constants, beside arrays",
+        "the items of a list whose length depends on the run cannot have None, or several constants, beside arrays",
         "give items without an array one of zeros, and say in a second list of numbers which they are",
         kind=kinds.TYPE_DIFFERS,
     )
 
 
 def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]:
-    """An item taken apart."""
+    """An item of a list taken apart. If it may be None, beside others with arrays, which of the two it is comes
+    first."""
+    value = beside_none(item)
+    if value is None or not has_arrays(value) or isinstance(v, OneOf):
+        return parts_inside(frame, v, item)
+    assert isinstance(item, abstract.Tuple)
+    is_none = isinstance(v, Static) and v.value is None
+    inside = [None] * len(leaves(value)) if is_none else parts_inside(frame, v, value)
+    return [const_index(item.items[1:].index(NONE_TYPE if is_none else value)), *inside]
+
+
+def parts_inside(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]:
+    """An item of a list, what is inside of one, or an attribute, taken apart."""
     if isinstance(item, abstract.Array):
         assert isinstance(v, Array)
         return [v]
@@ -91,7 +112,7 @@ def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]
         if item.form.kind == "choice":
             raise several_kinds()
         inner = heap.contents(frame, v).items if isinstance(v, Ref) else v.items  # type: ignore[attr-defined]
-        return [part for one, t in zip(inner, item.items, strict=True) for part in parts(frame, one, t)]
+        return [part for one, t in zip(inner, item.items, strict=True) for part in parts_inside(frame, one, t)]
     if isinstance(v, Scalar) and v.dtype == i64 and isinstance(item, abstract.Scalar) and item.type in (f32, f64):
         _check_exact(v.value)
     return list(flatten(coerce(v, item)))
@@ -106,7 +127,7 @@ def _check_exact(number: Value) -> None:
 
 
 def shapes(found: Sequence[Part]) -> list[Shape]:
-    return [part.dims if isinstance(part, Array) else () for part in found]
+    return [None if part is None else part.dims if isinstance(part, Array) else () for part in found]
 
 
 def shapes_of(columns: Sequence[Array]) -> list[Shape]:
@@ -144,7 +165,7 @@ def differ(columns: Sequence[Array], found: Sequence[Shape]) -> Value | None:
     """Whether arrays have other shapes than the columns; None if it is known that they do not."""
     result: Value | None = None
     for column, shape in zip(columns, found, strict=True):
-        for a, b in zip(column.dims[1:], shape or (), strict=True):
+        for a, b in zip(column.dims[1:], column.dims[1:] if shape is None else shape, strict=True):
             if not same_dim(a, b):
                 other = ops.cmpi(dim_value(a), dim_value(b), predicate="ne")
                 result = other if result is None else ops.ori(result, other)
@@ -161,6 +182,8 @@ def check_shapes(columns: Sequence[Array], found: Sequence[Shape]) -> None:
 def write(frame: Frame, columns: Sequence[Array], k: Value, found: Sequence[Part], *, moved: bool = False) -> None:
     """Write item ``k`` from its parts. ``moved``: they come from an item of the list itself."""
     for column, part in zip(columns, found, strict=True):
+        if part is None:
+            continue
         frame.written |= column.roots
         if isinstance(part, Array):
             op = build(ops.copy, [part.memref, row(column, k).memref])

@@ -17,24 +17,25 @@ from typing import Protocol
 from adc.frontend import abstract
 from adc.frontend.data.compounds import Contents, compound
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, Static, array, is_static_number
+from adc.frontend.data.values import NONE, AbstractValue, Array, Ref, Scalar, Static, array
 from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.bits import logical_not
 from adc.frontend.numeric.nests import nest
-from adc.frontend.objects import columns, heap, rows
+from adc.frontend.objects import columns, heap, item_shapes, rows
+from adc.frontend.objects.alternatives import NONE_TYPE
 from adc.frontend.objects.merge import Clash, join
+from adc.frontend.prelude import python_lists
 from adc.frontend.sites import OtherPools
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at
-from adc.ir.core import Block, Value
+from adc.ir.core import Block, Op, Value
 from adc.ir.diagnostics import AdcError
 
 FIRST_ROOM = 8  # items, when a list begins to grow
-_LONG_RUN = 4  # equal numbers that a loop writes
 
 PREALLOCATE = "make an array with np.zeros() before the loop, and store into its elements"
 
@@ -98,12 +99,9 @@ def converted(
     if rows.is_growing(held):
         if rows.row_of(held) == item:
             return held
-        before, after = len(columns.leaves(rows.row_of(held))), len(columns.leaves(item))
-        if before != after and columns.has_arrays(item):
-            raise columns.several_kinds()
-        shapes = shapes_in(held) if before == after else [()] * after
+        shapes = item_shapes.shapes_for(frame, held, item, like)
         result = allocated(frame, item, rows.length(held), rows.length(held), shapes, rows.pools(held))
-        if rows.has_arrays(held):
+        if rows.has_arrays(held) and len(rows.buffers(held)) == len(shapes):
             copy_all(frame, held, result)
         else:
             nest([rows.length(held)], lambda i: write(frame, result, i[0], load(frame, held, i[0])))
@@ -111,9 +109,10 @@ def converted(
     count = len(held.items)
     for value in held.items:
         check_unshared(frame, value, held, around)
-    runs = _runs(held.items)
+    runs = item_shapes.runs(held.items)
     items = [columns.parts(frame, held.items[start], item) for start, _ in runs]
-    shapes = columns.shapes(items[0]) if items else _like(frame, like, item)
+    known = [found for found in map(columns.shapes, items) if None not in found]
+    shapes = known[0] if known else item_shapes.like_those(frame, like, item)
     result = allocated(frame, item, count, const_index(count), shapes, _pools_for(held, like))
     for value in held.items:
         rows.check_pools(result, value)
@@ -121,6 +120,44 @@ def converted(
         columns.check_shapes(rows.buffers(result), columns.shapes(found))
         _write_run(frame, rows.buffers(result), start, end, found)
     return result
+
+
+def shaped(frame: Frame, key: str, held: Contents, wanted: Sequence[columns.Shape]) -> Contents:
+    """The list ``key`` of run-time length, where items may be None, in buffers for arrays of these shapes. If it has
+    other buffers, all items must be None. Of other lists the shapes are checked later."""
+    old, item = rows.buffers(held), rows.row_of(held)
+    other = None if columns.beside_none(item) is None else columns.differ(old, wanted)
+    if other is None:
+        return held
+    if item_shapes.are_uneven(frame, key, columns.shapes_of(old), wanted):
+        raise columns.several_kinds()
+    count, made, same = rows.length(held), Block(), Block()
+    with insert_at(made):
+        trap_unless(_are_all(frame, held, NONE_TYPE), "ValueError", columns.UNEVEN)
+        result = allocated(frame, item, ops.dim(old[0].memref, dim=0), count, wanted, rows.pools(held))
+        nest([count], lambda i: write(frame, result, i[0], NONE))
+        build(ops.yield_, [b.memref for b in rows.buffers(result)])
+    with insert_at(same):
+        build(ops.yield_, [b.memref for b in old])
+    return _either(held, result, build(ops.if_, [other], result_types=[b.type for b in old], regions=(made, same)))
+
+
+def _are_all(frame: Frame, held: Contents, kind: abstract.Abstract) -> Value:
+    """Whether all items of a list are of one kind, where some may be None."""
+    row = rows.row_of(held)
+    assert isinstance(row, abstract.Tuple)
+    wanted = Static(row.items[1:].index(kind))
+    found = frame.tracer.call(frame, Static(python_lists.are_all), [windows(held)[0], wanted], {})
+    assert isinstance(found, Scalar)
+    return found.value
+
+
+def _either(held: Contents, other: Contents, chosen: Op) -> Contents:
+    """The list in the buffers of one of the two, which ``chosen`` yields, for arrays like those of ``other``."""
+    made = []
+    for v, b, c in zip(chosen.results, rows.buffers(held), rows.buffers(other), strict=True):
+        made.append(array(v, b.roots | c.roots, (None, *c.dims[1:]), pairs=b.is_complex))
+    return rows.held_of(rows.row_of(held), rows.length(held), made, rows.pools(held))
 
 
 def _write_run(frame: Frame, buffers: Sequence[Array], start: int, end: int, parts: Sequence[columns.Part]) -> None:
@@ -131,37 +168,11 @@ def _write_run(frame: Frame, buffers: Sequence[Array], start: int, end: int, par
         nest([count], lambda i: columns.write(frame, buffers, i[0] + first, parts))
 
 
-def _runs(items: Sequence[AbstractValue]) -> list[tuple[int, int]]:
-    """Where runs of items that are known to be the same number begin and end; short ones are single items."""
-    ends = [k for k in range(1, len(items)) if not _is_same(items[k - 1], items[k])]
-    found: list[tuple[int, int]] = []
-    for start, end in zip([0, *ends], [*ends, len(items)], strict=True):
-        found += [(start, end)] if end - start > _LONG_RUN else [(k, k + 1) for k in range(start, end)]
-    return found
-
-
-def _is_same(a: AbstractValue, b: AbstractValue) -> bool:
-    if isinstance(a, Static) and isinstance(b, Static):
-        return type(a.value) is type(b.value) and repr(a.value) == repr(b.value) and is_static_number(a)
-    return a is b and isinstance(a, Scalar)
-
-
 def _pools_for(held: Contents, like: Contents | None) -> list[Ref]:
     """The pools of the items of a list. If it has no items yet, those of ``like``, whose items will be added."""
     if held.items or like is None:
         return rows.pools_in(held.items[0]) if held.items else []
     return rows.pools(like) if rows.is_growing(like) else rows.pools_in(like.items[0]) if like.items else []
-
-
-def _like(frame: Frame, like: Contents | None, item: abstract.Abstract) -> list[columns.Shape]:
-    """The shapes of arrays in the items of a list, as far as they are known at the insertion point."""
-    if like is not None and rows.is_growing(like):
-        return columns.usable(shapes_in(like))
-    if like is not None and like.items:
-        if not columns.has_arrays(item):  # what it takes to look at an item of a loop is not there ahead of it
-            return [() for _ in columns.leaves(item)]
-        return columns.usable(columns.shapes(columns.parts(frame, like.items[0], item)))
-    return [None for _ in columns.leaves(item)]
 
 
 def copy(frame: Frame, held: Contents) -> Contents:
@@ -203,12 +214,7 @@ def with_room(
         build(ops.yield_, [b.memref for b in rows.buffers(result)])
     with insert_at(same):
         build(ops.yield_, [b.memref for b in old])
-    types = [b.type for b in old]
-    op = build(ops.if_, [full], result_types=types, regions=(larger, same))
-    made = []
-    for v, b, c, shape in zip(op.results, old, rows.buffers(result), wanted, strict=True):
-        made.append(array(v, b.roots | c.roots, (None, *(shape or ())), pairs=b.is_complex))
-    return rows.held_of(item, count, made, rows.pools(held))
+    return _either(held, result, build(ops.if_, [full], result_types=[b.type for b in old], regions=(larger, same)))
 
 
 # What programs do with lists ------------------------------------------------------------------------------------------
@@ -222,7 +228,8 @@ def assign(frame: Frame, ref: Ref, held: Contents) -> None:
 def widened(frame: Frame, held: Contents, item: AbstractValue) -> Contents:
     """The list with a type of items that also fits ``item``."""
     try:
-        return converted(frame, held, join(rows.row_of(held), rows.item_type(frame, item)))
+        like = Contents((item,), LIST)
+        return converted(frame, held, join(rows.row_of(held), rows.item_type(frame, item)), like)
     except Clash as clash:
         message = f"{describe_type(item)} cannot become an item of this list: {clash}"
         raise not_together(frame, message, clash.help) from None
@@ -239,6 +246,7 @@ def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
         rows.check_pools(now, item)
         found = columns.parts(frame, item, rows.row_of(now))
         shapes = columns.shapes(found)
+        now = shaped(frame, ref.key, now, shapes)
         if appends is None or place is None or now is not held or not appends.has_room(ref.key, place):
             now = with_room(frame, now, const_index(1), FIRST_ROOM, shapes)
         else:
@@ -344,6 +352,16 @@ def as_array(held: Contents) -> Array | None:
         some = ops.cmpi(rows.length(held), const_index(0), predicate="sgt")
         trap_unless(some, "ValueError", "need at least one array to stack")
     return windows(held)[0] if isinstance(rows.row_of(held), abstract.Scalar | abstract.Array) else None
+
+
+def without_none(frame: Frame, held: Contents) -> Array | None:
+    """The numbers or arrays of a list whose items may be None, which none of them must be when the run comes here."""
+    value = columns.beside_none(rows.row_of(held))
+    if not isinstance(value, abstract.Scalar | abstract.Array):
+        return None
+    error = "ValueError" if isinstance(value, abstract.Array) else "TypeError"  # as in NumPy
+    trap_unless(_are_all(frame, held, value), error, "an item of this list is None, so no array can be made of it")
+    return windows(held)[1]
 
 
 def check_given(frame: Frame) -> None:

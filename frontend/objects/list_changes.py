@@ -61,10 +61,9 @@ def store(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
     k = position(now, index)
     rows.check_pools(now, item)
     found = columns.parts(frame, item, rows.row_of(now))
+    now = growing.shaped(frame, ref.key, now, columns.shapes(found))
     columns.check_shapes(rows.buffers(now), columns.shapes(found))
-    if now is not held:
-        held = now
-    growing.assign(frame, ref, held)
+    growing.assign(frame, ref, now)
     columns.write(frame, rows.buffers(now), k, found)
 
 
@@ -89,6 +88,7 @@ def insert(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
     now = growing.widened(frame, heap.contents(frame, ref), item)
     rows.check_pools(now, item)
     found = columns.parts(frame, item, rows.row_of(now))
+    now = growing.shaped(frame, ref.key, now, columns.shapes(found))
     held = growing.with_room(frame, now, const_index(1), growing.FIRST_ROOM, columns.shapes(found))
     count, zero = rows.length(held), const_index(0)
     negative = ops.cmpi(index, zero, predicate="slt")

@@ -116,7 +116,7 @@ def _shapes(frame: Frame, held: Contents, pool: Ref) -> list[columns.Shape] | No
         return None
     if rows.is_growing(held):
         return growing.shapes_in(held)
-    return columns.shapes(columns.parts(frame, held.items[0], item)) if held.items else None
+    return columns.shapes(columns.parts_inside(frame, held.items[0], item)) if held.items else None
 
 
 def fill(frame: Frame, pool: Ref, first: Value, held: Contents) -> None:

@@ -254,7 +254,7 @@ def store(frame: Frame, v: Handle, name: str, value: AbstractValue) -> None:
     growing.assign(frame, v.pool, now)
     item, own, inner = _part(frame, v, name)
     rows.check_one_pool(rows.pools(now)[inner], rows.pools_in(value))
-    found, into = columns.parts(frame, value, item), rows.buffers(now)[own]
+    found, into = columns.parts_inside(frame, value, item), rows.buffers(now)[own]
     columns.check_shapes(into, columns.shapes(found))
     before = len(frame.held)
     columns.write(frame, into, v.number, found)

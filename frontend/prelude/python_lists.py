@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 WITHOUT = "list.index(x): x not in list" if sys.version_info >= (3, 14) else None
 
 
@@ -55,3 +57,8 @@ def with_part(items: Any, start: Any, stop: Any, new: Any) -> Any:
     first = max(first + length, 0) if first < 0 else min(first, length)
     last = max(last + length, 0) if last < 0 else min(last, length)
     return items[:first] + list(new) + items[max(first, last) :]
+
+
+def are_all(positions: Any, wanted: Any) -> Any:
+    """Whether the ``positions``, among the alternatives of items, are all the one that is ``wanted``."""
+    return bool(np.all(positions == wanted))

@@ -273,12 +273,28 @@ def test_a_call_in_the_test_may_change_it():
     assert adc.jit_grad(f)(V, 4) == f(V, 4)
 
 
-def test_way_out():
+def test_library_functions_take_no_none():
     def f(v):
         last = None
         for a in v:
             last = v * a
         return np.sum(last)
+
+    compiled = adc.jit_grad(f)
+    assert compiled(V) == pytest.approx(f(V))
+    with pytest.raises(TypeError, match="not None"):
+        compiled(V[:0])
+
+
+def test_way_out():
+    def half(x):
+        return np.sum(x) / 2
+
+    def f(v):
+        last = None
+        for a in v:
+            last = v * a
+        return half(last)
 
     with pytest.raises(adc.errors.CompileTypeError, match="assert x is not None"):
         adc.jit_grad(f)(V)
@@ -298,14 +314,30 @@ def test_items_appended_on_paths():
         assert compiled(np.array(signs)) == f(np.array(signs))
 
 
-@pytest.mark.parametrize("where", ["item", "in a tuple", "both known"])
-def test_items_with_arrays_refused(where):
+@pytest.mark.parametrize("known", [True, False])
+def test_none_and_arrays_appended_on_paths(known):
     def f(v):
-        found = [None, v] if where == "both known" else []
+        found = [None, v] if known else []
         if v[0] > 0:
-            found.append(("none", v) if where == "in a tuple" else None)
+            found.append(None)
         if v[1] > 0:
-            found.append(("array", v) if where == "in a tuple" else v)
+            found.append(v * 2)
+        return found
+
+    compiled = adc.jit_grad(f)
+    for signs in ([1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]):
+        expected, found = (g(np.array(signs)) for g in (f, compiled))
+        assert [x is None for x in expected] == [x is None for x in found]
+        assert all(np.array_equal(x, y) for x, y in zip(expected, found) if x is not None)
+
+
+def test_constants_beside_arrays_refused():
+    def f(v):
+        found = []
+        if v[0] > 0:
+            found.append(("none", v))
+        if v[1] > 0:
+            found.append(("array", v))
         return found
 
     with pytest.raises(adc.errors.CompileTypeError, match="beside arrays"):

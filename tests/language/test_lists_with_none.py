@@ -1,0 +1,255 @@
+"""``[None] * n`` whose items become arrays, or tuples with arrays, where ``n`` depends on the run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from tests.programs.harness import check
+
+U = np.random.default_rng(3).normal(size=(6, 2))
+
+
+def backwards(u):
+    n = len(u)
+    gains, v = [None] * n, np.ones(2)
+    for t in range(n - 1, -1, -1):
+        gains[t] = np.sin(u[t]) * v
+        v = v * 0.9 + gains[t]
+    total = 0.0
+    for t in range(n):
+        total += gains[t] @ u[t]
+    return total
+
+
+def forwards_and_backwards(u):
+    n = len(u)
+    a, b = [None] * n, [None] * n
+    a[0], b[-1] = u[0], np.ones(2)
+    for t in range(1, n):
+        a[t] = np.tanh(a[t - 1]) * u[t]
+    for t in range(n - 2, -1, -1):
+        b[t] = b[t + 1] * np.cos(u[t])
+    return sum(x @ y for x, y in zip(a, b))
+
+
+def one_more(u, n):
+    found = [u[0]] + [None] * n
+    for t in range(n):
+        found[t + 1] = 0.5 * found[t] + np.sin(u[t])
+    return np.sum(np.array(found) ** 2) + np.sum(np.stack(found)[-1])
+
+
+def shapes_of_the_loop(u):
+    """The shapes of the arrays follow from what the loop computes."""
+    n = len(u)
+    ks, s, v = [None] * n, [None] * n, np.array([1.0, 0.5])
+    for t in range(n - 1, -1, -1):
+        a = np.array([[2.0 + u[t, 0] ** 2, 0.1], [0.1, 3.0]])
+        b = np.array([[0.0], [1.0]])
+        quu = b.T @ a @ b + np.eye(1)
+        s[t] = -np.linalg.solve(quu, b.T @ a)
+        ks[t] = -np.linalg.solve(quu, b.T @ (v * u[t]))
+        v = a @ v * 0.3 + s[t].T @ ks[t]
+    total, x = 0.0, np.ones(2)
+    for t in range(n):
+        w = ks[t] + s[t] @ x
+        x = np.tanh(x + w[0] * u[t])
+        total += w @ w
+    return total
+
+
+def tuples(u):
+    n = len(u)
+    steps = [None] * n
+    for t in range(n):
+        steps[t] = (np.outer(u[t], u[t]), u[t] * 2, u[t, 0])
+    total = 0.0
+    for m, v, x in steps:
+        total += v @ m @ v * x
+    return total
+
+
+def some_are_none(u):
+    n = len(u)
+    found = [None] * n
+    for t in range(n):
+        if u[t, 0] > 0:
+            found[t] = np.exp(u[t])
+    found[1] = u[1]
+    found[0] = None
+    total, count = 0.0, 0
+    for t in range(n):
+        if found[t] is None:
+            count += 1
+        else:
+            total += np.sum(found[t] * u[t])
+    for item in found:
+        if item is not None:
+            total += item[1] ** 2
+    return total + count, count, len(found)
+
+
+def given_to_functions(u):
+    def step(x, k):
+        return np.tanh(x @ k) + k
+
+    n = len(u)
+    ks = [None] * n
+    for t in range(n):
+        ks[t] = u[t] ** 2
+    x = np.ones(2)
+    for t in range(n):
+        x = step(x, ks[t])
+    return np.sum(x)
+
+
+def set_twice(u):
+    n = len(u)
+    found = [None] * n
+    for _ in range(3):
+        for t in range(n):
+            found[t] = u[t] if found[t] is None else found[t] * u[t]
+    return np.sum(np.array(found))
+
+
+def matrices_in_single_precision(u):
+    found = [None] * len(u)
+    for t in range(len(u)):
+        found[t] = np.outer(u[t], u[t])
+    return float(np.sum(found[-1] * found[0]))
+
+
+def complex_numbers(u):
+    found = [None] * len(u)
+    for t in range(len(u)):
+        found[t] = np.exp(1j * u[t])
+    return np.sum(np.abs(sum(found)) ** 2)
+
+
+def appended(u):
+    found = [None]
+    for t in range(len(u)):
+        found.append(np.sin(u[t]))
+    return sum(x @ x for x in found[1:]), found[0] is None
+
+
+def numbers(u):
+    found = [None] * len(u)
+    for t in range(len(u)):
+        found[t] = np.sin(u[t, 0])
+    return np.sum(np.array(found)) + max(found)
+
+
+def smoothed(u):
+    """Items of one list become items of another."""
+    n = len(u)
+    m, last = [None] * n, [None] * n
+    m[0] = u[0]
+    for t in range(1, n):
+        m[t] = np.sin(u[t]) * m[t - 1] + u[t]
+    last[-1] = m[-1]
+    for t in reversed(range(n - 1)):
+        last[t] = m[t] + 0.3 * (last[t + 1] - m[t])
+    swapped = [None] * n
+    for t in range(n):
+        swapped[t] = last[n - 1 - t]
+    return sum(v @ v * (k + 1) for k, v in enumerate(swapped))
+
+
+def joined(u):
+    n = len(u)
+    made = [np.sin(v) for v in u]
+    found = [None] * n + made + [None] * n
+    for t in range(n):
+        found[t] = u[t]
+    return sum(v @ v for v in found if v is not None)
+
+
+PROGRAMS = (
+    backwards, forwards_and_backwards, shapes_of_the_loop, tuples, some_are_none, given_to_functions,
+    set_twice, smoothed, joined, complex_numbers, appended, numbers,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_and_gradients(program):
+    check(program, (U,), (U[:3],))
+
+
+def test_single_precision():
+    f, u = jit_grad(matrices_in_single_precision), U.astype(np.float32)
+    assert f(u) == pytest.approx(matrices_in_single_precision(u), rel=1e-6)
+    g = f.grad(u)
+    assert g.dtype == np.float32
+    np.testing.assert_allclose(g[0], 2 * (U[0] @ U[-1]) * U[-1], rtol=1e-5)
+
+
+def test_length_from_an_argument():
+    check(one_more, (U, 5), (U, 2), (U, 0))
+
+
+def test_code_does_not_depend_on_the_length():
+    f = jit_grad(backwards)
+    f(U)
+    assert f.dump_ir("traced").count("math.sin") == 1
+
+
+def unset(u):
+    found = [None] * len(u)
+    for t in range(1, len(u)):
+        found[t] = u[t]
+    return found
+
+
+def used(u):
+    found = unset(u)
+    total = 0.0
+    for t in range(len(u)):
+        total += np.sum(found[t] * 2)
+    return total
+
+
+def together(u):
+    return np.sum(np.array(unset(u)))
+
+
+@pytest.mark.parametrize(("program", "error"), [(used, TypeError), (together, ValueError)])
+def test_none_is_no_array(program, error):
+    with pytest.raises(error):
+        program(U)
+    for f in (jit_grad(program), jit_grad(program).grad):
+        with pytest.raises(error, match="None"):
+            f(U)
+
+
+def rows_of_a_triangle(u):
+    found = [None] * len(u)
+    for t in range(1, len(u)):
+        found[t] = u[:t, 0]
+    return sum(np.sum(x * x) for x in found[1:])
+
+
+def levels(u):
+    def halved(x):
+        return 0.5 * (x[::2] + x[1::2])
+
+    n = int(np.log2(len(u)))
+    found, x = [None] * n, u[:, 0]
+    for k in range(n):
+        x = halved(x)
+        found[k] = x
+    return sum(np.sum(x**2) for x in found)
+
+
+def two_shapes(u):
+    found = [None] * len(u)
+    found[0] = u[0]
+    found[1] = u[:, 0]
+    return np.sum(found[0]) + np.sum(found[1] ** 2)
+
+
+@pytest.mark.parametrize("program", [rows_of_a_triangle, levels, two_shapes])
+def test_several_shapes_are_compiled_for_one_size(program):
+    check(program, (U[:4],), (np.vstack([U[:4], U[:4] * 2]),))
