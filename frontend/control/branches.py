@@ -40,11 +40,6 @@ class Traced:
     undetermined: bool = False  # it depends on a call whose result is not known yet; then it has no end
 
     @property
-    def gone(self) -> bool:
-        """Whether this path ends the function: the variables are not read after it."""
-        return gone(self.env)
-
-    @property
     def never(self) -> bool:
         """Whether this path has no end, as after a raise."""
         return NEVER in self.env
@@ -94,7 +89,7 @@ def merge(
         return known.result
     pairs: Pairs = {}
     for name in sorted(names):
-        a, b = (GONE if t.gone else t.env.get(name) for t in (then, other))
+        a, b = (GONE if gone(t.env, name) else t.env.get(name) for t in (then, other))
         if not (a is GONE and b is GONE):
             pairs[name] = a, b
     for name in JUMPS:

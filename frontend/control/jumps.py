@@ -5,14 +5,14 @@ any other variable: what all paths have set is set, what only some have set is a
 holds the value returned, ``<break>`` and ``<continue>`` hold None. ``<never>`` marks code that control does not reach,
 after a raise or a loop without an end. An exception taken by a handler around the code is such a way too: ``<raised>``
 says which one (``thrown.py``). ``<trying>`` is set inside a ``try`` statement, whose handlers read variables, and
-``<finally>`` inside one with a ``finally``, which reads them after a return, too.
+``<finally>`` inside one with a ``finally``: the variables that this reads, after a return too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adc.frontend.data.values import NONE, AbstractValue, Unbound
+from adc.frontend.data.values import NONE, AbstractValue, Static, Unbound
 from adc.ir import ops
 from adc.ir.core import Value
 
@@ -48,10 +48,13 @@ def left(env: Environment) -> bool | Value:
     return found if found is not None else False
 
 
-def gone(env: Environment) -> bool:
-    """Whether the variables are never read again: the function has certainly ended."""
-    ends = () if FINALLY in env else (RETURN,) if TRYING in env else (RETURN, RAISED)
-    return NEVER in env or any(name in env and not isinstance(env[name], Unbound) for name in ends)
+def gone(env: Environment, name: str) -> bool:
+    """Whether a variable is never read again: the function has certainly ended, and no ``finally`` reads it."""
+    ends = (RETURN,) if TRYING in env else (RETURN, RAISED)
+    last = env.get(FINALLY)
+    if isinstance(last, Static) and name in last.value:
+        ends = ()
+    return NEVER in env or any(way in env and not isinstance(env[way], Unbound) for way in ends)
 
 
 def unending(env: dict[str, AbstractValue]) -> None:

@@ -40,7 +40,12 @@ def _whole(frame: Frame, statement: ast.Try, execute: Execute) -> None:
         return
     inside = live | frame.liveness.reads[statement]
     place = Place(inside, False, execute)
-    with _marked(frame, FINALLY), _catching(frame, (Exception,) if any(map(_seen, statement.finalbody)) else None):
+    outer = frame.env.get(FINALLY)
+    last = frame.liveness.reads[statement] | frame.captured
+    if isinstance(outer, Static):
+        last |= outer.value
+    classes = (Exception,) if any(map(_seen, statement.finalbody)) else None
+    with _marked(frame, FINALLY, Static(last)), _catching(frame, classes):
         _handled(frame, statement, place)
     if NEVER in frame.env:
         return
@@ -74,9 +79,9 @@ def _catching(frame: Frame, classes: Classes | None) -> Iterator[None]:
 
 
 @contextmanager
-def _marked(frame: Frame, name: str) -> Iterator[None]:
+def _marked(frame: Frame, name: str, value: AbstractValue = NONE) -> Iterator[None]:
     outer = frame.env.get(name)
-    frame.env[name] = NONE
+    frame.env[name] = value
     yield
     frame.env.pop(name, None)
     if outer is not None:
@@ -209,5 +214,3 @@ def _plain(template: str) -> str | None:
         return None
     parts = list(pieces(template))
     return "".join(text for text, *_ in parts) if all(field is None for _, field, *_ in parts) else None
-
-

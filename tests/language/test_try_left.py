@@ -59,9 +59,26 @@ def after_a_return_in_the_else_of_a_loop(a, x):
     return -x
 
 
+def another_type_before_a_return(a, x):
+    try:
+        if x > 1.0:
+            y = a * 2
+            return x + np.sum(y)
+        y = 2.0 * x
+    finally:
+        a[0] += x
+    return y * y
+
+
 @pytest.mark.parametrize(
     "function",
-    [read_in_the_else_only, after_a_return, after_a_return_in_loops, after_a_return_in_the_else_of_a_loop],
+    [
+        another_type_before_a_return,
+        read_in_the_else_only,
+        after_a_return,
+        after_a_return_in_loops,
+        after_a_return_in_the_else_of_a_loop,
+    ],
 )
 def test_as_in_python(function):
     def total(a, x):
