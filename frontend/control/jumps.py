@@ -52,9 +52,9 @@ def gone(env: Environment, name: str) -> bool:
     """Whether a variable is never read again: the function has certainly ended, and no ``finally`` reads it."""
     ends = (RETURN,) if TRYING in env else (RETURN, RAISED)
     last = env.get(FINALLY)
-    if isinstance(last, Static) and name in last.value:
-        ends = ()
-    return NEVER in env or any(way in env and not isinstance(env[way], Unbound) for way in ends)
+    if NEVER in env or (isinstance(last, Static) and name in last.value):
+        return NEVER in env
+    return any(way in env and not isinstance(env[way], Unbound) for way in ends)
 
 
 def unending(env: dict[str, AbstractValue]) -> None:
