@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat, Step
 from adc.passes.bounds.drop_checks import DropChecks
+from adc.passes.bounds.forward_pieces import ForwardPieces, in_pieces
 from adc.passes.bounds.split_index_sets import SplitIndexSets
 from adc.passes.bounds.version_bounds import VersionBounds
 from adc.passes.branches.hoist_common import HoistCommon
@@ -139,6 +140,8 @@ PREPARE: Pipeline = (
     IfChanged(SwapCopied(), (Canonicalize(), CSE())),
     IfChanged(RotateBuffers(), (Canonicalize(), CSE(), DeadStores(), DCE())),
     IfChanged(EarlyChecks(), (CSE(),)),
+    OnPart(in_pieces, (FoldViews(), Canonicalize(), CSE(), DCE())),
+    IfChanged(ForwardPieces(is_product), SIMPLIFY),
     IfChanged(ForwardElements(is_product), SIMPLIFY),
     IfChanged(VersionProducts(), (ForwardElements(is_product), *SIMPLIFY)),
     IfChanged(MeldBranches(differentiable=True), TIDY),

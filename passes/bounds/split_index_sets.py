@@ -113,7 +113,7 @@ class _Splitting:
         if loop.opdef not in (ops.for_, ops.parallel) or constant_of(loop.operands[2]) != 1:
             return None
         tests = [test for op in loop.regions[0].walk() if (test := self._test(loop, op)) is not None]
-        if not tests or not self._may_be_parallel(loop):
+        if not tests or not may_be_parallel(loop, self._integers):
             return None
         lower, upper = (self._integers.linear(v, exact=True) for v in loop.operands[:2])
         cuts = _Cuts()
@@ -187,29 +187,9 @@ class _Splitting:
         return varying[0] if len(varying) == 1 else v
 
     def _computable(self, threshold: Linear) -> bool:
-        """Whether a threshold fits into 64 bits, certainly or as ``_materialise`` makes it."""
+        """Whether a threshold fits into 64 bits, certainly or as ``materialise`` makes it."""
         signs = (threshold, threshold.times(-1))
         return _is_value_or_next(threshold) or all(self._integers.least(form) >= -LARGEST for form in signs)
-
-    def _may_be_parallel(self, loop: Op) -> bool:
-        """Whether iterations are not certain to write what others write."""
-        if any(isinstance(r.type, MemRefType) for r in loop.results):
-            return False
-        counter = loop.regions[0].args[0]
-        for op in loop.regions[0].walk():
-            if op.opdef is ops.call and any(isinstance(v.type, MemRefType) for v in op.operands):
-                return False
-            if op.opdef not in TARGET or inside(strip_views(op.operands[1]), loop):
-                continue
-            if not any(counter in self._follows(v) for v in op.operands[2:]):
-                return False
-        return True
-
-    def _follows(self, subscript: Value) -> dict[Value, int]:
-        """The values that a subscript, with or without counting from the end, is a linear form of."""
-        while subscript.op is not None and subscript.op.opdef is ops.bound:
-            subscript = subscript.op.operands[0]
-        return self._integers.linear(subscript).terms
 
     # Doing it ---------------------------------------------------------------------------------------------------------
 
@@ -220,7 +200,7 @@ class _Splitting:
         ends = [self._integers.linear(v, exact=True) for v in (lower, upper)]
         borders = [ends[0], *places, ends[1]]
         with insert_at(block, loop.loc):
-            values = [_materialise(t) for t in places]
+            values = [materialise(t) for t in places]
             start = lower
             for part in range(len(places) + 1):
                 end = upper if part == len(places) else ops.minsi(values[part], upper)
@@ -258,6 +238,28 @@ class _Splitting:
         mapping[test.op.result].replace_uses(found)
 
 
+def may_be_parallel(loop: Op, integers: Integers) -> bool:
+    """Whether iterations are not certain to write what others write."""
+    if any(isinstance(r.type, MemRefType) for r in loop.results):
+        return False
+    counter = loop.regions[0].args[0]
+    for op in loop.regions[0].walk():
+        if op.opdef is ops.call and any(isinstance(v.type, MemRefType) for v in op.operands):
+            return False
+        if op.opdef not in TARGET or inside(strip_views(op.operands[1]), loop):
+            continue
+        if not any(counter in _follows(v, integers) for v in op.operands[2:]):
+            return False
+    return True
+
+
+def _follows(subscript: Value, integers: Integers) -> dict[Value, int]:
+    """The values that a subscript, with or without counting from the end, is a linear form of."""
+    while subscript.op is not None and subscript.op.opdef is ops.bound:
+        subscript = subscript.op.operands[0]
+    return integers.linear(subscript).terms
+
+
 def _known(form: Linear) -> int | None:
     return None if form.terms else form.constant
 
@@ -271,7 +273,7 @@ def _is_value_or_next(form: Linear) -> bool:
     return list(form.terms.values()) == [1] and form.constant in (0, 1)
 
 
-def _materialise(form: Linear) -> Value:
+def materialise(form: Linear) -> Value:
     """The value of a threshold. No counter reaches the largest integer, so ``x + 1`` may stop there."""
     if form.constant == 1 and _is_value_or_next(form):
         (value,) = form.terms

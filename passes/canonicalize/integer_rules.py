@@ -16,6 +16,7 @@ from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_IN
 from adc.passes.analysis.division import remainder
 from adc.passes.analysis.integers import width
 from adc.passes.analysis.linear import Linear
+from adc.passes.canonicalize.extremes import rest_of, without_extremes
 from adc.passes.canonicalize.patterns import (
     is_number,
     made_by,
@@ -40,6 +41,11 @@ def _linear(rw: Rewriter, op: Op) -> Result:
     form = rw.integers.linear(op.result)
     if form.terms.get(op.result) is not None:
         return None  # a product of two unknowns
+    shorter = without_extremes(rw, form)
+    if shorter is not form and all(value.type == t for value in shorter.terms):
+        return (_build(rw, shorter, op),)
+    if (rest := rest_of(rw, form)) is not None:
+        return (rest,)
     terms = len(form.terms)
     if any(value.type != t for value in form.terms):
         return None

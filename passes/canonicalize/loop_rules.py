@@ -10,6 +10,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import index
+from adc.passes.analysis.integers import EXTREMES
 from adc.passes.canonicalize.float_rules import never_negative_zero
 from adc.passes.canonicalize.region_steps import check_first, errors, inline, narrow
 from adc.passes.canonicalize.rewriter import Control, Rewriter
@@ -45,8 +46,8 @@ def _branch(rw: Rewriter, loop: Op) -> Op:
     lower, upper, step = loop.operands[:3]
     condition = rw.emit(ops.cmpi, lower, upper, predicate="slt")
     then, other = Block(), Block()
-    if lower.op is not None and lower.op.opdef in (ops.minsi, ops.maxsi):
-        # In the branch it is known which of the two it is.
+    if lower.op is not None and any(v.op and v.op.opdef in EXTREMES for v in rw.integers.linear(lower).terms):
+        # In the branch it may be known which of the two numbers the extreme is.
         again = then.append(rw.new(lower.op.opdef, lower.op.operands))
         loop.set_operand(0, again.result)
     end = then.append(rw.new(ops.addi, (loop.operands[0], step)))

@@ -225,14 +225,14 @@ def how_filled(alloc: Op, store: Op, cheap: float) -> Filled | None:
         nest, block = loop, loop.parent
     if block is None or len(counters) != len(subscripts) or len(set(subscripts)) != len(subscripts):
         return None
-    made = _made(store.operands[0], nest)
+    made = made_in(store.operands[0], nest)
     if made is None:
         return None
     filled = Filled(nest, counters, store.operands[0], made)
     return filled if filled.sums or filled.cost <= cheap else None
 
 
-def _made(value: Value, nest: Op) -> list[Op] | None:
+def made_in(value: Value, nest: Op) -> list[Op] | None:
     """The operations in ``nest`` that compute ``value``, in order; None if some are not loads or pure operations, or
     use what the loops carry. They are as well defined where they are repeated as they were here."""
     found: list[Op] = []
