@@ -3,14 +3,20 @@
 First nothing is known of sizes, so that the code is for all of them. If that is refused, functions are told the ints
 and extents that their callers know: they may decide between paths of which one does not apply, or on which values have
 other numbers of dimensions. If a variable has no common type after an ``if``, what comes after that is traced in each
-of its branches. Last, the code is for arrays of the sizes that the arguments have, which whoever calls it must check.
+of its branches. If what is refused is a side of conditions on integers that can be made constants (``data/pins.py``),
+their values decide, the innermost first. Last, the code is for arrays of the sizes that the arguments have, which
+whoever calls it must check.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 
-from adc.ir.core import Loc
+from adc.frontend.data.pins import pin_of
+from adc.ir import kinds
+from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import CompileError
 from adc.ir.lazy_dataclass import dataclass
 
@@ -21,13 +27,20 @@ _MOST_DIVIDED = 6  # each may double the code
 class Attempt:
     """``counts``: functions of the program are told the ints and extents that their callers know. ``sized``: the code
     is for arrays of the extents that arguments and captured arrays have. ``divided``: the ``if`` statements in each of
-    whose branches all that comes after them in the block is traced. ``captures_arrays``: arrays from outside were met.
-    ``refused``: the refusal to show.
+    whose branches all that comes after them in the block is traced. ``decided``: the choices between two sides that are
+    made by the values of integers when the code is compiled, and the loops and lists whose counts are known then;
+    ``decidable``: those that may be; ``around``: those around the insertion point. ``peeled``: the loops whose first
+    iteration is traced apart, because it gives variables other types. ``captures_arrays``: arrays from outside were
+    met. ``refused``: the refusal to show.
     """
 
     counts: bool = False
     sized: bool = False
     divided: set[Loc] = field(default_factory=set)
+    decided: set[Loc] = field(default_factory=set)
+    decidable: dict[Loc, None] = field(default_factory=dict)  # in the order of the program
+    around: list[Loc] = field(default_factory=list)
+    peeled: set[Loc] = field(default_factory=set)
     captures_arrays: bool = False
     refused: CompileError | None = None
 
@@ -39,6 +52,10 @@ class Attempt:
             self.counts = True
         elif error.divides is not None and self.may_divide(error.divides):
             self.divided.add(error.divides)
+        elif (at := self._to_decide(error)) is not None:
+            self.decided.add(at)
+        elif error.peels is not None and error.peels not in self.peeled:
+            self.peeled.add(error.peels)
         elif not self.sized and not given_arrays and self.captures_arrays:
             self.counts = self.sized = True
             self.divided.clear()
@@ -46,6 +63,53 @@ class Attempt:
             self.refused.sizes_may_help = given_arrays and not self.sized
             return False
         return True
+
+    def _to_decide(self, error: CompileError) -> Loc | None:
+        choices = (*error.undecided, error.divides)
+        return next((at for at in choices if at is not None and self.may_decide(at)), None)
+
+    def decide(self, at: Loc, known: bool | Value) -> bool | Value:
+        """The condition of the choice between two sides that stands at a place. The numbers that integers have decide
+        it if an earlier attempt has found that one of the sides cannot be compiled."""
+        pin = None if isinstance(known, bool) else pin_of(known, data=False)
+        return bool(pin()) if pin is not None and self.decides(at, ()) else known
+
+    def decides(self, at: Loc, numbers: Iterable[Value]) -> bool:
+        """Whether the numbers on which it depends what is there are to be made constants, if they can be."""
+        if any(pin_of(number, data=False) is None for number in numbers):
+            return False
+        self.decidable[at] = None
+        return at in self.decided
+
+    def may_decide(self, at: Loc) -> bool:
+        """Whether another attempt may decide that choice or count."""
+        return at in self.decidable and at not in self.decided
+
+    def open_around(self, also: Iterable[Loc]) -> tuple[Loc, ...]:
+        """The choices and counts around the insertion point, and ``also``, that another attempt may decide."""
+        return tuple(at for at in (*reversed(self.around), *also) if self.may_decide(at))
+
+    @contextmanager
+    def undecided(self, at: Loc) -> Iterator[None]:
+        """What depends on the choice or the count there is traced: a refusal may be of what need not be run."""
+        self.around.append(at)
+        try:
+            yield
+        except CompileError as error:
+            error.undecided = (*error.undecided, at)
+            raise
+        finally:
+            self.around.pop()
+
+    @contextmanager
+    def peelable(self, at: Loc) -> Iterator[None]:
+        """The loop there is traced; its first iteration may be traced apart."""
+        try:
+            yield
+        except CompileError as error:
+            if error.kind == kinds.TYPE_CHANGE_IN_LOOP.name and error.peels is None:
+                error.peels = at
+            raise
 
     def may_divide(self, at: Loc | None) -> bool:
         """Whether another attempt may divide what comes after the ``if`` there."""

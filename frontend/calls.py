@@ -40,7 +40,7 @@ from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.array_likes import with_arrays
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
-from adc.frontend.objects import pools
+from adc.frontend.objects import counts, pools
 from adc.frontend.objects.list_pools import is_row
 from adc.frontend.rules import application, gradients
 from adc.frontend.rules.registry import RULES, subject_of
@@ -124,7 +124,8 @@ def call_value(
         inner = checkpointed_function(callee.value)
         if inner is not None:
             return call_value(frame, mapped.apart(Static(inner)), args, kwargs, rematerialised.calling(call_function))
-    return call_plain(frame, callee, args, kwargs, call_function)
+    with counts.may_help(frame, values):
+        return call_plain(frame, callee, args, kwargs, call_function)
 
 
 def call_plain(

@@ -31,7 +31,6 @@ from adc.ir.attached import drop_unmentioned
 from adc.ir.builder import build, insert_at
 from adc.ir.core import UNKNOWN, Func
 from adc.ir.diagnostics import CompileError
-from adc.ir.types import i1
 
 
 def trace(
@@ -50,7 +49,7 @@ def trace(
     ``capture_aliases`` maps the name of a captured array, as in its leaf's path, to the alias group of the arguments
     that it may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that
     do not fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``, see
-    ``constant_path``, and for bools if types differ between paths: they may select the type of the result.
+    ``constant_path``.
     ``lapack``: whether the code may call LAPACK, if there is one, by its addresses in this process; ``deterministic``:
     with one thread. ``library`` has the functions that are not traced with the program but compiled by themselves.
     """
@@ -65,15 +64,10 @@ def trace(
     attempt = Attempt(counts=sized, sized=sized)
     while True:
         tracer = Tracer(capture_aliases, *how, entry=entry, library=library, attempt=attempt)
-        flags: list[NeedsConstant] = []
         try:
-            return _traced(callee, args, kwargs, tracer, pins, pools, flags)
+            return _traced(callee, args, kwargs, tracer, pins, pools)
         except CompileError as error:
             if not attempt.again(error, bool(tracer.constants), bool(given_arrays)):
-                if flags and error.kind == kinds.TYPE_DIFFERS.name:
-                    raise flags[0] from None
-                for pin in error.undecided:  # one side may be all that is run, and compile
-                    pin()
                 assert attempt.refused is not None
                 raise attempt.refused from None
             pools = Pools()
@@ -100,9 +94,7 @@ def _traced(
     tracer: Tracer,
     pins: bool,
     pools: Pools,
-    flags: list[NeedsConstant],
 ) -> Traced:
-    """``flags`` gets the bools that the function is given."""
     assert callee.function is not None
     tracer.looks.function(callee.function)
     parameters = inspect.signature(callee.function, follow_wrapped=False)
@@ -117,8 +109,6 @@ def _traced(
         def add(a: abstract.Abstract, name: str) -> AbstractValue:
             tail = tuple(int(p) for p in name.split(".")[1:])
             leaves.append(Leaf((*path, *tail), a, "argument"))
-            if pins and isinstance(a, abstract.Scalar) and a.type == i1 and a.weak:
-                flags.append(NeedsConstant(frame, name))
             return frame.add_argument(a, name)
 
         return add

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from adc.frontend import abstract
 from adc.frontend.attempts import Attempt
-from adc.frontend.data import dims
+from adc.frontend.data import dims, pins
 from adc.frontend.data.callables import Closure, Scope
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.roots import Root, Roots
@@ -273,8 +273,8 @@ class Frame(Scope):
         self.func.arg_attrs.append(attrs)
         with insert_at(self.prologue, self.func.loc):
             if isinstance(a, abstract.Scalar):
-                pin = partial(self._pin, name) if self.pins else None
-                return Scalar(_named(from_element(arg), name), a.type, a.weak, pin)
+                pin = partial(self._pin, name) if self.pins and not a.type.is_float else None
+                return Scalar(pins.marked(_named(from_element(arg), name), pin, a.weak), a.type, a.weak)
             root = self.argument_roots[arg.index] = self._root(a, name)
             if not a.writable and not protected:
                 protected = f"'{name}' is read-only"

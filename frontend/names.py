@@ -17,6 +17,7 @@ from adc.frontend import abstract, forms
 from adc.frontend.control import options
 from adc.frontend.data.callables import bound
 from adc.frontend.data.compounds import Contents, compound
+from adc.frontend.data.pins import marked
 from adc.frontend.data.unusable import WITH_UNUSABLE, unusable
 from adc.frontend.data.values import AbstractValue, Poison, Ref, Scalar, Static, Unbound
 from adc.frontend.errors import refuse, shown
@@ -138,7 +139,7 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
             ) from None
         result = frame.capture(capture)
         if isinstance(result, Scalar) and not result.dtype.is_float:
-            return Scalar(result.value, result.dtype, result.weak, lambda: _pin(frame, name, fetch))
+            marked(result.value, functools.partial(_pin, frame, name, fetch), result.weak)
         return result
     try:
         form = None if isinstance(value, Schedule) else forms.form_of(value)

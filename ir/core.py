@@ -47,10 +47,10 @@ class Value:
 
     ``owner`` is the ``Op`` or the ``Block``, ``index`` the position in its results or arguments. ``op`` is the owner if
     that is an operation, None for a block argument. ``uses`` maps ``(op, operand position)`` to None, in order of
-    creation. ``hint`` is the Python name that it was bound to, if any.
+    creation. ``hint`` is the Python name that it was bound to, if any. ``pin`` is of ``adc.frontend.data.pins``.
     """
 
-    __slots__ = ("_type", "hint", "index", "op", "owner", "uses")
+    __slots__ = ("_type", "hint", "index", "op", "owner", "pin", "uses")
     if TYPE_CHECKING:
 
         @property
@@ -62,6 +62,7 @@ class Value:
         self.op = owner if isinstance(owner, Op) else None
         self.index = index
         self.hint = hint
+        self.pin: Callable[[], int] | None = None
         self.uses: dict[tuple[Op, int], None] = {}
 
     @property

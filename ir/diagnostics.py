@@ -15,7 +15,7 @@ and ``render()`` the same with the head that the command line prints:
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from adc.ir.core import UNKNOWN, Loc
@@ -124,6 +124,8 @@ class AdcError(Exception):
     end_offset: int | None
     text: str | None
     divides: Loc | None = None  # the ``if`` after whose branches a variable has no common type
+    peels: Loc | None = None  # the loop whose first iteration changes the type of a variable
+    undecided: tuple[Loc, ...] = ()  # the choices around it, the innermost first: it may not have to be run
     of_unknown_size = False  # whether all that is wrong is that a number of items is not known
 
     def __init__(
@@ -173,7 +175,7 @@ class AdcError(Exception):
 
     def _saying(self: E, diagnostic: Diagnostic) -> E:
         error = rebuilt(type(self), diagnostic)
-        error.divides = self.divides
+        error.divides, error.peels, error.undecided = self.divides, self.peels, self.undecided
         error.of_unknown_size = self.of_unknown_size
         return error
 
@@ -215,8 +217,6 @@ class CompileError(AdcError):
     """Base of the refusals of source code: what adc does not compile."""
 
     sizes_may_help = False  # whether code for these sizes of the arguments alone has not been tried
-    undecided: tuple[Callable[[], Any], ...] = ()
-    """What makes the integers static that conditions around the code depend on: not all of it may have to run."""
 
 
 class CompileSyntaxError(CompileError, SyntaxError):

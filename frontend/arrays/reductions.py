@@ -9,7 +9,7 @@ from adc.frontend.abstract import value_type
 from adc.frontend.arrays import complex_reductions
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Scalar, Static, Tuple, required_int
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Scalar, Static, Tuple, needed_int
 from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -300,7 +300,7 @@ def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return None
     items = listed(axis)
-    numbers = [required_int(item) for item in items]
+    numbers = [needed_int(item) for item in items]
     known = [n for n in numbers if n is not None]
     for item, number in zip(items, numbers, strict=True):
         if number is None and isinstance(item, Static):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adc.frontend.containers.indexing import subscript
 from adc.frontend.containers.sequences import dict_items, known_items, new_dict, new_list
-from adc.frontend.data.values import AbstractValue, Ref, Tuple, is_dict, is_list, is_numeric, known_int, needed_int
+from adc.frontend.data.values import AbstractValue, Ref, Scalar, Tuple, is_dict, is_list, is_numeric, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, kind
@@ -30,7 +30,9 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     if symbol == "*":
         for v, n in ((a, b), (b, a)):
             if (is_list(v) or isinstance(v, Tuple)) and is_numeric(n) and kind(as_scalar(n).dtype) < 2:
-                many = is_list(v) and (known_int(n) is None or rows.grows(frame, v))
+                numbers = [n.value] if isinstance(n, Scalar) else []
+                unknown = bool(numbers) and not frame.tracer.attempt.decides(current_loc(), numbers)
+                many = is_list(v) and (unknown or rows.grows(frame, v))
                 repeated = _repeated(frame, v, n) if many else None
                 if repeated is not None:
                     return repeated

@@ -159,7 +159,7 @@ def is_computed(v: AbstractValue) -> bool:
         return any(map(is_computed, v.items))
     if isinstance(v, OneOf):
         return all(isinstance(one, Static) for one in v.options)
-    return isinstance(v, Scalar) and (v.dtype.is_float or v.pin is None)
+    return isinstance(v, Scalar) and v.pin is None
 
 
 def computed_key(frame: Frame, ref: Ref, v: AbstractValue) -> object:
@@ -188,7 +188,7 @@ def constant_key(v: AbstractValue) -> object:
         except TypeError:
             raise refuse(current_loc(), f"{describe_type(v)} cannot be a key", kind=kinds.WRONG_TYPE) from None
         return v.value
-    if isinstance(v, Scalar) and not v.dtype.is_float and v.pin is not None:
+    if isinstance(v, Scalar) and v.pin is not None:
         return v.pin()
     raise refuse(
         current_loc(),

@@ -32,7 +32,7 @@ from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, current_loc, insert_at
-from adc.ir.core import Attr, Block, Value
+from adc.ir.core import Attr, Block, Loc, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import SCHEDULE, Schedule
 from adc.ir.types import i1, i64, index
@@ -63,6 +63,12 @@ def needed(r: Range) -> Range:
     bounds = [needed_int(v) for v in (r.start, r.stop, r.step)]
     start, stop, step = map(Static, bounds)
     return r if None in bounds else replace(r, start=start, stop=stop, step=step)
+
+
+def decided(frame: Frame, at: Loc, r: Range) -> Range:
+    """The range that a loop goes through, with known bounds if an earlier attempt has found that it needs them."""
+    numbers = [v.value for v in (r.start, r.stop, r.step) if isinstance(v, Scalar)]
+    return needed(r) if numbers and frame.tracer.attempt.decides(at, numbers) else r
 
 
 @dataclass(frozen=True)

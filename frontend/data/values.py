@@ -15,6 +15,7 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.dims import NOT_ONE, Dim, is_usable, read_dim
+from adc.frontend.data.pins import pin_of
 from adc.frontend.data.roots import NOWHERE, Roots
 from adc.frontend.forms import COMPLEX, TUPLE, Form, Sort
 from adc.frontend.syntax.generators import EXPRESSION
@@ -50,16 +51,17 @@ class LargeLiteral(Static):
 class Scalar(AbstractValue):
     """A run-time number of dtype ``dtype`` (f64 f32 i64 i32 i1); integers are computed with as ``index``.
 
-    ``weak``: a Python number, which takes the type of a NumPy number it is combined with. ``pin``, if given, makes the
-    value static: it returns the number and makes the compiled code depend on it. ``recipe`` does the same for what is
-    computed from such integers alone.
+    ``weak``: a Python number, which takes the type of a NumPy number it is combined with.
     """
 
     value: Value
     dtype: Type
     weak: bool = True
-    pin: Callable[[], Any] | None = None
-    recipe: Callable[[], Any] | None = None
+
+    @property
+    def pin(self) -> Callable[[], Any] | None:
+        """What makes it a constant, if it is computed from integers that can be made constants (``pins.py``)."""
+        return None if self.dtype.is_float else pin_of(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,17 +357,11 @@ def known_int(v: AbstractValue) -> int | None:
 def needed_int(v: AbstractValue) -> int | None:
     """The integer that ``v`` is, where it must be known.
 
-    If it is a captured variable, the code then depends on it; if it is a parameter, the callers' constants are used.
+    If it depends on captured variables, the code then depends on them; if on parameters, the callers' constants are
+    used.
     """
     known = known_int(v)
     return int(v.pin()) if known is None and isinstance(v, Scalar) and v.pin is not None else known
-
-
-def required_int(v: AbstractValue) -> int | None:
-    """As ``needed_int``, also of what is computed from such integers: where there is no way without it."""
-    if isinstance(v, Scalar) and v.recipe is not None:
-        return int(v.recipe())
-    return needed_int(v)
 
 
 def number_dtype(value: Any) -> tuple[Type, bool]:

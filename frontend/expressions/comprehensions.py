@@ -19,7 +19,7 @@ from adc.frontend import abstract
 from adc.frontend.arrays import arrays, places
 from adc.frontend.containers import making, sequences
 from adc.frontend.control.branches import branch
-from adc.frontend.control.loops import Counted, for_counted, needed
+from adc.frontend.control.loops import Counted, decided, for_counted, needed
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import widen
 from adc.frontend.data.dims import dim_value, equal_dims, same_dim
@@ -83,14 +83,15 @@ class Walk:
         return assigned_in([self.node])
 
     def run(self) -> None:
-        with _own_scope(self.frame, self.node):
+        undecided = self.frame.tracer.attempt.undecided(self.frame.loc(self.node))
+        with undecided, _own_scope(self.frame, self.node):
             self._generator(0, self.items(0))
 
     def items(self, level: int) -> Items:
         source = self.node.generators[level].iter
         value = evaluate(self.frame, source)
-        if self.carried is None and isinstance(value, Range):
-            value = needed(value)
+        if isinstance(value, Range):
+            value = needed(value) if self.carried is None else decided(self.frame, self.frame.loc(self.node), value)
         with self.frame.at(source):
             found = sequence(self.frame, value)
         if found is None:
@@ -158,19 +159,23 @@ class Walk:
             else:
                 self._generator(level + 1, self.items(level + 1))
             return
-        known = condition(self.frame, generator.ifs[k])
-        if isinstance(known, bool):
-            if known:
-                self._conditions(level, k + 1)
-            return
+        at, attempt = self.frame.loc(generator.ifs[k]), self.frame.tracer.attempt
+        known = attempt.decide(at, condition(self.frame, generator.ifs[k]))
+        if not isinstance(known, bool):
+            with attempt.undecided(at):
+                self._item_if(known, generator.ifs[k], lambda: self._conditions(level, k + 1))
+        elif known:
+            self._conditions(level, k + 1)
+
+    def _item_if(self, known: Value, test: ast.expr, item: Callable[[], None]) -> None:
         if self.carried is None:
             raise refuse(
-                self.frame.loc(generator.ifs[k]),
+                self.frame.loc(test),
                 "which items belong to it must be known when the function is compiled",
                 "use sum(), min(), max(), any() or all() of a generator expression, or a loop",
                 kind=kinds.NOT_CONSTANT,
             )
-        branch(self.frame, known, lambda: self._conditions(level, k + 1), lambda: None, self.carried | self.named)
+        branch(self.frame, known, item, lambda: None, self.carried | self.named)
 
 
 @contextmanager

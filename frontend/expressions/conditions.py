@@ -44,12 +44,14 @@ def _conditions(frame: Frame, nodes: list[ast.expr], stop: bool) -> bool | Value
     first = condition(frame, nodes[0])
     if len(nodes) == 1:
         return first
+    first = frame.tracer.attempt.decide(at := frame.loc(nodes[0]), first)
 
     def rest() -> bool | Value:
         with narrowed(frame, nodes[0], not stop, evaluate):
             return _conditions(frame, nodes[1:], stop)
 
-    return conjunction(frame, first, rest, assigned_in(nodes[1:]), stop)
+    with frame.tracer.attempt.undecided(at):
+        return conjunction(frame, first, rest, assigned_in(nodes[1:]), stop)
 
 
 def conjunction(
@@ -92,10 +94,16 @@ def _select_operand(frame: Frame, nodes: list[ast.expr], stop: bool) -> Abstract
     first = evaluate(frame, nodes[0])
     if len(nodes) == 1:
         return first
-    known = as_condition(frame, first)
+    known = frame.tracer.attempt.decide(at := frame.loc(nodes[0]), as_condition(frame, first))
     if isinstance(known, bool):
         return first if known == stop else _select_operand(frame, nodes[1:], stop)
+    with frame.tracer.attempt.undecided(at):
+        return _either_operand(frame, nodes, stop, first, known)
 
+
+def _either_operand(
+    frame: Frame, nodes: list[ast.expr], stop: bool, first: AbstractValue, known: Value
+) -> AbstractValue:
     def operand() -> AbstractValue:
         return _may_end(frame, lambda: _select_operand(frame, nodes[1:], stop), lambda: Scalar(const(False, i1), i1))
 
@@ -128,9 +136,14 @@ def _may_end(frame: Frame, part: Callable[[], _T], never: Callable[[], _T]) -> _
 
 def conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
     """``a if test else b``."""
-    known = condition(frame, node.test)
+    known = frame.tracer.attempt.decide(at := frame.loc(node), condition(frame, node.test))
     if isinstance(known, bool):
         return evaluate(frame, node.body if known else node.orelse)
+    with frame.tracer.attempt.undecided(at):
+        return _either_side(frame, node, known)
+
+
+def _either_side(frame: Frame, node: ast.IfExp, known: Value) -> AbstractValue:
     names = assigned_in([node.body, node.orelse])
 
     def side(part: ast.expr, holds: bool) -> AbstractValue | None:

@@ -91,7 +91,7 @@ def _with_counts(v: AbstractValue) -> AbstractValue:
 def _is_knowable(v: AbstractValue) -> bool:
     if isinstance(v, Compound):
         return all(map(_is_knowable, v.items))
-    return isinstance(v, Static | Ref) or (isinstance(v, Scalar) and (v.pin or v.recipe) is not None)
+    return isinstance(v, Static | Ref) or (isinstance(v, Scalar) and v.pin is not None)
 
 
 def _given(frame: Frame, arguments: Mapping[str, AbstractValue]) -> list[Ref]:

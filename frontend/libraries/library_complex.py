@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import cmath
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.forms import COMPLEX
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.rules import Rule, apply, positional, strong
+from adc.frontend.libraries.rules import Rule, apply, positional, static_of, strong, take
 from adc.frontend.numeric import complex_functions, complexes
 from adc.frontend.numeric.complex_functions import PAIRS, parts
 from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, cast, complex_like, complex_of, convert, kind
@@ -79,8 +80,12 @@ def conjugate(frame: Frame, v: AbstractValue) -> AbstractValue:
     return apply("np.conjugate", lambda x: strong(complexes.conjugate(x)), v)
 
 
-def _angle(frame: Frame, v: AbstractValue) -> AbstractValue:
-    return apply("np.angle", _angle_of, v)
+def _angle(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    v, deg = take("np.angle", ["z", "deg"], args, kwargs)
+    assert v is not None
+    found = apply("np.angle", _angle_of, v)
+    in_degrees = deg is not None and static_of(deg, "the keyword deg")
+    return arrays.operate(frame, "*", found, Static(180.0 / math.pi)) if in_degrees else found
 
 
 def _angle_of(x: AbstractValue) -> AbstractValue:
@@ -206,7 +211,7 @@ TABLE: dict[Any, Rule] = {
     np.real: positional("np.real", 1, real),
     np.imag: positional("np.imag", 1, imag),
     np.conjugate: positional("np.conjugate", 1, conjugate),
-    np.angle: positional("np.angle", 1, _angle),
+    np.angle: _angle,
     np.iscomplexobj: _is_complex_object(True),
     np.isrealobj: _is_complex_object(False),
 }

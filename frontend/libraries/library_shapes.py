@@ -11,7 +11,7 @@ from adc.frontend.arrays import subscripts
 from adc.frontend.arrays.reductions import axes_of, normal_axes
 from adc.frontend.data.dims import Dim, is_one
 from adc.frontend.data.type_names import describe_type, for_array
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric, required_int
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import shape_argument
@@ -150,7 +150,7 @@ def _transpose(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
 
 def _number(name: str, v: AbstractValue | None) -> int:
-    known = None if v is None else required_int(v)
+    known = None if v is None else needed_int(v)
     if known is None:
         message = f"the axis of {name}() must be known when the function is compiled"
         raise refuse(current_loc(), message, "write it as a constant", kind=kinds.NOT_CONSTANT)

@@ -11,7 +11,7 @@ import numpy as np
 from adc.frontend.arrays import subscripts
 from adc.frontend.arrays.reductions import axes_of, listed, repeated_axes_of
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Static, Tuple, required_int
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Static, Tuple, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_shapes import in_memory
@@ -55,7 +55,7 @@ def _flipped(name: str, axis: int) -> Rule:
 def _rot90(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     value, k, axes = take("np.rot90", ["m", "k", "axes"], args, kwargs)
     owner = in_memory(frame, "np.rot90", value)
-    turns = 1 if k is None else required_int(k)
+    turns = 1 if k is None else needed_int(k)
     if turns is None:
         message = "how often np.rot90() turns must be known when the function is compiled"
         raise refuse(current_loc(), message, "write it as a constant", kind=kinds.NOT_CONSTANT)

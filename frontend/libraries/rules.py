@@ -342,7 +342,7 @@ def static_of(v: AbstractValue | None, what: str, help: str = "write it as a con
         return None
     if isinstance(v, Static):
         return v.value
-    known = v.pin or v.recipe if isinstance(v, Scalar) else None
+    known = v.pin if isinstance(v, Scalar) else None
     if known is not None:
         return known()
     raise refuse(

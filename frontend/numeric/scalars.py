@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,21 +85,7 @@ def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         return _compare(symbol, x, y)
     if symbol == "**":
         return power(x, y, b.value if is_static_number(b) else None)  # type: ignore[attr-defined]
-    return _with_recipe(symbol, a, b, _ARITHMETIC[symbol](x, y))
-
-
-def _with_recipe(symbol: str, a: AbstractValue, b: AbstractValue, result: Scalar) -> Scalar:
-    """The result with a recipe for it, if both operands are known or can be made static."""
-    p, q = _recipe(a), _recipe(b)
-    if p is None or q is None or result.dtype != i64 or (symbol in ("//", "%") and not isinstance(b, Static)):
-        return result
-    return replace(result, recipe=lambda: PYTHON[symbol](p(), q()))
-
-
-def _recipe(v: AbstractValue) -> Callable[[], Any] | None:
-    if isinstance(v, Static):
-        return (lambda: v.value) if type(v.value) is int else None
-    return v.pin or v.recipe if isinstance(v, Scalar) and v.dtype == i64 and v.weak else None
+    return _ARITHMETIC[symbol](x, y)
 
 
 def _dtype_of(v: AbstractValue) -> Type:
@@ -247,7 +232,7 @@ def unary(symbol: str, v: AbstractValue) -> AbstractValue:
         return Scalar(wrap(ops.xori(s.value, const(-1, index)), s.dtype), s.dtype, s.weak)
     if kind(s.dtype) == 2:
         return Scalar(ops.negf(s.value), s.dtype, s.weak)
-    return _with_recipe("-", Static(0), v, negated(s))
+    return negated(s)
 
 
 def truth(v: AbstractValue) -> bool | Value:

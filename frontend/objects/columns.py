@@ -48,8 +48,8 @@ ASSIGN = (
 
 UNEVEN = (
     "the arrays of a list whose length depends on the run must all have one shape; for rows of several lengths extend "
-    "a list of numbers: xs.extend(row); for a few arrays, such as the levels of a pyramid, write how many there are "
-    "as a number: for _ in range(4)"
+    "a list of numbers: xs.extend(row); for a few arrays, such as the levels of a pyramid, let an "
+    "integer argument or a number say how many there are: for _ in range(4)"
 )
 
 

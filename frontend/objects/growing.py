@@ -23,7 +23,7 @@ from adc.frontend.forms import LIST
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.bits import logical_not
 from adc.frontend.numeric.nests import nest
-from adc.frontend.objects import columns, heap, item_shapes, rows
+from adc.frontend.objects import columns, counts, heap, item_shapes, rows
 from adc.frontend.objects.alternatives import NONE_TYPE
 from adc.frontend.objects.merge import Clash, join
 from adc.frontend.prelude import python_lists
@@ -246,6 +246,7 @@ def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
         rows.check_pools(now, item)
         found = columns.parts(frame, item, rows.row_of(now))
         shapes = columns.shapes(found)
+        counts.check_append(frame, ref, now, shapes)
         now = shaped(frame, ref.key, now, shapes)
         if appends is None or place is None or now is not held or not appends.has_room(ref.key, place):
             now = with_room(frame, now, const_index(1), FIRST_ROOM, shapes)

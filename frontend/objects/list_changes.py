@@ -12,7 +12,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric.nests import nest, serial
-from adc.frontend.objects import columns, growing, heap, rows
+from adc.frontend.objects import columns, counts, growing, heap, rows
 from adc.frontend.objects.merge import Clash, join
 from adc.frontend.traps import trap_unless, within
 from adc.ir import kinds, ops
@@ -61,6 +61,7 @@ def store(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
     k = position(now, index)
     rows.check_pools(now, item)
     found = columns.parts(frame, item, rows.row_of(now))
+    counts.check_store(frame, ref, now, columns.shapes(found))
     now = growing.shaped(frame, ref.key, now, columns.shapes(found))
     columns.check_shapes(rows.buffers(now), columns.shapes(found))
     growing.assign(frame, ref, now)

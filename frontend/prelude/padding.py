@@ -93,7 +93,8 @@ def _fill(a: Any, k: Any, before: Any, n: Any, after: Any, mode: Any, values: An
         part(a, k, None, before)[...] = level
         part(a, k, before + n, None)[...] = level
     else:
-        unsupported("np.pad() in this mode is not supported", "fill the margins by slices")
+        known = "'constant', 'edge', 'empty', 'linear_ramp', 'maximum', 'mean', 'minimum', 'reflect', 'symmetric'"
+        unsupported(f"np.pad() of mode {mode!r} is not supported", f"the modes are {known} and 'wrap'")
 
 
 def _ramps(a: Any, k: Any, before: Any, n: Any, after: Any, ends: Any) -> None:

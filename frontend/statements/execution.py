@@ -15,7 +15,7 @@ from typing import Any
 from adc.frontend.closures import make_closure
 from adc.frontend.containers import pooled_lists, records, sequences
 from adc.frontend.control.branches import branch
-from adc.frontend.control.loops import ChangesInTest, for_range, while_loop
+from adc.frontend.control.loops import ChangesInTest, decided, for_range, while_loop
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Generator, Poison, Range, Static, Stream, is_dict, is_list
 from adc.frontend.errors import refuse, shown
@@ -31,9 +31,10 @@ from adc.frontend.objects import cells
 from adc.frontend.objects.heap import Unroll
 from adc.frontend.statements.assignments import annotated, assign, augmented, bind
 from adc.frontend.statements.exceptions import assert_, raise_
-from adc.frontend.statements.flow import Place, after_loop, for_items, function_body, loop_body, run
+from adc.frontend.statements.flow import Place, after_loop, function_body, loop_body, run
 from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.handlers import try_
+from adc.frontend.statements.items import for_items, peeled
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
 from adc.frontend.syntax.bindings import assigned_in, imported_as
 from adc.frontend.syntax.liveness import analyse_block
@@ -169,6 +170,21 @@ _UNROLLED_AT_MOST = 1000  # iterations at most
 
 
 def _for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[], None]) -> None:
+    """A loop over a range. Its bounds may have to be known, and its first iteration to stand apart (``Attempt``)."""
+    place = frame.loc(statement)
+    value = decided(frame, place, value)
+    attempt = frame.tracer.attempt
+    with attempt.undecided(place), attempt.peelable(place):
+        numbers = sequences.known_items(frame, value) if place in attempt.peeled else None
+        if not numbers:
+            _for_decided(frame, statement, value, body)
+            return
+        start = partial(bind, frame, statement.target, numbers[0])
+        later = replace(value, start=numbers[1] if len(numbers) > 1 else value.stop)
+        peeled(frame, statement, start, body, partial(_for_decided, frame, statement, later, body))
+
+
+def _for_decided(frame: Frame, statement: ast.For, value: Range, body: Callable[[], None]) -> None:
     numbers = sequences.known_items(frame, value)
     items = None if numbers is None else known(numbers)
     _counted(frame, statement, items, lambda: for_range(frame, statement, value, body), body)
@@ -237,7 +253,7 @@ def _short_circuit(frame: Frame, nodes: Sequence[ast.expr], stop: bool) -> None:
     if len(nodes) == 1:
         evaluate_kept(frame, nodes[0])
         return
-    known = condition(frame, nodes[0])
+    known = frame.tracer.attempt.decide(at := frame.loc(nodes[0]), condition(frame, nodes[0]))
 
     def rest() -> None:
         _short_circuit(frame, nodes[1:], stop)
@@ -246,7 +262,8 @@ def _short_circuit(frame: Frame, nodes: Sequence[ast.expr], stop: bool) -> None:
         pass
 
     if not isinstance(known, bool):
-        branch(frame, known, skip if stop else rest, rest if stop else skip, assigned_in(nodes[1:]))
+        with frame.tracer.attempt.undecided(at):
+            branch(frame, known, skip if stop else rest, rest if stop else skip, assigned_in(nodes[1:]))
     elif known != stop:
         rest()
 

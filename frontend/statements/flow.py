@@ -14,25 +14,19 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from adc.frontend.closures import released
 from adc.frontend.control import thrown
 from adc.frontend.control.branches import Path, Traced, either, end_with, trace
 from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RAISED, RETURN, left, pending
-from adc.frontend.control.loops import Counted, for_counted
-from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import NONE, AbstractValue, Scalar, Unbound
+from adc.frontend.data.values import NONE, AbstractValue, Unbound
 from adc.frontend.expressions.choosing import narrow, narrowed
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
-from adc.frontend.iteration import Items, Known
 from adc.frontend.syntax.liveness import analyse_block
-from adc.ir.arith import const_index
 from adc.ir.builder import current_block
 from adc.ir.core import Loc, Value
-from adc.ir.diagnostics import CompileError
 from adc.ir.lazy_dataclass import dataclass
 
 Execute = Callable[[Frame, ast.stmt], None]
@@ -171,24 +165,14 @@ def _changed(frame: Frame, path: Traced, name: str) -> bool:
 
 def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool:
     """An ``if``. Whether it has also executed all that was ``todo`` after it."""
-    pins = _pins(frame, statement.test)
-    try:
-        return _sides(frame, statement, todo, place)
-    except CompileError as error:
-        error.undecided = (*error.undecided, *pins)
-        raise
-
-
-def _pins(frame: Frame, test: ast.expr) -> list[Callable[[], Any]]:
-    """How to make the integers static that a condition of the program's own function depends on."""
-    names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)] if frame.entry else []
-    values = [v for v in map(frame.env.get, names) if isinstance(v, Scalar) and not v.dtype.is_float]
-    return [v.pin for v in values if v.pin is not None]
-
-
-def _sides(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool:
+    at = frame.loc(statement)
     with frame.at(statement):
-        known = condition(frame, statement.test)
+        known = frame.tracer.attempt.decide(at, condition(frame, statement.test))
+    with frame.tracer.attempt.undecided(at):
+        return _sides(frame, statement, known, todo, place)
+
+
+def _sides(frame: Frame, statement: ast.If, known: bool | Value, todo: list[Step], place: Place) -> bool:
     branches = statement.body, statement.orelse
     if isinstance(known, bool):
         todo += reversed(branches[not known])
@@ -317,68 +301,6 @@ def after_loop(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> Non
                 _else(frame, has_left, loop.orelse, place)
             return
     frame.env.pop(BREAK, None)
-
-
-def for_items(
-    frame: Frame,
-    loop: ast.For,
-    items: Items,
-    bind: Callable[[AbstractValue], None],
-    body: Callable[[], None],
-) -> None:
-    """A loop over items: unrolled if they are known one by one, otherwise a loop over their positions."""
-    if isinstance(items, Known):
-        _unrolled(frame, loop, items, bind, body)
-        return
-    length, zero = dim_value(items.length), const_index(0)
-    numbers = Counted(zero, length, const_index(1), lambda k: k, lambda: length)
-
-    def start(counter: Value) -> None:
-        with frame.at(loop.target):
-            bind(items.item(counter))
-
-    for_counted(frame, loop, numbers, start, body, "k")
-
-
-def _unrolled(
-    frame: Frame,
-    loop: ast.For,
-    items: Known,
-    bind: Callable[[AbstractValue], None],
-    body: Callable[[], None],
-) -> None:
-    live = frame.liveness
-    place = Place(live.after[loop] | live.reads[loop] | frame.captured, True, _no_statement)
-
-    def iterations(first: int) -> None:
-        k = first - 1
-        while (k := k + 1) < (items.count if items.now is None else items.now()):
-            if items.limits:
-                two_paths(frame, items.has(k), partial(_iterations_of, k), lambda: None, place.live)
-                return
-            if not iteration(k):
-                return
-
-    def iteration(k: int) -> bool:
-        """One iteration. Whether the next must still be traced here."""
-        bind(items.item(k))
-        body()
-        has_left = left(frame.env)
-        if isinstance(has_left, bool):
-            return not has_left
-        if k + 1 < (items.count if items.now is None else items.now()):
-            guarded(frame, has_left, lambda: iterations(k + 1), place)
-        return False
-
-    def _iterations_of(k: int) -> None:
-        if iteration(k):
-            iterations(k + 1)
-
-    iterations(0)
-
-
-def _no_statement(frame: Frame, statement: ast.stmt) -> None:
-    raise AssertionError("the body executes its statements itself")
 
 
 def _else(frame: Frame, has_left: Value, statements: Sequence[ast.stmt], place: Place) -> None:

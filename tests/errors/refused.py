@@ -442,8 +442,9 @@ def truth_of_comparison(u, v):
 
 def changing_to_array(u, x, n):
     y = x
-    for i in range(n):
-        y = u * i  # error: type-change-in-loop | y
+    while n > 0:
+        n -= 1
+        y = u * n  # error: type-change-in-loop | y
     return y
 
 
@@ -490,7 +491,7 @@ def axis_too_large(u):
 
 def run_time_axis(a, n):
     s = 0.0
-    for k in range(n):
+    for k in range(n + int(0.0 * a[0, 0])):
         s += np.max(np.sum(a, axis=k))  # error: not-constant | np.sum(a, axis=k)
     return s
 

@@ -429,7 +429,7 @@ def test_an_array_that_changes_later_is_refused(program: Callable[..., Any]) -> 
 
 def item_stored_to(u: Array, n: int) -> Any:
     out = [u.copy()]
-    for _ in range(n):
+    for _ in range(n + int(0.0 * u[0])):
         last = out[-1]
         last[0] += 1.0
         out.append(last * 2)
@@ -438,7 +438,7 @@ def item_stored_to(u: Array, n: int) -> Any:
 
 def several_shapes(u: Array, n: int) -> Any:
     out = []
-    for k in range(n):
+    for k in range(n + int(0.0 * u[0])):
         out.append(u[: k + 1])
     return np.concatenate(out)
 
@@ -454,7 +454,7 @@ def in_recursion(u: Array, n: int) -> Any:
         out = [u]
         for k in range(n):
             out.append(u * k)
-        return out[-1] * 2.0 if n < 2 else f(out[-1], n - 1)
+        return out[-1] * 2.0 if np.sum(out[-1]) > 100.0 else f(out[-1], n)
 
     return f(u, n)
 

@@ -39,9 +39,18 @@ def test_values_and_gradients(fn):
 
 def test_trips_that_are_not_known():
     def f(v, n):
-        for _ in range(n):
+        for _ in range(n + int(0.0 * v[0])):
             v = v[None]
         return v.sum()
 
     with pytest.raises(CompileError, match="the numbers of dimensions differ"):
         adc.jit_grad(f)(V, 2)
+
+
+def test_trips_that_an_argument_says():
+    def f(v, n):
+        for _ in range(n):
+            v = v[None]
+        return v * 2.0
+
+    np.testing.assert_array_equal(adc.jit_grad(f)(V, 2), f(V, 2))

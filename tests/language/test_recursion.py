@@ -335,20 +335,27 @@ def endless(n: int, x: float) -> float:
     return endless(n - 1, x) + 1.0
 
 
-def deeper(n: int, t: Any) -> float:
-    return 1.0 if n == 0 else deeper(n - 1, (t, t))
+def deeper(n: float, t: Any) -> float:
+    return 1.0 if n == 0.0 else deeper(n - 1, (t, t))
 
 
-def two_kinds(n: int, x: float) -> Any:
-    return x if n == 0 else (two_kinds(n - 1, x), x)
+def two_kinds(n: float, x: float) -> Any:
+    return x if n == 0.0 else (two_kinds(n - 1, x), x)
+
+
+def test_types_that_depend_on_an_integer() -> None:
+    def deeper_by_one(n: int, t: Any) -> Any:
+        return t if n == 0 else deeper_by_one(n - 1, (t, t))
+
+    assert jit_grad(deeper_by_one)(2, 1.5) == ((1.5, 1.5), (1.5, 1.5))
 
 
 @pytest.mark.parametrize(
     ("fn", "args", "message"),
     [
         (endless, (3, 1.0), "has no end"),
-        (deeper, (3, 1.0), "ever new types"),
-        (two_kinds, (3, 1.0), "float on one path"),
+        (deeper, (3.0, 1.0), "ever new types"),
+        (two_kinds, (3.0, 1.0), "float on one path"),
     ],
 )
 def test_refusals(fn: Callable[..., Any], args: tuple[Any, ...], message: str) -> None:

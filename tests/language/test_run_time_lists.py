@@ -677,7 +677,7 @@ def lists_of_lists(n):
 def strings_differ(n):
     ys = []
     for i in range(n):
-        ys.append("a" if n == 3 else i)
+        ys.append("a" if i == 3 else i)
     return ys
 
 
@@ -713,14 +713,14 @@ def stored_in_parallel(n):
 
 def dicts(n):
     ys = []
-    for i in range(n):
+    for i in range(int(n)):
         ys.append({"a": i})
     return ys[0]
 
 
 def test_the_way_out():
     with pytest.raises(CompileError) as caught:
-        adc.jit_grad(dicts)(4)
+        adc.jit_grad(dicts)(4.0)
     assert "np.zeros" in caught.value.help
 
 

@@ -46,7 +46,7 @@ def test_to_the_bit(text: str) -> None:
 
 ROUNDED = [
     "z * w, np.multiply(z, w), np.square(z), z**2, z**3, z**-2, z**9",
-    "np.reciprocal(z), np.divide(z, w), np.abs(z), np.absolute(w), abs(z), np.angle(z)",
+    "np.reciprocal(z), np.divide(z, w), np.abs(z), np.absolute(w), abs(z), np.angle(z), np.angle(z, deg=True)",
     "z**w, z**x, z**0.5, 2**z, x**z, np.power(z, w)",
     "np.exp(z), np.log(z), np.log10(z), np.sqrt(z)",
     "np.sin(z), np.cos(z), np.tan(z)",

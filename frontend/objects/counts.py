@@ -1,0 +1,83 @@
+"""Lists that are refused because their length is only known at run time, where it may be known when they are compiled.
+
+The loops that make them are then unrolled, or the lists have a known length, in another attempt (``Attempt.decides``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from adc.frontend.data.compounds import Contents
+from adc.frontend.data.dims import dim_value, same_dim
+from adc.frontend.data.values import AbstractValue, Ref
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, discard
+from adc.frontend.objects import columns, rows
+from adc.ir import kinds
+from adc.ir.builder import current_loc, insert_at
+from adc.ir.core import Block, Loc, Value
+from adc.ir.diagnostics import AdcError, CompileError
+
+
+def check_append(frame: Frame, ref: Ref, held: Contents, shapes: Sequence[columns.Shape]) -> None:
+    """An item of these shapes is appended. If they change with the iterations of a loop, it has to be unrolled."""
+    around = frame.tracer.attempt.open_around(_site(frame, ref))
+    if around and any(_changes(frame, size, before) for size, before in _other_sizes(held, shapes)):
+        raise _uneven(around)
+
+
+def check_store(frame: Frame, ref: Ref, held: Contents, shapes: Sequence[columns.Shape]) -> None:
+    """An item of these shapes takes the place of another. If they may differ, each item has to be kept by itself."""
+    site = tuple(at for at in _site(frame, ref) if frame.tracer.attempt.may_decide(at))
+    if site and _other_sizes(held, shapes):
+        raise _uneven(site)
+
+
+@contextmanager
+def may_help(frame: Frame, args: Iterable[AbstractValue]) -> Iterator[None]:
+    """A library function is called. What it does not do with lists of run-time length it may do with others."""
+    try:
+        yield
+    except CompileError as error:
+        if any(rows.grows(frame, a) for a in args):
+            attempt = frame.tracer.attempt
+            error.undecided = (*error.undecided, *attempt.open_around(reversed(attempt.decidable)))
+        raise
+
+
+def _uneven(undecided: tuple[Loc, ...]) -> AdcError:
+    refusal = refuse(current_loc(), columns.UNEVEN, kind=kinds.NOT_CONSTANT)
+    refusal.undecided = undecided
+    return refusal
+
+
+def _site(frame: Frame, ref: Ref) -> list[Loc]:
+    return [frame.heap.sites[ref.key]] if ref.key in frame.heap.sites else []
+
+
+def _other_sizes(held: Contents, shapes: Sequence[columns.Shape]) -> list[tuple[Value, Value]]:
+    """The extents of an item that may not be those of the list's items, each with that."""
+    scratch = Block()
+    with insert_at(scratch):
+        both = zip(columns.shapes_of(rows.buffers(held)), shapes, strict=True)
+        pairs = [(a, b) for old, new in both for a, b in zip(old or (), new or (), strict=True) if not same_dim(a, b)]
+        found = [(dim_value(b), dim_value(a)) for a, b in pairs]
+    discard(scratch)
+    return found
+
+
+def _changes(frame: Frame, size: Value, before: Value) -> bool:
+    """Whether an extent depends on what a loop changes whose body is being traced, or is computed from the one
+    ``before``."""
+    bodies = [c.appends.body for c in frame.loops if c.appends.body is not None]
+    found: set[Value] = set()
+    todo = [size]
+    while todo:
+        v = todo.pop()
+        if v is before or (v.op is None and v.block in bodies):
+            return True
+        if v not in found and v.op is not None:
+            found.add(v)
+            todo += v.op.operands
+    return False

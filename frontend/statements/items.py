@@ -1,0 +1,104 @@
+"""``for`` loops over items that are known one by one, which are unrolled, and over others; first iterations apart."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+
+from adc.frontend.control.jumps import left
+from adc.frontend.control.loops import Counted, for_counted
+from adc.frontend.data.dims import dim_value
+from adc.frontend.data.values import AbstractValue
+from adc.frontend.frame import Frame
+from adc.frontend.iteration import Items, Known
+from adc.frontend.statements.flow import Place, guarded, two_paths
+from adc.ir.arith import const_index, constant_of
+from adc.ir.core import Value
+
+
+def for_items(
+    frame: Frame,
+    loop: ast.For,
+    items: Items,
+    bind: Callable[[AbstractValue], None],
+    body: Callable[[], None],
+) -> None:
+    """A loop over items: unrolled if they are known one by one, otherwise a loop over their positions."""
+    if isinstance(items, Known):
+        _unrolled(frame, loop, items, bind, body)
+        return
+    length = dim_value(items.length)
+
+    def start(counter: Value) -> None:
+        with frame.at(loop.target):
+            bind(items.item(counter))
+
+    def others(first: int) -> None:
+        numbers = Counted(const_index(first), length, const_index(1), lambda k: k, lambda: length)
+        for_counted(frame, loop, numbers, start, body, "k")
+
+    attempt = frame.tracer.attempt
+    with attempt.peelable(at := frame.loc(loop)):
+        if at in attempt.peeled and constant_of(length):
+            peeled(frame, loop, lambda: start(const_index(0)), body, lambda: others(1))
+        else:
+            others(0)
+
+
+def peeled(
+    frame: Frame, loop: ast.For, start: Callable[[], None], body: Callable[[], None], others: Callable[[], None]
+) -> None:
+    """A loop whose first iteration, which there is, gives variables other types: it stands before the ``others``."""
+    live = frame.liveness
+    start()
+    frame.hints.clear()
+    body()
+    frame.hints.clear()
+    has_left = left(frame.env)
+    if has_left is False:
+        others()
+    elif has_left is not True:
+        place = Place(live.after[loop] | live.reads[loop] | frame.captured, True, _no_statement)
+        guarded(frame, has_left, others, place)
+
+
+def _unrolled(
+    frame: Frame,
+    loop: ast.For,
+    items: Known,
+    bind: Callable[[AbstractValue], None],
+    body: Callable[[], None],
+) -> None:
+    live = frame.liveness
+    place = Place(live.after[loop] | live.reads[loop] | frame.captured, True, _no_statement)
+
+    def iterations(first: int) -> None:
+        k = first - 1
+        while (k := k + 1) < (items.count if items.now is None else items.now()):
+            if items.limits:
+                two_paths(frame, items.has(k), partial(_iterations_of, k), lambda: None, place.live)
+                return
+            if not iteration(k):
+                return
+
+    def iteration(k: int) -> bool:
+        """One iteration. Whether the next must still be traced here."""
+        bind(items.item(k))
+        body()
+        has_left = left(frame.env)
+        if isinstance(has_left, bool):
+            return not has_left
+        if k + 1 < (items.count if items.now is None else items.now()):
+            guarded(frame, has_left, lambda: iterations(k + 1), place)
+        return False
+
+    def _iterations_of(k: int) -> None:
+        if iteration(k):
+            iterations(k + 1)
+
+    iterations(0)
+
+
+def _no_statement(frame: Frame, statement: ast.stmt) -> None:
+    raise AssertionError("the body executes its statements itself")
