@@ -87,6 +87,7 @@ class ForwardPieces:
                         break
                     for choice in choices:
                         choice.write()
+                    integers = Integers()  # the old one has forms of loads that are gone
         return module
 
 

@@ -80,6 +80,34 @@ def test_an_array_stays(why: str) -> None:
     assert not changes(text.replace("  %c2 =", f"{constants}\n  %c2 =", 1))
 
 
+NUMBERS = """func.func @f(%u: memref<?xi64>, %v: memref<?xi64>, %n: index, %x: i64, %y: i64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p = memref.alloc(%n) : memref<?xi64>
+  linalg.fill ins(%y : i64) outs(%p : memref<?xi64>)
+  memref.store %x, %p[%c0] : memref<?xi64>
+  %i = memref.load %p[%c0] : memref<?xi64>
+  %k = arith.index_cast %i : i64 to index
+  %first = arith.maxsi %k, %c0 : index
+  scf.parallel (%j) = (%first) to (%n) step (%c1) {
+    %a = memref.load %u[%j] : memref<?xi64>
+    memref.store %a, %p[%j] : memref<?xi64>
+    scf.reduce()
+  }
+  scf.parallel (%l) = (%c0) to (%k) step (%c1) {
+    %next = arith.addi %l, %c1 : index
+    %w = memref.load %p[%next] : memref<?xi64>
+    memref.store %w, %v[%l] : memref<?xi64>
+    scf.reduce()
+  }
+  func.return
+}"""
+
+
+def test_a_piece_may_begin_where_an_element_of_the_array_says() -> None:
+    assert "memref.load %" in run_text((ForwardPieces(),), NUMBERS)  # which verifies: no use of the first load is left
+
+
 def ring(u: Any, k: float) -> Any:
     for _ in range(3):
         u = u + k * (np.concatenate([u[1:], u[:1]]) * np.append(u[-1:], u[:-1]) - 2 * u)
