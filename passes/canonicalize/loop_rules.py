@@ -48,7 +48,7 @@ def _branch(rw: Rewriter, loop: Op) -> Op:
     then, other = Block(), Block()
     if lower.op is not None and any(v.op and v.op.opdef in EXTREMES for v in rw.integers.linear(lower).terms):
         # In the branch it may be known which of the two numbers the extreme is.
-        again = then.append(rw.new(lower.op.opdef, lower.op.operands))
+        again = then.append(rw.new(lower.op.opdef, lower.op.operands, lower.op.attrs))
         loop.set_operand(0, again.result)
     end = then.append(rw.new(ops.addi, (loop.operands[0], step)))
     loop.set_operand(1, end.result)
