@@ -110,7 +110,7 @@ class Row:
         floats in items."""
         if all(tangent is None for tangent in tangents):
             return None
-        numbers = [False, *_handles(self.item)]
+        numbers = [False, *_numbers(self.item)]
         columns = [v if number else t for v, t, number in zip(parts, tangents, numbers, strict=False)]
         first = len(numbers)
         pools = (pool or [None] * len(made) for pool, made in zip(tangents[first:], parts[first:], strict=True))
@@ -131,6 +131,14 @@ def _handles(item: Abstract, inside: bool = False) -> list[bool]:
         inside = item.form.kind == "handle" or issubclass(item.form.cls, PooledList)
         return [column for part in item.items for column in _handles(part, inside)]
     return [inside] if isinstance(item, Scalar | Array) else []
+
+
+def _numbers(item: Abstract) -> list[bool]:
+    """Which columns of a list, beside those of ``_handles``, say which one of several things a part of an item is."""
+    if not isinstance(item, Tuple) or item.form.kind == "handle" or issubclass(item.form.cls, PooledList):
+        return _handles(item)
+    found = [column for part in item.items for column in _numbers(part)]
+    return [True, *found[1:]] if item.form.kind == "choice" else found
 
 
 def _listed(item: Abstract, count: int, columns: Iterator[Any], pools: Iterator[Any]) -> list[Any]:
@@ -166,6 +174,8 @@ def _columns(item: Abstract, given: Sequence[Any]) -> list[Any]:
     if not isinstance(item, Tuple):
         return []
     found: list[Any] = []
+    if item.form.kind == "choice" and sum(not isinstance(part, Static) for part in item.items[1:]) == 1:
+        return [None, *(column for part in item.items[1:] for column in _columns(part, given))]
     for k, part in enumerate(item.items):
         found += _columns(part, [_part(item.form, one, k, len(item.items)) for one in given])
     return found

@@ -11,7 +11,7 @@ from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame, NeedsPool
 from adc.frontend.numeric.nests import allocate, nest, serial
 from adc.frontend.numeric.views import row as row_of
-from adc.frontend.objects import columns, growing, heap, rows
+from adc.frontend.objects import columns, growing, heap, item_shapes, rows
 from adc.frontend.objects.merge import Clash, join
 from adc.frontend.prelude.python_rows import PooledList
 from adc.frontend.sites import OtherPools, Pools
@@ -115,7 +115,7 @@ def _shapes(frame: Frame, held: Contents, pool: Ref) -> list[columns.Shape] | No
     if not columns.has_arrays(item):
         return None
     if rows.is_growing(held):
-        return growing.shapes_in(held)
+        return list(item_shapes.shapes_for(frame, held, item, None))
     return columns.shapes(columns.parts_inside(frame, held.items[0], item)) if held.items else None
 
 

@@ -97,6 +97,10 @@ def check_pools(held: Contents, item: AbstractValue) -> None:
 
 
 def check_one_pool(first: Sequence[Ref], second: Sequence[Ref]) -> None:
+    if len(first) != len(second):
+        message = "a list whose length depends on the run cannot hold None, or numbers, beside these lists or objects"
+        help = "set its items to tuples or arrays: xs[k] = tuple(row)"
+        raise refuse(current_loc(), message, help, kind=kinds.TYPE_DIFFERS)
     for a, b in zip(first, second, strict=True):
         if a is not b:
             raise refuse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adc import jit_grad
+from adc import errors, jit_grad
 from tests.programs.harness import check
 
 U = np.random.default_rng(3).normal(size=(6, 2))
@@ -253,3 +253,99 @@ def two_shapes(u):
 @pytest.mark.parametrize("program", [rows_of_a_triangle, levels, two_shapes])
 def test_several_shapes_are_compiled_for_one_size(program):
     check(program, (U[:4],), (np.vstack([U[:4], U[:4] * 2]),))
+
+
+def given_back(u):
+    found = [None] * len(u)
+    for t in range(len(u)):
+        if t != 1:
+            found[t] = np.sin(u[t])
+    return found
+
+
+def numbers_given_back(u):
+    found = [None] * len(u)
+    for t in range(len(u)):
+        if t != 1:
+            found[t] = np.sin(u[t, 0])
+    return found
+
+
+def pairs_given_back(u):
+    found = [None] * len(u)
+    for t in range(len(u)):
+        if t != 1:
+            found[t] = (u[t] ** 2, u[t, 0] * 3)
+    return found
+
+
+ONES = np.ones(2)
+
+
+@pytest.mark.parametrize(
+    ("program", "cotangents", "expected"),
+    [
+        (given_back, [ONES, None, 2 * ONES], np.cos(U[:3]) * [[1], [0], [2]]),
+        (given_back, [ONES, ONES, None], np.cos(U[:3]) * [[1], [0], [0]]),
+        (numbers_given_back, [1.0, None, 2.0], np.cos(U[:3]) * [[1, 0], [0, 0], [2, 0]]),
+        (pairs_given_back, [(ONES, 1.0), None, (0 * ONES, 2.0)], [2 * U[0] + [3, 0], [0, 0], [6, 0]]),
+    ],
+)
+def test_derivatives_of_lists_with_none(program, cotangents, expected):
+    f = jit_grad(program)
+    _, back = f.pullback(U[:3])
+    np.testing.assert_allclose(back(cotangents)[0], expected)
+    result, tangent = f.jvp((U[:3],), (np.ones((3, 2)),))
+    assert result[1] is None and tangent[1] is None
+    total = sum(np.sum(x * c) for d, ct in zip(tangent, cotangents) for x, c in _leaves(d, ct))
+    assert total == pytest.approx(np.sum(back(cotangents)[0]))
+
+
+def _leaves(tangent, cotangent):
+    if tangent is None or cotangent is None:
+        return []
+    return zip(tangent, cotangent) if isinstance(tangent, tuple) else [(tangent, cotangent)]
+
+
+def table(u):
+    n = len(u)
+    found = [[None] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            found[i][j] = u[i] * u[j]
+    return sum(np.sum(found[i][j]) * (i + 2 * j) for i in range(n) for j in range(n))
+
+
+def lists_as_items(u):
+    n = len(u)
+    found = [None] * n
+    for t in range(n):
+        found[t] = [np.tanh(u[t]), u[t]]
+    return sum(x @ y for x, y in reversed(found))
+
+
+@pytest.mark.parametrize("program", [table, lists_as_items])
+def test_lists_in_lists(program):
+    check(program, (U,), (U[:1],))
+
+
+def lists_on_paths(u):
+    found = [None] * len(u)
+    for t in range(len(u)):
+        if u[t, 0] > 0:
+            found[t] = [u[t], u[t] * 2]
+    return sum(x[1].sum() for x in found if x is not None)
+
+
+def tuples_on_paths(u):
+    found = [None] * len(u)
+    for t in range(len(u)):
+        if u[t, 0] > 0:
+            found[t] = (u[t], u[t] * 2)
+    return sum(x[1].sum() for x in found if x is not None)
+
+
+def test_lists_beside_none_have_a_way_out():
+    with pytest.raises(errors.CompileTypeError, match=r"beside these lists(.|\n)*xs\[k\] = tuple\(row\)"):
+        jit_grad(lists_on_paths)(U)
+    check(tuples_on_paths, (U,))
