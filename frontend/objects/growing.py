@@ -194,7 +194,8 @@ def with_room(
     if not old:
         return held
     count, item = rows.length(held), rows.row_of(held)
-    wanted = shapes_in(held) if shapes is None else shapes
+    own = shapes_in(held)
+    wanted = own if shapes is None else [b if a is None else a for a, b in zip(shapes, own, strict=True)]
     other = columns.differ(old, wanted)
     if constant_of(count) is not None and not least:
         result = allocated(frame, item, count + more, count, wanted, rows.pools(held))

@@ -167,8 +167,19 @@ def joined(u):
     return sum(v @ v for v in found if v is not None)
 
 
+def none_added(u):
+    """Items that are None are added to a list of arrays."""
+    found = [None] * len(u)
+    for t in range(len(u)):
+        found[t] = np.sin(u[t])
+    found.append(None)
+    found.insert(0, None)
+    found.append(u[0])
+    return sum(v @ v * (k + 1) for k, v in enumerate(found) if v is not None)
+
+
 PROGRAMS = (
-    backwards, forwards_and_backwards, shapes_of_the_loop, tuples, some_are_none, given_to_functions,
+    none_added, backwards, forwards_and_backwards, shapes_of_the_loop, tuples, some_are_none, given_to_functions,
     set_twice, smoothed, joined, complex_numbers, appended, numbers,
 )  # fmt: skip
 
