@@ -320,10 +320,6 @@ class Integers:
 
     def _follows(self, form: Linear, loop: Op) -> bool:
         lower, upper = (self.linear(v, exact=True) for v in loop.operands[:2])
-        extreme = next((v for v, c in upper.terms.items() if v.op and v.op.opdef is ops.maxsi and c == 1), None)
-        if extreme is not None:
-            a, b = (upper.without(extreme).plus(self.linear(x, exact=True)) for x in _operands(extreme)[1])
-            upper = a if self.least(lower.plus(b, -1)) >= 0 else upper  # else the loop would not run
         limits = {w for v in upper.terms for w in ((v, *v.op.operands) if _made_by(v, EXTREMES) and v.op else (v,))}
         if limits.isdisjoint(form.terms):
             return False

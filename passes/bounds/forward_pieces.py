@@ -23,13 +23,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
 from adc.ir.nesting import enclosing, inside, place_in
 from adc.ir.rewrite import clone_op

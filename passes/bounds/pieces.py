@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
+from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
 from adc.ir.nesting import inside, place_in, with_inner
 from adc.ir.types import FloatType

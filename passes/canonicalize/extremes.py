@@ -12,8 +12,7 @@ from adc.passes.canonicalize.rewriter import Rewriter
 
 
 def without_extremes(rw: Rewriter, form: Linear) -> Linear:
-    """The same number with fewer minima and maxima: of a pair of them, ``min(a, b) + max(a, b) = a + b``; in place of
-    one that is defined outside the loops around the present operation, whichever of its numbers it is there."""
+    """The same number with fewer pairs of a minimum and a maximum: ``min(a, b) + max(a, b) = a + b``."""
     extremes = [v for v in form.terms if v.op is not None and v.op.opdef in EXTREMES]
     for n, v in enumerate(extremes):
         assert v.op is not None
@@ -28,10 +27,6 @@ def without_extremes(rw: Rewriter, form: Linear) -> Linear:
                 if not apart.terms and not also.terms and apart.constant == also.constant:
                     both = a.plus(y)  # min(a, b) + max(a + d, b + d) = a + b + d
                     return without_extremes(rw, form.without(v).without(w).plus(both, form.terms[v]))
-        if v.block is not rw.block:
-            for x, y in ((a, b), (b, a)):
-                if rw.holds(x.plus(y, -1) if v.op.opdef is ops.maxsi else y.plus(x, -1)):
-                    return without_extremes(rw, form.without(v).plus(x, form.terms[v]))
     return form
 
 

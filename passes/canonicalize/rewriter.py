@@ -98,11 +98,6 @@ class Rewriter:
             self._constants[key] = op
         return op.result
 
-    @property
-    def block(self) -> Block:
-        """The block of the present operation."""
-        return self._block
-
     def index(self, value: int) -> Value:
         return self.constant(value, index)
 
