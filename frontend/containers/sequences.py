@@ -188,8 +188,8 @@ def constant_key(v: AbstractValue) -> object:
         except TypeError:
             raise refuse(current_loc(), f"{describe_type(v)} cannot be a key", kind=kinds.WRONG_TYPE) from None
         return v.value
-    if isinstance(v, Scalar) and v.pin is not None:
-        return v.pin()
+    if isinstance(v, Scalar) and (pin := v.pin) is not None:
+        return pin()
     raise refuse(
         current_loc(),
         f"the key of a dict must be known when the function is compiled; this is {describe_type(v)}",

@@ -361,7 +361,8 @@ def needed_int(v: AbstractValue) -> int | None:
     used.
     """
     known = known_int(v)
-    return int(v.pin()) if known is None and isinstance(v, Scalar) and v.pin is not None else known
+    pin = v.pin if known is None and isinstance(v, Scalar) else None
+    return known if pin is None else int(pin())
 
 
 def number_dtype(value: Any) -> tuple[Type, bool]:

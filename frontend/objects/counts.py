@@ -13,7 +13,7 @@ from adc.frontend.data.dims import dim_value, same_dim
 from adc.frontend.data.values import AbstractValue, Ref
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.objects import columns, rows
+from adc.frontend.objects import columns, item_shapes, rows
 from adc.ir import kinds
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Loc, Value
@@ -60,7 +60,7 @@ def _other_sizes(held: Contents, shapes: Sequence[columns.Shape]) -> list[tuple[
     """The extents of an item that may not be those of the list's items, each with that."""
     scratch = Block()
     with insert_at(scratch):
-        both = zip(columns.shapes_of(rows.buffers(held)), shapes, strict=True)
+        both = zip(item_shapes.shapes_in(held), shapes, strict=True)
         pairs = [(a, b) for old, new in both for a, b in zip(old or (), new or (), strict=True) if not same_dim(a, b)]
         found = [(dim_value(b), dim_value(a)) for a, b in pairs]
     discard(scratch)

@@ -82,10 +82,6 @@ def allocated(
     return rows.held_of(item, count, columns.allocated(frame, item, room, shapes), pools)
 
 
-def shapes_in(held: Contents) -> list[columns.Shape]:
-    return columns.shapes_of(rows.buffers(held))
-
-
 def converted(
     frame: Frame,
     held: Contents,
@@ -180,7 +176,7 @@ def copy(frame: Frame, held: Contents) -> Contents:
     if not rows.is_growing(held):
         return held
     count = rows.length(held)
-    result = allocated(frame, rows.row_of(held), count, count, shapes_in(held), rows.pools(held))
+    result = allocated(frame, rows.row_of(held), count, count, item_shapes.shapes_in(held), rows.pools(held))
     copy_all(frame, held, result)
     return result
 
@@ -194,7 +190,7 @@ def with_room(
     if not old:
         return held
     count, item = rows.length(held), rows.row_of(held)
-    own = shapes_in(held)
+    own = item_shapes.shapes_in(held)
     wanted = own if shapes is None else [b if a is None else a for a, b in zip(shapes, own, strict=True)]
     other = columns.differ(old, wanted)
     if constant_of(count) is not None and not least:

@@ -17,26 +17,31 @@ from adc.ir.types import MemRefType
 _LONG_RUN = 4  # equal items that a loop writes
 
 
+def shapes_in(held: Contents) -> list[columns.Shape]:
+    """The shapes in a list of run-time length."""
+    return columns.shapes_of(rows.buffers(held))
+
+
 def shapes_for(
     frame: Frame, held: Contents, item: abstract.Abstract, like: Contents | None
 ) -> Sequence[columns.Shape]:
     """The shapes in a list of run-time length when ``item`` becomes the type of its items."""
     before, after = columns.leaves(rows.row_of(held)), columns.leaves(item)
     if len(before) == len(after):
-        return columns.shapes_of(rows.buffers(held))
+        return shapes_in(held)
     if not columns.has_arrays(item):
         return [() for _ in after]
     if not rows.has_arrays(held):
         return like_those(frame, like, item)
     if columns.beside_none(item) is None or len(before) + 1 != len(after):
         raise columns.several_kinds()
-    return [(), *columns.shapes_of(rows.buffers(held))]
+    return [(), *shapes_in(held)]
 
 
 def like_those(frame: Frame, like: Contents | None, item: abstract.Abstract) -> list[columns.Shape]:
     """The shapes of arrays in the items of a list, as far as they are known at the insertion point."""
     if like is not None and rows.is_growing(like):
-        found = columns.usable(columns.shapes_of(rows.buffers(like)))
+        found = columns.usable(shapes_in(like))
         missing = len(columns.leaves(item)) - len(found)  # where those of the other list are never None, or always
         return [*[None] * missing, *found]
     if like is not None and like.items:

@@ -12,7 +12,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric.nests import nest, serial
-from adc.frontend.objects import columns, counts, growing, heap, rows
+from adc.frontend.objects import columns, counts, growing, heap, item_shapes, rows
 from adc.frontend.objects.merge import Clash, join
 from adc.frontend.traps import trap_unless, within
 from adc.ir import kinds, ops
@@ -109,7 +109,7 @@ def reverse(frame: Frame, ref: Ref) -> None:
     held = heap.contents(frame, ref)
     count = rows.length(held)
     made = growing.allocated(
-        frame, rows.row_of(held), count, count, growing.shapes_in(held), rows.pools(held)
+        frame, rows.row_of(held), count, count, item_shapes.shapes_in(held), rows.pools(held)
     )
     nest([count], lambda i: growing.move(frame, held, i[0], made, count - 1 - i[0]))
     growing.assign(frame, ref, made)
@@ -126,9 +126,9 @@ def joined(frame: Frame, a: Ref, b: Ref) -> Ref:
     first = growing.converted(frame, first, item, second)
     second = growing.converted(frame, second, item, first)
     count = rows.length(first) + rows.length(second)
-    columns.check_shapes(rows.buffers(first), growing.shapes_in(second))
+    columns.check_shapes(rows.buffers(first), item_shapes.shapes_in(second))
     rows.check_one_pool(rows.pools(first), rows.pools(second))
-    result = growing.allocated(frame, item, count, count, growing.shapes_in(first), rows.pools(first))
+    result = growing.allocated(frame, item, count, count, item_shapes.shapes_in(first), rows.pools(first))
     growing.copy_all(frame, first, result)
     growing.copy_all(frame, second, result, rows.length(first))
     return heap.new(frame, result.form, result.items)
@@ -138,7 +138,7 @@ def repeated(frame: Frame, held: Contents, item: abstract.Abstract, times: Value
     """``held * times``, with at least one item."""
     once = growing.converted(frame, held, item)
     count = rows.length(once) * times
-    result = growing.allocated(frame, item, count, count, growing.shapes_in(once), rows.pools(once))
+    result = growing.allocated(frame, item, count, count, item_shapes.shapes_in(once), rows.pools(once))
     size = rows.length(once)
     nest([times, size], lambda i: growing.move(frame, once, i[1], result, i[0] * size + i[1]))
     return heap.new(frame, result.form, result.items)
@@ -155,6 +155,6 @@ def of_windows(frame: Frame, held: Contents, views: Sequence[Array]) -> Ref:
     """A new list of the items in views of the buffers of ``held``."""
     item = rows.row_of(held)
     count = dim_value(views[0].dims[0]) if views else rows.length(held)
-    result = growing.allocated(frame, item, count, count, growing.shapes_in(held), rows.pools(held))
+    result = growing.allocated(frame, item, count, count, item_shapes.shapes_in(held), rows.pools(held))
     growing.copy_all(frame, rows.held_of(item, count, views), result)
     return heap.new(frame, result.form, result.items)

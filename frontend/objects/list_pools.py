@@ -194,6 +194,6 @@ def items(frame: Frame, v: AbstractValue) -> Ref:
     item, count = item_of(frame, first.pool), size.value
     if item == NOTHING:
         return heap.new(frame, LIST, ())
-    made = growing.allocated(frame, item, count, count, growing.shapes_in(cells), rows.pools(cells))
+    made = growing.allocated(frame, item, count, count, item_shapes.shapes_in(cells), rows.pools(cells))
     nest([count], lambda i: growing.move(frame, cells, first.number + i[0], made, i[0]))
     return heap.new(frame, made.form, made.items)

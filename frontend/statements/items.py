@@ -50,7 +50,6 @@ def peeled(
     frame: Frame, loop: ast.For, start: Callable[[], None], body: Callable[[], None], others: Callable[[], None]
 ) -> None:
     """A loop whose first iteration, which there is, gives variables other types: it stands before the ``others``."""
-    live = frame.liveness
     start()
     frame.hints.clear()
     body()
@@ -59,8 +58,7 @@ def peeled(
     if has_left is False:
         others()
     elif has_left is not True:
-        place = Place(live.after[loop] | live.reads[loop] | frame.captured, True, _no_statement)
-        guarded(frame, has_left, others, place)
+        guarded(frame, has_left, others, _rest_of(frame, loop))
 
 
 def _unrolled(
@@ -70,8 +68,7 @@ def _unrolled(
     bind: Callable[[AbstractValue], None],
     body: Callable[[], None],
 ) -> None:
-    live = frame.liveness
-    place = Place(live.after[loop] | live.reads[loop] | frame.captured, True, _no_statement)
+    place = _rest_of(frame, loop)
 
     def iterations(first: int) -> None:
         k = first - 1
@@ -98,6 +95,12 @@ def _unrolled(
             iterations(k + 1)
 
     iterations(0)
+
+
+def _rest_of(frame: Frame, loop: ast.For) -> Place:
+    """What the iterations that follow need."""
+    live = frame.liveness
+    return Place(live.after[loop] | live.reads[loop] | frame.captured, True, _no_statement)
 
 
 def _no_statement(frame: Frame, statement: ast.stmt) -> None:

@@ -35,7 +35,11 @@ def walk_warm(block: Block) -> Iterator[Op]:
 
 def walk_likely(block: Block) -> Iterator[Op]:
     """Every operation, except those in cold regions and on the other side of likely branches."""
-    return _walk(block, lambda op: op.regions[:1] if ops.LIKELY in op.attrs else warm_regions(op))
+    return _walk(block, _likely_regions)
+
+
+def _likely_regions(op: Op) -> tuple[Block, ...]:
+    return op.regions[:1] if ops.LIKELY in op.attrs else warm_regions(op)
 
 
 def _walk(block: Block, regions: Callable[[Op], tuple[Block, ...]]) -> Iterator[Op]:
@@ -52,9 +56,18 @@ def _walk(block: Block, regions: Callable[[Op], tuple[Block, ...]]) -> Iterator[
 
 def is_cold(block: Block) -> bool:
     """Whether ``block`` lies in a copy of code that only serves rare cases."""
+    return _is_outside(block, warm_regions)
+
+
+def is_unlikely(block: Block) -> bool:
+    """The same, or on the other side of a likely branch."""
+    return _is_outside(block, _likely_regions)
+
+
+def _is_outside(block: Block, regions: Callable[[Op], tuple[Block, ...]]) -> bool:
     op = block.parent_op
     while op is not None:
-        if op.opdef is ops.if_ and block not in warm_regions(op):
+        if block not in regions(op):
             return True
         if op.parent is None:
             return False

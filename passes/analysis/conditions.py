@@ -1,8 +1,8 @@
-"""What integers a condition compares."""
+"""What integers a condition compares, and what is known of a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from adc.ir import ops
 from adc.ir.core import Op, Value
@@ -37,3 +37,15 @@ def is_wide(value: Value) -> bool:
     """Whether ``value`` is an integer of 64 bits."""
     t = value.type
     return isinstance(t, IndexType) or (isinstance(t, IntType) and t.width == 64 and not t.unsigned)
+
+
+def decide_order(predicate: str, a: Value, b: Value, proves_ge: Callable[[Value, Value, int], bool]) -> bool | None:
+    """Whether a comparison of integers by their order holds, if that is known. ``proves_ge(a, b, margin)``: whether
+    ``a >= b + margin`` is."""
+    if predicate in ("sgt", "sle"):
+        a, b = b, a
+    # Now "slt" and "sgt" ask for a < b; "sge" and "sle" for its opposite.
+    strict = predicate in ("slt", "sgt")
+    if proves_ge(b, a, 1):
+        return strict
+    return not strict if proves_ge(a, b, 0) else None

@@ -35,7 +35,8 @@ from adc.ir.moments import strip_views
 from adc.ir.nesting import enclosing, inside, place_in
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, i1, index
-from adc.passes.analysis.cold import is_cold
+from adc.passes.analysis.cold import is_unlikely
+from adc.passes.analysis.conditions import decide_order
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import EXTREMES, Integers
 from adc.passes.analysis.kinds import COUNTED
@@ -95,7 +96,7 @@ class ForwardPieces:
 def _stays(func: Func, array: Array, summaries: Summaries) -> bool:
     """Whether what the pieces were made from is unchanged at the last read."""
     memory = Memory.asked(func, summaries)
-    order = {op: number for number, op in enumerate(array.block.ops)}
+    order = array.order
     end = max(order[place] for load in array.loads if (place := place_in(array.block, load)) is not None)
     return not any(
         memory.may_overwrite(op, source)
@@ -137,7 +138,7 @@ class _Choice:
         place = place_in(self.array.block, self.load)
         self.inner = [op for op in self.loops if op is place or (place is not None and place in enclosing(op.parent))]
         pieces = self.array.pieces
-        order = {op: number for number, op in enumerate(self.array.block.ops)}
+        order = self.array.order
         at = order[place] if place is not None else 0
         own = sum(order.get(piece.place, -1) < at for piece in pieces)
         later = [self._tests(piece) is not None for piece in pieces[own:]]
@@ -203,29 +204,19 @@ class _Choice:
         op = condition.op
         if op is None or op.opdef is not ops.cmpi or op.operands[0].type != index:
             return None
-        a, b = (self.integers.linear(v, exact=True) for v in op.operands)
-        if op.attrs["predicate"] in ("sgt", "sle"):
-            a, b = b, a
-        elif op.attrs["predicate"] not in ("slt", "sge"):
-            return None
-        less = a.plus(b, -1)  # negative where a < b
-        strict = op.attrs["predicate"] in ("slt", "sgt")
-        if self._holds(less.times(-1).plus_number(-1)):
-            return strict
-        return not strict if self._holds(less) else None
+        predicate, (a, b) = op.attrs["predicate"], op.operands
+        ordered = predicate in ("slt", "sle", "sgt", "sge")
+        return decide_order(predicate, a, b, self._proves_ge) if ordered else None
+
+    def _proves_ge(self, a: Value, b: Value, margin: int) -> bool:
+        x, y = (self.integers.linear(v, exact=True) for v in (a, b))
+        return self._holds(x.plus(y, -1).plus_number(-margin))
 
     @property
     def is_rare(self) -> bool:
         """Whether the load is in code for rare cases, where tests may be made."""
         assert self.load.parent is not None
-        block = self.load.parent
-        while block.parent_op is not None:
-            around = block.parent_op
-            if ops.LIKELY in around.attrs and block is not around.regions[0]:
-                return True
-            assert around.parent is not None
-            block = around.parent
-        return is_cold(self.load.parent)
+        return is_unlikely(self.load.parent)
 
     def cuts(self) -> set[_Cut] | None:
         """Where loops have to be cut in the middle so that no test is left; None if that is not possible."""

@@ -61,10 +61,12 @@ class Piece:
 @dataclass(frozen=True)
 class Array:
     """The pieces in order, and reads of them: the first ones that later pieces are made from, if there are any, else
-    all. ``carried``: whether the array outlives the iteration of a loop in which it is put together."""
+    all. ``order``: the numbers of the operations in the ``block`` in which it is put together. ``carried``: whether it
+    outlives an iteration of the loop of that block."""
 
     alloc: Op
     block: Block
+    order: dict[Op, int]
     carried: bool
     pieces: list[Piece]
     loads: list[Op]
@@ -109,7 +111,7 @@ def put_together(alloc: Op) -> Array | None:
     early = [load for load, place in zip(loads, places, strict=True) if place is not None and order[place] == first]
     if first > last:
         early = loads
-    return Array(alloc, block, around is not None, pieces, early)
+    return Array(alloc, block, order, around is not None, pieces, early)
 
 
 def _through(user: Op) -> list[Op]:

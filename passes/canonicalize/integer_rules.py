@@ -13,6 +13,7 @@ from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import IntType, Type, i1, index
 from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_INTEGER
+from adc.passes.analysis.conditions import decide_order
 from adc.passes.analysis.division import remainder
 from adc.passes.analysis.integers import width
 from adc.passes.analysis.linear import Linear
@@ -332,13 +333,7 @@ def decide(rw: Rewriter, predicate: str, a: Value, b: Value) -> bool | None:
         if rw.proves_ge(a, b, 1) or rw.proves_ge(b, a, 1):
             return predicate == "ne"
         return predicate == "eq" if rw.proves_ge(a, b) and rw.proves_ge(b, a) else None
-    if predicate in ("sgt", "sle"):
-        a, b = b, a
-    # Now "slt" and "sgt" ask for a < b; "sge" and "sle" for its opposite.
-    strict = predicate in ("slt", "sgt")
-    if rw.proves_ge(b, a, 1):
-        return strict
-    return not strict if rw.proves_ge(a, b) else None
+    return decide_order(predicate, a, b, rw.proves_ge)
 
 
 @register(INTEGERS, ops.select)
