@@ -76,6 +76,9 @@ class _Arguments:
         self._module.add(copy)
         for call in calls:
             call.set_attr("callee", copy.name)
+        for op in copy.walk():  # what it calls may still be given elements
+            if op.opdef is ops.call and op.attrs["callee"] in self._calls:
+                self._calls[op.attrs["callee"]].append(op)
         return copy
 
     def _known(self, call: Op) -> dict[Value, Shape]:
