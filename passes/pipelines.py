@@ -32,6 +32,7 @@ from adc.passes.differentiation.take_gradients import TakeGradients, asked_next
 from adc.passes.distribution.compact_iterations import CompactIterations
 from adc.passes.distribution.distribute_counters import DistributeCounters
 from adc.passes.distribution.distribute_functions import DistributeFunctions
+from adc.passes.distribution.distribute_invariants import DistributeInvariants
 from adc.passes.distribution.distribute_shifts import DistributeShifts
 from adc.passes.distribution.distribute_sums import DistributeSums
 from adc.passes.distribution.distribute_terms import DistributeTerms
@@ -157,6 +158,7 @@ PREPARE: Pipeline = (
     Parallelise(),
     IfChanged(JoinVersions(), TIDY),
     IfChanged(UnswitchLoops(), TIDY),
+    IfChanged(DistributeInvariants(), (*TIDY, DeadStores(), DCE())),
     IfChanged(OrderLoops(exchange_only=True), TIDY),  # adjoints are summed along the loops of the primal
     # In steps, where it decides what is stored. Other loops are joined later, when it is known who adds to what.
     IfChanged(FuseLoops(alone=is_product, in_steps=True), (*TIDY, DeadStores(), DCE())),
@@ -173,7 +175,7 @@ PREPARE: Pipeline = (
 # Elements that are carried are no longer seen to be those of one iteration.
 _across = (
     *(InterchangeLoops.name, ContractArrays.name, PromoteElements.name, FuseSweeps.name, FuseRows.name),
-    VersionProducts.name,
+    *(VersionProducts.name, DistributeInvariants.name),
 )
 
 

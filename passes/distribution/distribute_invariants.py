@@ -1,0 +1,330 @@
+"""What is the same in each iteration of a loop is computed once before it, also if that takes an array.
+
+    for step in range(n):                          w = np.exp(-x * x)
+        w = np.exp(-x * x)                         e = np.empty(len(x))
+        for i in range(len(x)):                    for i in range(len(x)):
+            u[i] += w[i] * np.sin(k * x[i])            e[i] = np.sin(k * x[i])
+                                                   for step in range(n):
+                                                       for i in range(len(x)):
+                                                           u[i] += w[i] * e[i]
+
+``licm`` moves numbers, not arrays, and not numbers that belong to the iterations of an inner loop. Here the array of an
+iteration is moved, with the nests that fill it, if all iterations fill it alike; and numbers of a nest that are
+expensive have an array made for them, of a shape that the nest goes through anyway (loop distribution with scalar
+expansion; Allen and Kennedy, Optimizing Compilers for Modern Architectures, sections 5.2 and 5.3). So the runs of a
+Jacobian in forward mode share the values of the function: only tangents differ from direction to direction.
+
+Values have the same bits as before, and no array is larger than one that the program has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const_index, constant_of
+from adc.ir.builder import at_loc, build, current_block, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import enclosing, of_kinds, with_inner
+from adc.ir.rewrite import Mapping, clone_op, erase_if
+from adc.ir.types import MemRefType, index
+from adc.passes.analysis.cold import warm_regions
+from adc.passes.analysis.costs import cost_of, cost_of_block, trips
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, STRUCTURED, TERMINATORS, accessed
+from adc.passes.building import choose
+from adc.passes.distribution.invariance import Invariance, Slice, effective
+from adc.passes.rewrite import put_before
+
+EXPENSIVE = ops.MATH
+"""The least cost of a number that is worth an element of an array, in the units of ``costs``."""
+FEW = 4  # iterations of which the first is not worth being told from the others
+MOST = 16  # arrays made for a loop
+
+
+@dataclass(frozen=True)
+class DistributeInvariants:
+    """Compute before a loop the arrays, and the expensive numbers of nests, that are the same in each iteration."""
+
+    name: ClassVar[str] = "distribute-invariants"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries.asked(module)
+        for func in module.funcs.values():
+            _block(func.body, func, summaries)
+        return module
+
+
+def _block(block: Block, func: Func, summaries: Summaries) -> None:
+    """Go through the outermost loops: what an iteration of a loop around others made for them, a reverse sweep would
+    keep."""
+    for op in list(block.ops):
+        if op.opdef is ops.if_:
+            for region in warm_regions(op):
+                _block(region, func, summaries)
+        elif op.opdef in COUNTED and trips(op) >= FEW and of_kinds(op.regions[0], COUNTED):
+            motion = _Motion(Invariance(op, Memory.asked(func, summaries)))
+            if motion.find():
+                motion.build()
+
+
+class _Motion:
+    """What is moved out of a loop: ``arrays``, and numbers that have an array made for them (``made``)."""
+
+    def __init__(self, of: Invariance) -> None:
+        self.of = of
+        self.integers = Integers()
+        self.runs = self.integers.proves_ge(of.loop.operands[1], of.loop.operands[0], 1)
+        of.leave([array for array in of.arrays if not self._is_possible(array)])
+
+    def _is_possible(self, array: Value) -> bool:
+        """Whether an array may be made although the loop might not run."""
+        return self.runs or all(map(self.integers.proves_ge_zero, array.op.operands))  # type: ignore[union-attr]
+
+    # What is worth it -------------------------------------------------------------------------------------------------
+
+    def find(self) -> bool:
+        """Choose what is moved. Returns whether that is anything."""
+        of = self.of
+        while True:
+            self._costs: dict[Value, float] = {}
+            self.stored: dict[Value, Op] = {}  # numbers that are elements of arrays that are moved
+            self.made: dict[Value, None] = {}
+            wanted = [array for array, writes in of.arrays.items() if any(map(self._is_expensive, writes))]
+            for array in wanted:
+                self._find_stored(array)
+            self._find_numbers()
+            moved = Slice(of)
+            moved.add((), self.made)
+            self.arrays: dict[Value, None] = {}
+            work = wanted + self._used(moved.ops)
+            while work:
+                array = work.pop()
+                if array not in self.arrays:
+                    self.arrays[array] = None
+                    moved.add(of.arrays[array])
+                    work += self._used(moved.ops)
+            self.moved = moved
+            self.writes = [write for array in self.arrays for write in of.arrays[array]]
+            stay = Slice(of, [*self.stored, *self.made])
+            stay.add(effective(of, self.writes))
+            reads = [op for op in stay.ops if op.opdef in (ops.load, ops.copy)]
+            early = {a for op in reads for a in self._used([op]) if a in self.arrays and self._is_early(op, a)}
+            if not early:
+                return bool(self.made or self.arrays) and len(self.made) <= MOST
+            of.leave(early)
+
+    def _used(self, operations: Iterable[Op]) -> list[Value]:
+        """The arrays that are made alike in each iteration, of those that operations use."""
+        roots = (self.of.root.get(v) for op in operations for v in op.operands)
+        return [root for root in roots if root in self.of.arrays]
+
+    def _is_early(self, read: Op, array: Value) -> bool:
+        """Whether ``read`` would see later values of an array if that was filled before the loop."""
+        writes = self.of.arrays[array]
+        if len(writes) == 1 and self._is_once(writes[0]):
+            return False  # elements that it reads have no other values
+        return self.of.place(read) <= max(map(self.of.place, writes))
+
+    def _around(self, op: Op) -> list[Op]:
+        """The loops around an operation in the loop, the outermost first."""
+        around = [o for o in enclosing(op.parent) if o.opdef in COUNTED]
+        return around[: around.index(self.of.loop)][::-1]
+
+    def _is_once(self, write: Op) -> bool:
+        """Whether a write stores to each element at most once."""
+        if write.opdef is not ops.store or write.operands[1] not in self.of.arrays:
+            return False
+        return all(loop.regions[0].args[0] in write.operands[2:] for loop in self._around(write))
+
+    def _is_expensive(self, write: Op) -> bool:
+        """Whether what a write puts into an element, in one or several steps, is worth being kept."""
+        if write.opdef is ops.copy:
+            return False
+        cost = self._cost(write.operands[0])
+        for loop in self._around(write):
+            if loop.regions[0].args[0] not in write.operands[2:] and write.opdef is not ops.fill:
+                cost = (cost + ops.MEMORY) * trips(loop)
+        return cost >= EXPENSIVE
+
+    def _cost(self, value: Value) -> float:
+        """The cost of computing a value of the loop again from what is in memory."""
+        if value not in self.of.inner or value in self.stored or value in self.made:
+            return 0.0
+        known = self._costs.get(value)
+        if known is None:
+            self._costs[value] = 0.0  # of what a loop carries, while it is looked at
+            known = self._costs[value] = self._cost_of(value)
+        return known
+
+    def _cost_of(self, value: Value) -> float:
+        op = value.op
+        if op is None:
+            return 0.0
+        if op.opdef in COUNTED:
+            return trips(op) * cost_of_block(op.regions[0])
+        if op.opdef is ops.if_:
+            return max(self._cost(region.terminator.operands[value.index]) for region in op.regions)
+        numbers = (v for v in op.operands if not isinstance(v.type, MemRefType))
+        return cost_of(op.opdef) + sum(map(self._cost, numbers))
+
+    def _find_stored(self, array: Value) -> None:
+        """Note the number that fills an array, if it can be loaded wherever it is used in its iteration."""
+        writes = [write for write in self.of.arrays[array] if write.opdef is not ops.fill]
+        if len(writes) != 1 or not self._is_once(writes[0]):
+            return
+        value, _, *subscripts = writes[0].operands
+        if value.op is None or value.op.parent is not writes[0].parent or value not in self.of.inner:
+            return
+        if all(v.op is None or v.op.opdef is ops.constant or v not in self.of.inner for v in subscripts):
+            self.stored.setdefault(value, writes[0])
+
+    def _find_numbers(self) -> None:
+        """Find the expensive numbers that what differs from iteration to iteration needs."""
+        of = self.of
+        self.same_writes = {write for writes in of.arrays.values() for write in writes}
+        for op in of.body.walk():
+            if op.parent is of.body or op.parent not in of.plain or op.opdef in TERMINATORS:
+                continue
+            for value in op.results:
+                if value not in of.known or not value.type.is_float or value in self.stored or _is_fused(op):
+                    continue
+                if self._is_needed(value) and self._cost(value) >= EXPENSIVE and self._has_room(value):
+                    self.made[value] = None
+
+    def _is_needed(self, value: Value) -> bool:
+        """Whether something needs a value that is not the same in each iteration, or is not kept itself."""
+        of = self.of
+        for user, k in value.uses:
+            outer = user.parent.parent_op  # type: ignore[union-attr]
+            if user.opdef in TERMINATORS and outer is not None and outer.opdef in STRUCTURED:
+                if not of.is_same(outer.results[k]):
+                    return True
+            elif not user.results:
+                if user not in self.same_writes:
+                    return True
+            elif not all(map(of.is_same, user.results)) or (_is_fused(user) and self._is_needed(user.result)):
+                return True
+        return False
+
+    def _has_room(self, value: Value) -> bool:
+        """Whether an array for all instances of a value is no larger than one that the nest goes through."""
+        of = self.of
+        assert value.op is not None
+        loops = self._around(value.op)
+        if not loops or any(constant_of(o.operands[2]) != 1 for o in loops):
+            return False
+        if any(v in of.inner for o in loops for v in o.operands[:2]) or of.place(value.op) >= of.limit:
+            return False
+        counters = {o.regions[0].args[0] for o in loops}
+        accesses = (accessed(op)[1:] for op in with_inner(loops[0]) if op.opdef in ELEMENT)
+        return any(counters.issubset(part for v in subscripts for part in _parts(v)) for subscripts in accesses)
+
+    # Moving it --------------------------------------------------------------------------------------------------------
+
+    def build(self) -> None:
+        """Put what is moved before the loop, and take it from there in the loop."""
+        loop, body = self.of.loop, self.of.body
+        allocs = [op for op in body.ops if op.results and op.result in self.arrays] if self.arrays else []
+        with insert_at(Block(), loop.loc) as before:
+            rooms = {value: self._room(value) for value in self.made}
+        code = Block()
+        mapping: Mapping = {}
+        with insert_at(code, loop.loc):
+            for op in body.ops[: self.of.limit]:
+                self._copy(op, mapping, rooms)
+        for value in self.made:
+            self._load(value, rooms[value], self._subscripts(value))
+        for value, write in self.stored.items():
+            self._load(value, write.operands[1], write.operands[2:])
+        gone = set(self.writes)
+        erase_if(body, gone.__contains__)
+        body.set_ops([op for op in body.ops if op not in set(allocs)])
+        if not self.runs:
+            with insert_at(before, loop.loc):
+                condition = ops.cmpi(loop.operands[0], loop.operands[1], predicate="slt")
+                choose(condition, lambda: [current_block().append(op) for op in code.ops], lambda: None)
+        put_before(loop, [*allocs, *before.ops, *(code.ops if self.runs else ())])
+
+    def _room(self, value: Value) -> Value:
+        """Append an array for a number of a nest."""
+        extents = []
+        for loop in self._around(value.op):  # type: ignore[arg-type]
+            extents.append(ops.maxsi(ops.subi(loop.operands[1], loop.operands[0]), const_index(0)))
+        return ops.alloc(*extents, type=MemRefType((None,) * len(extents), value.type))
+
+    def _subscripts(self, value: Value) -> list[tuple[Value, Value]]:
+        assert value.op is not None
+        return [(loop.regions[0].args[0], loop.operands[0]) for loop in self._around(value.op)]
+
+    def _copy(self, op: Op, mapping: Mapping, rooms: dict[Value, Value]) -> None:
+        """Append a copy of what is moved of an operation."""
+        if op not in self.moved.ops or op.opdef is ops.alloc:
+            return
+        with at_loc(op.loc):
+            if op.opdef in STRUCTURED:
+                self._copy_structured(op, mapping, rooms)
+            else:
+                clone_op(op, mapping)
+            for value in op.results:
+                if value in rooms:
+                    at = [ops.subi(mapping[counter], start) for counter, start in self._subscripts(value)]
+                    build(ops.store, [mapping[value], rooms[value], *at])
+
+    def _copy_structured(self, op: Op, mapping: Mapping, rooms: dict[Value, Value]) -> None:
+        keep = [k for k, result in enumerate(op.results) if result in self.moved.values]
+        fixed = 1 if op.opdef is ops.if_ else 3
+        operands = [*op.operands[:fixed], *(op.operands[fixed + k] for k in keep if op.opdef is not ops.if_)]
+        regions = []
+        for region in op.regions:
+            args = region.args if op.opdef is not ops.for_ else (region.args[0], *(region.args[1 + k] for k in keep))
+            block = Block([a.type for a in args], [a.hint for a in args])
+            mapping.update(zip(args, block.args, strict=True))
+            with insert_at(block):
+                for inner in region.ops[:-1]:
+                    self._copy(inner, mapping, rooms)
+                end = region.terminator
+                attrs = dict(end.attrs)
+                if end.opdef is ops.reduce:
+                    attrs["kinds"] = tuple(attrs["kinds"][k] for k in keep)
+                build(end.opdef, [mapping.get(end.operands[k], end.operands[k]) for k in keep], attrs)
+            regions.append(block)
+        attrs = dict(op.attrs)
+        if "threads" in self.of.loop.attrs and op.opdef is ops.parallel and op.parent is self.of.body:
+            attrs["threads"] = True
+        types = [op.results[k].type for k in keep]
+        made = build(op.opdef, [mapping.get(v, v) for v in operands], attrs, types, regions)
+        for k, result in zip(keep, made.results, strict=True):
+            result.hint = op.results[k].hint
+            mapping[op.results[k]] = result
+
+    def _load(self, value: Value, array: Value, subscripts: Sequence[Value | tuple[Value, Value]]) -> None:
+        """Let all users of a value use an element of an array."""
+        op = value.op
+        assert op is not None and op.parent is not None
+        with insert_at(Block(), op.loc) as made:
+            at = [ops.subi(*v) if isinstance(v, tuple) else v for v in subscripts]
+            loaded = ops.load(array, *at)
+        loaded.hint = value.hint
+        value.replace_uses(loaded)
+        at_op = op.parent.ops.index(op) + 1
+        op.parent.set_ops([*op.parent.ops[:at_op], *made.ops, *op.parent.ops[at_op:]])
+
+
+def _is_fused(op: Op) -> bool:
+    """Whether a product may be fused with a sum, which would have other bits if the product was kept."""
+    if op.opdef is not ops.mulf or op.attrs.get("fastmath", "none") == "none":
+        return False
+    sums = (ops.addf, ops.subf, ops.reduce, ops.accumulate)
+    return any(user.opdef in sums for user, _ in op.result.uses)
+
+
+def _parts(subscript: Value) -> tuple[Value, ...]:
+    """The values of which a subscript is the sum, or the difference."""
+    op = subscript.op
+    if op is not None and op.opdef in (ops.addi, ops.subi) and subscript.type is index:
+        return op.operands
+    return (subscript,)

@@ -1,0 +1,182 @@
+"""What is the same in each iteration is computed before the loop: values and derivatives are those of Python."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad, prange
+from tests.programs.harness import check
+
+
+def arrays(u, x, n):
+    u = u.copy()
+    for _ in range(n):
+        w = np.exp(-x * x)
+        u = u + 0.01 * w * np.sin(u)
+    return np.sum(u * u)
+
+
+def numbers(u, x, n):
+    u = u.copy()
+    for t in range(1, n):
+        for i in range(1, len(x)):
+            u[i] += 0.01 * math.exp(-(x[i] ** 2)) * math.sin(u[i - 1]) / t
+    return np.sum(u * u)
+
+
+def rows(u, x, n):
+    out = np.zeros((len(u), len(x)))
+    for i in prange(len(u)):
+        for j in range(len(x)):
+            out[i, j] = math.exp(-(x[j] ** 2)) * math.sin(u[i]) * n
+    return np.sum(out**2)
+
+
+def branches(u, x, n):
+    s = 0.0
+    for t in range(n):
+        for i in range(len(x)):
+            if x[i] > 0.5:
+                s += math.exp(x[i]) * u[i] * t
+            else:
+                s += math.sin(x[i]) * u[i] * u[i]
+    return s
+
+
+def sums(u, x, n):
+    """An array is filled in several steps, and read after the last."""
+    u = u.copy()
+    for t in range(1, n):
+        w = np.zeros(len(x))
+        for k in range(3):
+            for i in range(1, len(x)):
+                w[i] += math.sin(k * x[i - 1])
+        for i in range(2, len(x) - 1):
+            u[i] += w[i] * math.tanh(x[i + 1]) * 0.1 / t
+    return np.sum(u**3)
+
+
+def read_between(u, x, n):
+    """An array is read between its writes: that it is the same in each iteration does not help."""
+    u = u.copy()
+    for _ in range(n):
+        w = np.zeros(len(x))
+        for i in range(len(x)):
+            w[i] = math.exp(x[i])
+        u = u + 0.1 * w * np.cos(u)
+        for i in range(len(x)):
+            w[i] = w[i] * math.sin(x[i])
+        u = u + 0.1 * w
+    return np.sum(u)
+
+
+def changed(u, x, n):
+    """The argument of the function changes at the end of a step."""
+    x, u = x.copy(), u.copy()
+    for _ in range(n):
+        w = np.exp(-x)
+        u += w * np.sin(u)
+        x[0] += 0.1
+    return np.sum(u)
+
+
+def recurrence(u, x, n):
+    s = 0.0
+    for t in range(n - 5):
+        y = 1.0
+        for i in range(len(x)):
+            y = math.cos(y * x[i]) + 1.0
+            s += y * u[i] * t
+    return s
+
+
+def in_views(u, x, n):
+    u = u.copy()
+    for _ in range(n):
+        v = u[1:]
+        w = np.zeros(len(x))
+        w[1:] = 0.01 * np.exp(x[1:])
+        v += w[1:]
+        v *= np.cos(w[:-1])
+    return np.sum(u)
+
+
+def fields(u, x, n):
+    a, f = np.outer(u, x), np.zeros((len(u), len(x)))
+    for _ in range(n):
+        for i in range(1, len(u) - 1):
+            for j in range(1, len(x) - 1):
+                c = math.sqrt(a[i, j] ** 2 + a[i, j + 1] ** 2 + 1.0) / (1.0 + a[i - 1, j] ** 2)
+                f[i, j] = f[i, j] + 0.1 * math.exp(-c) * (math.sin(f[i, j]) + 1.0)
+    return np.sum(f)
+
+
+PROGRAMS = [arrays, numbers, rows, branches, sums, read_between, changed, recurrence, in_views, fields]
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
+def test_programs_are_right(fn):
+    rng = np.random.default_rng(4)
+    u, x = rng.random(7), rng.random(7)
+    check(fn, (u, x, 6), (u, x, 0), (u[:3], x[:3], 1))
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
+def test_jacobians_in_forward_mode_are_gradients(fn):
+    rng = np.random.default_rng(5)
+    u, x = rng.random(7), rng.random(7)
+    found = adc.jacobian(fn, argnums=1, mode="forward")(u, x, 6)
+    np.testing.assert_allclose(found, adc.grad(fn, argnums=1)(u, x, 6), rtol=1e-11, atol=1e-13)
+
+
+def network(w, x):
+    n, h = x.shape[1], 4
+    return np.tanh(x @ w[: n * h].reshape(n, h)) @ w[n * h : n * h + h]
+
+
+def test_the_runs_of_a_jacobian_share_the_values():
+    rng = np.random.default_rng(6)
+    x, w = rng.random((9, 3)), rng.random(16)
+    y = np.tanh(x @ w[:12].reshape(3, 4))
+    by_first = x[:, :, None] * ((1.0 - y * y) * w[12:])[:, None, :]
+    expected = np.concatenate([by_first.reshape(9, 12), y], axis=1)
+    np.testing.assert_allclose(adc.jacobian(network)(w, x), expected, rtol=1e-13)
+
+
+def test_an_error_comes_when_it_did():
+    @jit_grad
+    def refused(u, x, n):
+        s = 0.0
+        for t in range(n):
+            if u[t] > 1.0:
+                raise ValueError("too large")
+            w = np.zeros(4)
+            for i in range(4):
+                w[i] = math.exp(x[i + t * 0])
+            s += np.sum(w) * u[t]
+        return s
+
+    with pytest.raises(ValueError, match="too large"):
+        refused(np.array([2.0]), np.ones(2), 1)
+    with pytest.raises(IndexError):
+        refused(np.array([0.5]), np.ones(2), 1)
+    assert refused(np.array([2.0]), np.ones(2), 0) == 0.0
+
+
+def test_what_no_iteration_reads_contributes_nothing():
+    def roots(x, first, n):
+        s = 0.0
+        for t in range(n):
+            for i in range(len(x)):
+                y = math.exp(math.sqrt(x[i]))
+                if t * i >= first:
+                    s += y * t
+        return s
+
+    found = adc.grad(roots)(np.array([0.0, 4.0, 0.25, 1.0]), 6, 5)
+    # t * i >= 6: for i = 2 in steps 3 and 4, for i = 3 in steps 2, 3 and 4
+    np.testing.assert_allclose(found, [0.0, 0.0, 7.0 * math.exp(0.5), 9.0 * math.exp(1.0) / 2.0], rtol=1e-14)
