@@ -9,7 +9,7 @@ from functools import cached_property
 
 import llvmlite.binding as llvm
 
-from adc.backend import cache_locks, object_cache
+from adc.backend import cache_locks, object_cache, scalar_selects
 from adc.backend.granted import asked, processors
 from adc.backend.llvm_calls import emit_object, run_passes
 from adc.backend.loop_nodes import LoopNodes, Place, serial
@@ -139,11 +139,20 @@ def optimize_or_find_all(levels: Mapping[str, int], target: Target) -> list[Opti
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The optimised module, ready for code generation."""
     module = _without_wrong_simd(text, target, level)
-    if not vectorises(level) or not has_chains(text):
+    if not vectorises(level):
         return module
-    kept = keep_chains(str(module))
+    chains, choices = has_chains(text), scalar_selects.are_branches(target) and "fcmp" in text
+    if not chains and not choices:
+        return module
+    final = optimized = str(module)
+    if chains:
+        final = keep_chains(final)
+    if choices:
+        final = scalar_selects.by_masks(final)
+    if final == optimized:
+        return module
     module.close()
-    return llvm.parse_assembly(kept, llvm.create_context())
+    return llvm.parse_assembly(final, llvm.create_context())
 
 
 def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef:
