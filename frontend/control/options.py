@@ -42,6 +42,7 @@ TEST_FIRST = "test first whether it is None, or say that it is not: assert x is 
 _OF_NONE = {
     kinds.UNSUPPORTED_OPERAND.name: "TypeError",
     kinds.NOT_SUBSCRIPTABLE.name: "TypeError",
+    kinds.NOT_CALLABLE.name: "TypeError",
     kinds.UNKNOWN_ATTRIBUTE.name: "AttributeError",
     kinds.UNSUPPORTED_TARGET.name: "AttributeError",
     kinds.WRONG_TYPE.name: "TypeError",

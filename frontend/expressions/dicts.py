@@ -8,6 +8,7 @@ from adc.frontend.containers import keys, sequences
 from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.expressions.comprehensions import Walk, generator, item_of, list_of
 from adc.frontend.expressions.evaluation import evaluate_kept
+from adc.frontend.expressions.generators import over_generator
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.container_methods import pairs
 from adc.ir import kinds
@@ -33,8 +34,9 @@ def dict_display(frame: Frame, node: ast.Dict) -> AbstractValue:
 
 
 def dict_of(frame: Frame, node: ast.DictComp) -> AbstractValue:
-    """The dict of a comprehension. If it has keys that the run computes, they are found one by one in a loop."""
-    if frame.pools.has_keyed(frame.loc(node)):
+    """The dict of a comprehension. If it has keys that the run computes, they are found one by one in a loop; so are
+    all keys over a generator function."""
+    if frame.pools.has_keyed(frame.loc(node)) or over_generator(frame, node):
         pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
         made = list_of(frame, ast.copy_location(ast.ListComp(pair, node.generators), node))
         return frame.tracer.call(frame, Static(dict), [made], {})

@@ -19,7 +19,7 @@ from adc.ir.builder import current_block, current_loc, insert_at
 from adc.ir.core import Block
 
 
-def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
+def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> bool:
     """Whether a comprehension iterates over a call of a generator function."""
     source = node.generators[0].iter
     if isinstance(source, ast.Name):

@@ -139,6 +139,7 @@ def _is_complex_object(answer: bool) -> Rule:
 
 def _of_cmath(name: str) -> Rule:
     function = getattr(cmath, name)
+    pair = PAIRS[f"arc{name[1:]}" if name in _INVERSE else name]
 
     def rule(frame: Frame, x: AbstractValue, base: AbstractValue | None = None) -> AbstractValue:
         given = [x] if base is None else [x, base]
@@ -148,7 +149,7 @@ def _of_cmath(name: str) -> Rule:
                 return Static(function(*(v.value for v in given)))  # type: ignore[attr-defined]
             except (ValueError, OverflowError, ZeroDivisionError):
                 pass
-        found = [PAIRS[name](_not_zero(v) if name in ("log", "log10") else _wide(v)) for v in given]
+        found = [pair(_defined(name, _wide(v))) for v in given]
         return complex_of(*(found[0] if base is None else complexes.quotient(*found, python=True)), weak=True)
 
     return positional(f"cmath.{name}", range(1, 3) if name == "log" else 1, rule)
@@ -158,11 +159,17 @@ def _wide(v: AbstractValue) -> complexes.Pair:
     return parts(as_complex(v, c128))
 
 
-def _not_zero(v: AbstractValue) -> complexes.Pair:
-    pair = _wide(v)
-    nothing = ops.andi(*(ops.cmpf(x, const(0.0, f64), predicate="oeq") for x in pair))
-    trap_unless(ops.xori(nothing, const(True, i1)), "ValueError", "math domain error")
+def _defined(name: str, pair: complexes.Pair) -> complexes.Pair:
+    """``pair``, which is not where Python raises an error because the function is infinite there."""
+    pole = _POLES.get(name)
+    if pole is not None:
+        there = (ops.cmpf(ops.absf(x), const(at, f64), predicate="oeq") for x, at in zip(pair, pole, strict=True))
+        trap_unless(ops.xori(ops.andi(*there), const(True, i1)), "ValueError", "math domain error")
     return pair
+
+
+_POLES = {"log": (0.0, 0.0), "log10": (0.0, 0.0), "atanh": (1.0, 0.0), "atan": (0.0, 1.0)}
+"""The real and imaginary part, up to signs."""
 
 
 def _need_numbers(name: str, *args: AbstractValue) -> None:
@@ -197,7 +204,8 @@ def _test(name: str, emit: Callable[[Value], Value]) -> Rule:
     return positional(f"cmath.{name}", 1, rule)
 
 
-_CMATH = ("exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")
+_INVERSE = ("asin", "acos", "atan", "asinh", "acosh", "atanh")
+_CMATH = ("exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", *_INVERSE)
 
 TABLE: dict[Any, Rule] = {
     **{cls: complex_rule(cls) for cls in COMPLEX},

@@ -9,6 +9,7 @@ import numpy as np
 
 from adc.frontend.arrays import subscripts
 from adc.frontend.arrays.reductions import axes_of, normal_axes
+from adc.frontend.containers import sequences
 from adc.frontend.data.dims import Dim, is_one
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric, needed_int
@@ -40,6 +41,7 @@ def in_memory(frame: Frame, name: str, v: AbstractValue | None) -> Array:
 
 def _shape(frame: Frame, name: str, owner: Array, shape: AbstractValue) -> tuple[list[Dim], int | None]:
     """The extents, and the position of the one to be inferred from the others."""
+    shape = sequences.snapshot(frame, shape)
     if isinstance(shape, Static) and isinstance(shape.value, tuple):
         shape = Tuple(tuple(map(Static, shape.value)))
     items = shape.items if isinstance(shape, Tuple) else (shape,)

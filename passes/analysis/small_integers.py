@@ -23,6 +23,7 @@ class SmallIntegers(Integers):
         self._available = available
         self.small: dict[Value, None] = {}
         self._followed: list[Op] = []  # loops
+        self._taken: list[Value] = []  # what they carry
 
     @contextlib.contextmanager
     def taking(self, value: Value, interval: Interval) -> Iterator[None]:
@@ -30,13 +31,15 @@ class SmallIntegers(Integers):
         assert loop is not None
         with super().taking(value, interval):
             for known in (self._intervals, self._exact):
-                for v in [v for v in known if v is not value and inside(v, loop)]:
+                for v in [v for v in known if v is not value and v not in self._taken and inside(v, loop)]:
                     del known[v]  # found when it was taken to be small
             self._followed.append(loop)
+            self._taken.append(value)
             try:
                 yield
             finally:
                 self._followed.pop()
+                self._taken.pop()
 
     def interval(self, value: Value, depth: int = MAX_DEPTH) -> Interval:
         low, high = super().interval(value, depth)

@@ -164,3 +164,19 @@ def early(x):
 
 def test_functions_that_have_their_values_are_taken():
     assert jit_grad(early)(1.5) == early(1.5)
+
+
+def cells(n):
+    for i in range(n):
+        for j in range(i):
+            yield i, j
+
+
+def dicts_of_generators(x):
+    heights = {cell: x[cell[0]] * x[cell[1]] for cell in cells(4) if cell[1] != 1}
+    sums = {i + 4 * j: v for (i, j), v in heights.items()}
+    return sum(heights.values()) + heights[3, 2] + sums[3] * len(sums)
+
+
+def test_dicts_of_generators():
+    check(dicts_of_generators, (V,))

@@ -198,3 +198,21 @@ def test_subscripts_are_checked() -> None:
     with pytest.raises(IndexError):
         made(X, -9, 2)
     assert made(X, -3, 2) == up(X, -3, 2)
+
+
+def test_two_counters_that_bound_each_other() -> None:
+    """Whether n and k are small, which the bounds of subscripts ask, is no question without an end."""
+
+    def rows(x, first):  # type: ignore[no-untyped-def]
+        s = 0.0
+        for j in range(len(x)):
+            n, k = 0, j + first
+            while k > n:
+                n += 1
+                k -= n
+            s += x[j] * x[n] * (k + 1)
+        return s
+
+    value, gradient = jit_grad(rows).value_and_grad(X, 1)
+    assert value == rows(X, 1)
+    assert gradient @ X == pytest.approx(2.0 * value)

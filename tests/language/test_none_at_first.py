@@ -89,9 +89,46 @@ def predecessors(x):
     return s * len(path)
 
 
+class Line:
+    def __init__(self, slope):
+        self.slope = slope
+
+    def __call__(self, t):
+        return self.slope * t
+
+    at = __call__
+
+
+def best_line(x):
+    best, least = None, np.inf
+    for slope in np.linspace(-1.0, 1.0, 5):
+        line = Line(slope * x[0])
+        error = np.sum((line(x) - x[::-1]) ** 2)
+        if error < least:
+            best, least = line, error
+    return best(2.0) * best.at(x[1]), least
+
+
+def best_function(x):
+    best = None
+    for k in range(len(x)):
+        if x[k] > 1.0:
+            best = lambda v, k=k: v * x[k]
+    return best(3.0) * x[0]
+
+
 @pytest.mark.parametrize(
     "function",
-    [differences, in_conditions, in_expressions, in_or, subscripts_and_attributes, predecessors],
+    [
+        best_line,
+        best_function,
+        differences,
+        in_conditions,
+        in_expressions,
+        in_or,
+        subscripts_and_attributes,
+        predecessors,
+    ],
 )
 def test_as_in_python(function):
     check(function, (X,))
@@ -113,6 +150,11 @@ def test_what_is_still_none_raises_at_run_time():
         assert compiled(-1.0) == function(-1.0)
         with pytest.raises(TypeError, match="is not defined for None and"):
             compiled(1.0)
+
+
+def test_none_that_is_called_raises_at_run_time():
+    with pytest.raises(TypeError, match="None cannot be called"):
+        adc.jit_grad(best_function)(X * 0.5)
 
 
 def test_errors_are_handled():
