@@ -27,6 +27,7 @@ from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, Type
 
 DERIVATIVE = "adc.derivative"  # of a function that is only declared: the function whose forward mode it is
+TANGENT = "adc.tangent"  # of an argument of a function with tangents: the position of that whose tangent it is
 ELSEWHERE = "adc.rules"
 _GIVEN = ("adc.rrule", "adc.pullback", "adc.cotangents", "adc.frule", "adc.tangents", "adc.constant")
 MARKS = ("adc.rule", ELSEWHERE, *_GIVEN)

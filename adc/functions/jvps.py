@@ -291,7 +291,7 @@ class _Code:
 def _with_unused(func: Func, used: Sequence[int], given: Iterable[int]) -> tuple[int, ...]:
     """The arguments whose tangents ``func`` takes, extended by tangents that are given but not used: then calls need no
     Python in between."""
-    from adc.passes.differentiation.forward.forward_sweep import TANGENT
+    from adc.ir.attached import TANGENT
 
     unused = [k for k in given if k not in used]
     for k in unused:

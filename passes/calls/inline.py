@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.attached import attached
+from adc.ir.attached import TANGENT, attached
 from adc.ir.builder import insert_at
 from adc.ir.callgraph import components, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op
@@ -32,7 +32,8 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 @dataclass(frozen=True)
 class Inline:
     """Inline callees of at most ``most`` operations that are called in loops, and callees with loops at their only
-    call, or at all calls if that makes no more than ``most`` operations, until a function has grown by ``growth``.
+    call, or at all calls if that makes no more than ``most`` operations, until a function has grown by ``growth``. At
+    its only call, a callee with tangents may be as long as that: loops over directions share what it computes.
     ``anywhere``: inline callees without loops that are no longer than ``most`` at all calls, and no others. Functions
     that nobody calls any more are removed."""
 
@@ -47,6 +48,7 @@ class Inline:
         calls = Counter(op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if _is_call(op))
         loops = {name for name, func in module.funcs.items() if any(op.opdef in LOOPS for op in func.walk())}
         sizes = {name: sum(1 for _ in module.funcs[name].walk()) for name in loops}
+        along = {name for name, func in module.funcs.items() if any(TANGENT in attrs for attrs in func.arg_attrs)}
         joined = {name for name in loops if calls[name] == 1 or calls[name] * sizes[name] <= self.most}
         for func in [module.funcs[name] for component in components(module) for name in component]:
             left = self.growth
@@ -63,8 +65,11 @@ class Inline:
                 if self.anywhere and callee.name in loops:
                     continue
                 size = sum(1 for _ in callee.walk())
-                if size <= min(self.most, left):
+                alone = calls[callee.name] == 1 and callee.name in along
+                if size <= min(self.growth if alone else self.most, left):
                     left -= size
+                    if alone:
+                        along.add(func.name)
                     work += _inline(call, callee, beside)
                     gone.add(callee.name)
         for name in gone - reachable(module, module.funcs.keys() - gone):

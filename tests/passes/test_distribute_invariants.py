@@ -180,3 +180,26 @@ def test_what_no_iteration_reads_contributes_nothing():
     found = adc.grad(roots)(np.array([0.0, 4.0, 0.25, 1.0]), 6, 5)
     # t * i >= 6: for i = 2 in steps 3 and 4, for i = 3 in steps 2, 3 and 4
     np.testing.assert_allclose(found, [0.0, 0.0, 7.0 * math.exp(0.5), 9.0 * math.exp(1.0) / 2.0], rtol=1e-14)
+
+
+def decay(p, t):
+    a = p[0] * np.exp(-p[1] * t) + p[2] * np.exp(-p[3] * t)
+    b = p[4] * np.cos(p[5] * t + p[6])
+    return a * b / (1.0 + np.exp(-(t - p[7]) / p[8])) + p[9]
+
+
+def test_runs_of_longer_functions_share_the_values():
+    """At its only call a function with tangents is inlined, though it is long."""
+    p, t = np.linspace(0.5, 1.5, 10), np.linspace(0.0, 3.0, 11)
+    jacobian = adc.jacobian(decay, mode="forward")
+    step = 1e-30
+    for k in range(10):
+        moved = decay(p + 1j * step * np.eye(10)[k], t).imag / step
+        np.testing.assert_allclose(jacobian(p, t)[:, k], moved, rtol=1e-12, atol=1e-14)
+
+    @jit_grad
+    def total(p, t):
+        return np.sum(jacobian(p, t))
+
+    total(p, t)
+    assert "jvp" not in total.dump_ir("lowered")

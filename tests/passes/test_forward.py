@@ -13,6 +13,7 @@ import pytest
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
+from adc.ir.attached import TANGENT
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module
 from adc.ir.interpret.interpreter import run, shuffled
@@ -25,7 +26,6 @@ from adc.passes.base import Verify, run_pipeline
 from adc.passes.branches.if_convert import IfConvert
 from adc.passes.differentiation.differentiate import gradient
 from adc.passes.differentiation.forward.forward import jvp
-from adc.passes.differentiation.forward.forward_sweep import TANGENT
 from adc.passes.differentiation.rules import RULES
 from adc.passes.memory.dead_stores import DeadStores
 from adc.passes.simplify.dce import DCE

@@ -7,12 +7,11 @@ from functools import partial
 
 from adc.ir import ops
 from adc.ir.arith import const
+from adc.ir.attached import TANGENT
 from adc.ir.builder import current_block, insert_at
 from adc.ir.core import Attr, Block, Func, Op, Value
 from adc.ir.opdef import OpDef
 from adc.passes.differentiation.forward.along import Along
-
-TANGENT = "adc.tangent"  # of an argument: the position of the argument whose tangent it is
 
 
 class ForwardSweep:
