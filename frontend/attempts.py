@@ -20,6 +20,7 @@ from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import CompileError
 from adc.ir.lazy_dataclass import dataclass
 
+_OF_ITEMS = (kinds.NOT_CONSTANT.name, kinds.TYPE_DIFFERS.name)
 _MOST_DIVIDED = 6  # each may double the code
 
 
@@ -30,8 +31,10 @@ class Attempt:
     whose branches all that comes after them in the block is traced. ``decided``: the choices between two sides that are
     made by the values of integers when the code is compiled, and the loops and lists whose counts are known then;
     ``decidable``: those that may be; ``around``: those around the insertion point. ``peeled``: the loops whose first
-    iteration is traced apart, because it gives variables other types. ``captures_arrays``: arrays from outside were
-    met. ``refused``: the refusal to show.
+    iteration is traced apart, because it gives variables other types. ``unrolled``: the loops over arrays of few items
+    that are traced for each item, because the items become objects or numbers that must be known; ``few``: all that
+    could be.
+    ``captures_arrays``: arrays from outside were met. ``refused``: the refusal to show.
     """
 
     counts: bool = False
@@ -41,6 +44,8 @@ class Attempt:
     decidable: dict[Loc, None] = field(default_factory=dict)  # in the order of the program
     around: list[Loc] = field(default_factory=list)
     peeled: set[Loc] = field(default_factory=set)
+    unrolled: set[Loc] = field(default_factory=set)
+    few: set[Loc] = field(default_factory=set)
     captures_arrays: bool = False
     refused: CompileError | None = None
 
@@ -56,6 +61,10 @@ class Attempt:
             self.decided.add(at)
         elif error.peels is not None and error.peels not in self.peeled:
             self.peeled.add(error.peels)
+        elif error.unrolls is not None and error.unrolls not in self.unrolled:
+            self.unrolled.add(error.unrolls)
+        elif self.sized and error.kind in _OF_ITEMS and self.few - self.unrolled:
+            self.unrolled |= self.few  # one of them may have made the list of objects that is refused elsewhere
         elif not self.sized and not given_arrays and self.captures_arrays:
             self.counts = self.sized = True
             self.divided.clear()
@@ -109,6 +118,18 @@ class Attempt:
         except CompileError as error:
             if error.kind == kinds.TYPE_CHANGE_IN_LOOP.name and error.peels is None:
                 error.peels = at
+            raise
+
+    @contextmanager
+    def unrollable(self, at: Loc) -> Iterator[bool]:
+        """The loop there, over a few items that can be known one by one, is traced; whether it is unrolled."""
+        unrolls = at in self.unrolled
+        self.few.add(at)
+        try:
+            yield unrolls
+        except CompileError as error:
+            if not unrolls and error.kind in _OF_ITEMS and error.unrolls is None:
+                error.unrolls = at
             raise
 
     def may_divide(self, at: Loc | None) -> bool:

@@ -94,6 +94,13 @@ class Indexed:
         """The items, if they are known."""
         return None if self.known is None else self.known.all()
 
+    def one_by_one(self) -> Known | None:
+        """The items as known ones, if there are few and their number is known: an array's of known extent."""
+        count = static_dim(self.length)
+        if self.known is not None or count is None or count > sequences.MOST:
+            return self.known
+        return Known(count, lambda k: self.item(const_index(k)))
+
     def has(self, k: int) -> Value:
         """Whether there is an item ``k``."""
         return ops.cmpi(dim_value(self.length), const_index(k), predicate="sgt")

@@ -45,8 +45,6 @@ FUNCTIONS = INSTEAD | {
     "vars": "name the variable itself",
     "id": "compare with == what the objects hold",
     "super": "call the function of the base class by its name",
-    "iter": "use a for loop",
-    "next": "use a for loop",
     "complex": "use two floats, the real and the imaginary part",
     "list": "use a tuple, or an array made with np.zeros",
     "dict": "use separate variables, or a tuple",
@@ -107,11 +105,9 @@ ARRAY_ATTRIBUTES = {
     "append": "arrays have a fixed length: make it with np.zeros, and count what is filled",
 }
 SCALAR_ATTRIBUTES = {
-    "is_integer": "use x == math.floor(x)",
     "conjugate": "leave it out: the number is real",
     "imag": "the number is real: its imaginary part is 0.0",
     "item": "leave it out: it is a number already",
-    "bit_length": "count the bits in a while loop",
     "hex": _TEXT,
     "shape": "it is a number: pass an array of length one to have a shape",
 }

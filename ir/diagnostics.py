@@ -125,6 +125,7 @@ class AdcError(Exception):
     text: str | None
     divides: Loc | None = None  # the ``if`` after whose branches a variable has no common type
     peels: Loc | None = None  # the loop whose first iteration changes the type of a variable
+    unrolls: Loc | None = None  # the loop whose items may have to be known one by one
     undecided: tuple[Loc, ...] = ()  # the choices around it, the innermost first: it may not have to be run
     of_unknown_size = False  # whether all that is wrong is that a number of items is not known
 
@@ -175,8 +176,8 @@ class AdcError(Exception):
 
     def _saying(self: E, diagnostic: Diagnostic) -> E:
         error = rebuilt(type(self), diagnostic)
-        error.divides, error.peels, error.undecided = self.divides, self.peels, self.undecided
-        error.of_unknown_size = self.of_unknown_size
+        error.divides, error.peels, error.unrolls = self.divides, self.peels, self.unrolls
+        error.undecided, error.of_unknown_size = self.undecided, self.of_unknown_size
         return error
 
     def noted(self: E, note: Note) -> E:

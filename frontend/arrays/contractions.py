@@ -22,6 +22,7 @@ from adc.frontend.numeric.convert import (
     complex_of,
     convert,
     kind,
+    nonzero,
     promote_types,
     store_scalar,
 )
@@ -32,7 +33,7 @@ from adc.ir.arith import const_index
 from adc.ir.builder import contractible, current_loc
 from adc.ir.core import Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.types import Type, i1
+from adc.ir.types import Type, i1, i64
 
 Labels = tuple[Hashable, ...]
 
@@ -75,7 +76,7 @@ def contract(
         for label, d in zip(operand.labels, operand.array.dims, strict=True):
             known = extents.get(label)
             extents[label] = d if known is None else _meet(known, d, label in stretched, message)
-    dtype = _dtype(name, operands)
+    dtype = _dtype(operands)
     summed = [label for label in extents if label not in out]
 
     def total(place: dict[Hashable, Value]) -> Number:
@@ -91,9 +92,9 @@ def contract(
         if kind(dtype) == 3:
             pairs = complex_reductions.total(dims, lambda inner: parts(as_complex(term(inner), dtype)), dtype)
             return complex_of(*pairs)
-        wide = accumulator(dtype)
+        wide = _summed(dtype)
         found = Scalar(nested(dims, [], lambda inner: convert(term(inner), wide), SUM, wide), wide, weak=False)
-        return cast(found, dtype, weak=False)
+        return Scalar(nonzero(found), i1, weak=False) if dtype == i1 else cast(found, dtype, weak=False)
 
     if not out:
         return total({})
@@ -107,9 +108,13 @@ def contract(
 
 
 def _wide(s: Number) -> Number:
-    """An element as a factor: half precision is computed in single."""
-    wide = accumulator(s.dtype)
+    """An element as a factor: half precision is computed in single, and bools are counted."""
+    wide = _summed(s.dtype)
     return s if wide == s.dtype else cast(s, wide, weak=False)
+
+
+def _summed(dtype: Type) -> Type:
+    return i64 if dtype == i1 else accumulator(dtype)
 
 
 def product(a: AbstractValue, b: AbstractValue) -> Number:
@@ -157,16 +162,8 @@ def _meet(a: Dim, b: Dim, stretched: bool, message: str) -> Dim:
     return ops.select(ops.cmpi(x, const_index(1), predicate="eq"), y, x)
 
 
-def _dtype(name: str, operands: Sequence[Labelled]) -> Type:
+def _dtype(operands: Sequence[Labelled]) -> Type:
     dtype = operands[0].array.dtype
     for operand in operands[1:]:
         dtype = promote_types(dtype, False, operand.array.dtype, False)
-    if dtype == i1:
-        raise refuse(
-            current_loc(),
-            f"{name} of bool arrays is not supported",
-            "convert to int first",
-            kind=kinds.UNSUPPORTED_OPTION,
-        )
-    assert kind(dtype) >= 1
     return dtype

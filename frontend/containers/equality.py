@@ -29,13 +29,14 @@ from adc.frontend.data.values import (
     Tuple,
     is_list,
     is_numeric,
+    is_static_number,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
 from adc.frontend.objects import heap, rows
 from adc.frontend.objects.joining import identical
-from adc.frontend.prelude import python_lists
+from adc.frontend.prelude import python_lists, python_ranges
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
@@ -53,6 +54,8 @@ def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | N
     own = isinstance(a, Ref) and a.kind == "object" and records.generated(frame, a, "__eq__") is None
     if own and heap.may_be_one(frame, a, b):
         frame.want_pool(a)  # type: ignore[arg-type]
+    elif own and isinstance(b, Ref) and all(records.method(frame, v, "__eq__") is None for v in (a, b)):
+        return Static(False)
     if rows.grows(frame, a) or rows.grows(frame, b):
         if not (is_list(a) and is_list(b)):
             return Static(False)
@@ -210,7 +213,10 @@ def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstra
             return any_equal(frame, map(as_value, dict_items(frame, owner)), value)
         return Static(computed_key(frame, owner, value) in dict_items(frame, owner))
     if isinstance(owner, Range):
-        return None
+        if not isinstance(value, Scalar) and not is_static_number(value):
+            return None
+        bounds = (owner.start, owner.stop, owner.step)
+        return frame.tracer.call(frame, Static(python_ranges.contains), [*bounds, value], {})
     if rows.grows(frame, owner) and not is_numeric(value):
         return frame.tracer.call(frame, Static(python_lists.contains), [owner, value], {})
     items = known_items(frame, owner)

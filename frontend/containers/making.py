@@ -20,11 +20,12 @@ from adc.frontend.names import external
 from adc.frontend.objects import heap
 from adc.frontend.prelude.python_collections import Deque, FrozenSet, Held, Set
 from adc.frontend.prelude.python_dicts import Counter, DefaultDict, Dict, Keys, Pairs, Values
+from adc.frontend.prelude.python_iterators import Iterator
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 _HELD: tuple[type[Held], ...] = (Deque, FrozenSet, Set, DefaultDict, Counter)
-_PARTS: tuple[type[Held], ...] = (Dict, Keys, Pairs, Values)  # which programs do not make by name
+_PARTS = (Dict, Keys, Pairs, Values, Iterator)  # which programs do not make by name
 STAND_INS: dict[type, type] = {key: cls for cls in _HELD for key in (cls, cls.stands_for)}
 
 

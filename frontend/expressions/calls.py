@@ -193,7 +193,7 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             args.append(frame.tracer.comprehended(frame, through))
         elif isinstance(item, ast.GeneratorExp) and _takes_all(callee) and over_generator(frame, item):
             through_later[len(args)] = item
-            args.append(evaluate(frame, item.generators[0].iter))
+            args.append(iterator_of(frame, evaluate(frame, item.generators[0].iter)))
         elif isinstance(item, ast.GeneratorExp) and isinstance(callee, Static) and callee.value is dict:
             args.append(dicts.pairs_of(frame, item))
         elif isinstance(item, ast.GeneratorExp) and not several and _may_go_through(callee, item):

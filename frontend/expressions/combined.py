@@ -15,9 +15,10 @@ from adc.frontend.control.branches import branch, trace
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Unbound, is_array, is_numeric
 from adc.frontend.errors import refuse
-from adc.frontend.expressions.comprehensions import Walk, bind_target
+from adc.frontend.expressions.comprehensions import Walk
 from adc.frontend.expressions.evaluation import evaluate_kept, may_write
 from adc.frontend.expressions.item_effects import tried
+from adc.frontend.expressions.targets import bind_target
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Items, Known
 from adc.frontend.syntax.bindings import assigned_in

@@ -8,7 +8,7 @@ passed to NumPy becomes an array. The variables of a comprehension are its own.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.arrays import arrays, places
+from adc.frontend.arrays import arrays
 from adc.frontend.containers import making, sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.control.loops import Counted, decided, for_counted, needed
@@ -42,8 +42,10 @@ from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.expressions.generators import over_generator
 from adc.frontend.expressions.item_effects import tried
+from adc.frontend.expressions.targets import bind_target
+from adc.frontend.few_items import each
 from adc.frontend.frame import Frame
-from adc.frontend.iteration import Indexed, Items, Known, known, sequence, unpacked
+from adc.frontend.iteration import Indexed, Items, Known, known, sequence
 from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
@@ -103,11 +105,13 @@ class Walk:
         return found
 
     def _generator(self, level: int, items: Items) -> None:
-        known = items.whole() if self.carried is None and isinstance(items, Known) else items.all()
+        if self.carried is None:
+            few = items if isinstance(items, Known) else items.one_by_one()
+            known = None if few is None else few.whole()
+        else:
+            known = items.all()
         if known is not None:
-            for item in known:
-                self._bind(level, item)
-                self._conditions(level, 0)
+            self._one_by_one(level, known)
             return
         if self.carried is None:
             raise refuse(
@@ -119,8 +123,17 @@ class Walk:
         items = self.first(items)
         if isinstance(items, Known):
             self._limited(level, items, self.carried)
-        else:
-            self.loop(level, items, lambda: self._conditions(level, 0))
+            return
+        with each(self.frame, self.node.generators[level].iter, items) as few:
+            if few is None:
+                self.loop(level, items, lambda: self._conditions(level, 0))
+            else:
+                self._one_by_one(level, few.whole())
+
+    def _one_by_one(self, level: int, items: Sequence[AbstractValue]) -> None:
+        for item in items:
+            self._bind(level, item)
+            self._conditions(level, 0)
 
     def _limited(self, level: int, items: Known, carried: frozenset[str]) -> None:
         """Items that are known one by one; each exists only if the run-time limits say so."""
@@ -216,24 +229,6 @@ def _read_later(frame: Frame, value: AbstractValue) -> set[str]:
     if isinstance(value, Ref):
         items = heap.contents(frame, value).items
     return {name for item in items for name in _read_later(frame, item)}
-
-
-def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
-    """Set the variables of a comprehension."""
-    if isinstance(target, ast.Name):
-        frame.env[target.id] = value
-        frame.assigned_at[target.id] = frame.loc(target)
-        return
-    parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
-    items = sequences.known_items(frame, value)
-    if items is None and isinstance(value, Array):
-        items = places.unpack(frame, value, len(parts))
-    if items is None and isinstance(value, Stream):
-        items = unpacked(frame, value, len(parts))
-    if items is None or len(items) != len(parts):
-        raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)} here", kind=kinds.WRONG_UNPACKING)
-    for part, item in zip(parts, items, strict=True):
-        bind_target(frame, part, item)
 
 
 def _statement(

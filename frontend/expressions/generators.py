@@ -20,10 +20,11 @@ from adc.ir.core import Block
 
 
 def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> bool:
-    """Whether a comprehension iterates over a call of a generator function."""
+    """Whether a comprehension iterates over a call of a generator function, or an object that has one for it."""
     source = node.generators[0].iter
     if isinstance(source, ast.Name):
-        return isinstance(frame.env.get(source.id), Generator)
+        value = frame.env.get(source.id)
+        return isinstance(value, Generator) or _goes_through(frame, value) is not None
     if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name | ast.Attribute):
         return False
     called = evaluate(frame, source.func) if isinstance(source.func, ast.Name) else _attribute(frame, source.func)
@@ -35,17 +36,21 @@ def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.Dic
 
 def iterator_of(frame: Frame, value: AbstractValue) -> AbstractValue:
     """What the ``__iter__`` of an object gives, if it is a generator function; other values as they are."""
+    own = _goes_through(frame, value)
+    return value if own is None else frame.tracer.call(frame, own, [], {})
+
+
+def _goes_through(frame: Frame, value: AbstractValue | None) -> AbstractValue | None:
+    """The ``__iter__`` of an object, if it is a generator function."""
     if not isinstance(value, Ref | Handle) or not records.is_instance(value):
-        return value
+        return None
     if issubclass(records.class_of(value), Held):
-        return value
+        return None
     own = records.method(frame, value, "__iter__")
     function = unbound(own)
     if not isinstance(function, Static) or not isinstance(function.value, types.FunctionType):
-        return value
-    if own is None or not is_generator(Callee.of(function.value, current_loc()).source.node):
-        return value
-    return frame.tracer.call(frame, own, [], {})
+        return None
+    return own if is_generator(Callee.of(function.value, current_loc()).source.node) else None
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue | None:

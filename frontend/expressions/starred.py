@@ -13,8 +13,9 @@ from adc.frontend.arrays import arrays
 from adc.frontend.containers import records
 from adc.frontend.data.callables import Bound, Closure, unbound
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Array, Static, Stream, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Generator, Static, Stream, Tuple
 from adc.frontend.expressions.evaluation import evaluate
+from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.frame import Frame
 from adc.frontend.traps import trap_unless
 from adc.ir import ops
@@ -22,8 +23,11 @@ from adc.ir.arith import const_index
 
 
 def given(frame: Frame, node: ast.Starred) -> AbstractValue:
-    """The value that is unpacked. A stream with a known number of items becomes the tuple of them."""
-    value = evaluate(frame, node.value)
+    """The value that is unpacked. A stream with a known number of items becomes the tuple of them, a generator and an
+    object that is gone through the list of what it gives."""
+    value = iterator_of(frame, evaluate(frame, node.value))
+    if isinstance(value, Generator):
+        return frame.tracer.collected(frame, value, node.value)
     items = iteration.all_of(frame, value) if isinstance(value, Stream) else None
     return arrays.settled(frame, value) if items is None else Tuple(tuple(items))
 

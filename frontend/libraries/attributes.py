@@ -21,7 +21,7 @@ from adc.frontend.libraries.library_shapes import turned
 from adc.frontend.libraries.methods import METHODS, OF_NUMBERS, PARTS
 from adc.frontend.names import attribute_of
 from adc.frontend.numeric.convert import as_number
-from adc.frontend.prelude import stand_in
+from adc.frontend.prelude import python_math, stand_in
 from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
@@ -67,6 +67,8 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
             return Method(owner, name)
         if name in PARTS:
             return PARTS[name](frame, owner)
+        if isinstance(owner, Scalar) and name in _PROGRAMS and hasattr(_class_of(owner), name):
+            return bound(owner, Static(_PROGRAMS[name]))
         if name == "conjugate" or (name == "conj" and not owner.weak):
             return Method(owner, "conjugate")
     raise refuse(
@@ -75,6 +77,15 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
         SCALAR_ATTRIBUTES.get(name, "") if isinstance(owner, Scalar) else "",
         kind=kinds.UNKNOWN_ATTRIBUTE,
     )
+
+
+_PROGRAMS = {p.__name__: p for p in (python_math.is_integer, python_math.bit_length, python_math.bit_count)}
+
+
+def _class_of(owner: Scalar) -> type:
+    if not owner.weak:
+        return abstract.numpy_dtype(owner.dtype).type
+    return float if owner.dtype.is_float else int
 
 
 def _of_method(frame: Frame, method: Bound, name: str) -> AbstractValue:

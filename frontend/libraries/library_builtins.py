@@ -42,7 +42,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent
 from adc.frontend.libraries.rules import Rule, apply, fold, need_numbers, no_keywords, positional, rounded, static_of
 from adc.frontend.marker import prange, stop_gradient
-from adc.frontend.numeric import complexes, integers, nests, scalars
+from adc.frontend.numeric import complexes, decimals, integers, nests, scalars
 from adc.frontend.numeric.complex_functions import parts
 from adc.frontend.numeric.convert import (
     as_complex,
@@ -120,12 +120,11 @@ def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) 
     if kind(s.dtype) < 2:
         return integers.rounded_integer(Scalar(convert(s, i64), i64), 0 if places is None else places)
     if places is not None:
-        raise refuse(
-            current_loc(),
-            "round() of a float to digits, which Python rounds in decimals, is not supported",
-            "use np.round(x, digits), which scales, rounds and scales back",
-            kind=kinds.UNSUPPORTED_OPTION,
-        )
+        if abs(places) > decimals.MOST_DIGITS:
+            message = f"round() to {places} digits is not supported"
+            help = f"{decimals.MOST_DIGITS} digits are the most"
+            raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_OPTION)
+        return Scalar(decimals.rounded_to(s.value, places), s.dtype)
     return Scalar(convert(Scalar(ops.roundeven(s.value), s.dtype), i64), i64)
 
 

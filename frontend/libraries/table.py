@@ -20,6 +20,7 @@ from adc.frontend.libraries import (
     library_margins,
     library_math,
     library_messages,
+    library_next,
     library_numpy,
     library_prelude,
     library_products,
@@ -56,6 +57,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_indexing.TABLE,
     **library_iterators.TABLE,
     **library_itertools.TABLE,
+    **library_next.TABLE,
     **library_prelude.TABLE,
     **library_sorting.TABLE,
     **library_lapack.TABLE,
@@ -68,7 +70,8 @@ LIBRARY: dict[Any, Rule] = {
 
 # Functions that take objects themselves, not only their contents.
 BY_IDENTITY = frozenset().union(
-    *(part.BY_IDENTITY for part in (library_containers, library_iterators, library_itertools, library_rows)), {print}
+    *(part.BY_IDENTITY for part in (library_containers, library_iterators, library_itertools, library_rows)),
+    {print, iter, next},
 )
 SUPPORTED.update(map(full_name, LIBRARY))
 subscripts.SUBSCRIPTED.update(library_grids.SUBSCRIPTED)

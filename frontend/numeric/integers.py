@@ -13,7 +13,7 @@ from adc.ir.types import i64, index, ui64
 
 def negated(s: Scalar) -> Scalar:
     """``-s`` of an integer."""
-    _check_opposite(s, "-{}")
+    _check_opposite(s, "-({})")
     return Scalar(wrap(ops.subi(const(0, index), s.value), s.dtype), s.dtype, s.weak)
 
 

@@ -214,3 +214,26 @@ def _rounded(parts: Any, count: Any) -> Any:
 
 
 FUNCTIONS = (gcd, lcm, factorial, comb, perm, isqrt, isclose, prod, ldexp, frexp, modf, nextafter, dist, ulp, fsum)
+
+
+def is_integer(x: Any) -> Any:
+    """``x.is_integer()``"""
+    return bool(x == np.floor(x) and x - x == 0)
+
+
+def bit_length(n: Any) -> Any:
+    """``n.bit_length()``"""
+    rest, count = abs(int(n)), 0
+    while rest > 0:
+        rest >>= 1
+        count += 1
+    return count
+
+
+def bit_count(n: Any) -> Any:
+    """``n.bit_count()``"""
+    rest, count = abs(int(n)), 0
+    while rest > 0:
+        count += rest & 1
+        rest >>= 1
+    return count

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 def length(start: Any, stop: Any, step: Any) -> Any:
     if step > 0:
@@ -21,6 +23,13 @@ def item(start: Any, stop: Any, step: Any, k: Any) -> Any:
 def part(start: Any, stop: Any, step: Any, lower: Any, upper: Any, by: Any) -> Any:
     first, last, stride = slice(lower, upper, by).indices(length(start, stop, step))
     return start + first * step, start + last * step, step * stride
+
+
+def contains(start: Any, stop: Any, step: Any, value: Any) -> Any:
+    """``value in numbers``, also for a float."""
+    number = int(value) if isinstance(value, np.integer) else value
+    inside = start <= number < stop if step > 0 else stop < number <= start
+    return inside and (number - start) % step == 0
 
 
 def added_up(numbers: Any, total: Any) -> Any:

@@ -23,6 +23,7 @@ from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.expressions.generators import iterator_of
+from adc.frontend.few_items import each
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import Indexed, Known, known, sequence
 from adc.frontend.libraries.attributes import attribute
@@ -105,9 +106,12 @@ def _for_any(frame: Frame, statement: ast.For, first: int) -> None:
         # Items that the iterable asked for are no items of this loop.
         del frame.heap.gone_through[first:]
         begun = frame.heap.begun
-        unrolled = items.known if isinstance(items, Indexed) else None
         set_target = partial(bind, frame, statement.target)
-        _counted(frame, statement, unrolled, lambda: for_items(frame, statement, items, set_target, body), body)
+        if isinstance(items, Indexed) and items.known is not None:
+            _counted(frame, statement, items.known, lambda: for_items(frame, statement, items, set_target, body), body)
+        else:
+            with each(frame, statement, items) as few:
+                for_items(frame, statement, few or items, set_target, body)
         with frame.at(statement.iter):
             pooled_lists.check_lengths(frame, first, begun)
     after_loop(frame, statement, _execute_one)

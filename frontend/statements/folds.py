@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from adc.frontend.containers import sequences
 from adc.frontend.data.values import AbstractValue, Generator, Static
 from adc.frontend.expressions.evaluation import evaluate
+from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
 from adc.frontend.statements.execution import execute_made, over_generator
@@ -40,7 +41,7 @@ def list_of_generator(frame: Frame, found: AbstractValue, node: ast.expr) -> Abs
 
 def list_of_comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
     """``[elt for target in f(...) if test ...]`` for a generator function ``f``."""
-    return list_of_generator(frame, evaluate(frame, node.generators[0].iter), node)
+    return list_of_generator(frame, iterator_of(frame, evaluate(frame, node.generators[0].iter)), node)
 
 
 def fold(

@@ -120,8 +120,9 @@ def test_run_time_number():
         xs = tuple(a for a in (v[0], v[1]) if a > 0)
         return len(xs)
 
+    assert adc.jit_grad(f)(V) == f(V)  # code for arrays of this size
     with pytest.raises(CompileError, match="the number of items must be known"):
-        adc.jit_grad(f)(V)
+        adc.jit_grad(f)(np.linspace(0.0, 1.0, 100))
     with pytest.raises(CompileError, match="which items belong to it must be known"):
         adc.jit_grad(g)(V)
 
@@ -180,3 +181,44 @@ def dicts_of_generators(x):
 
 def test_dicts_of_generators():
     check(dicts_of_generators, (V,))
+
+
+class Node:
+    """Its parents are known when the function is compiled only if the objects are."""
+
+    def __init__(self, value, parents=()):
+        self.value, self.parents, self.slope = value, parents, 0.0
+
+    def times(self, other):
+        return Node(self.value * other.value, (self, other))
+
+    def backward(self, slope):
+        self.slope += slope
+        for k, parent in enumerate(self.parents):
+            parent.backward(slope * self.parents[1 - k].value)
+
+
+def tape(v):
+    nodes = [Node(x) for x in v]
+    total = nodes[0]
+    for node in nodes[1:]:
+        total = total.times(node)
+    seen = []
+    for node in nodes:
+        if node not in seen and node is not total:
+            seen.append(node)
+    total.backward(1.0)
+    return total.value, np.array([node.slope for node in nodes]), len(seen)
+
+
+def known_places(v):
+    state = np.zeros((2, 2, 2))
+    state[0, 0, 0] = 1.0
+    for axis, turn in enumerate(v[:3]):
+        state = np.moveaxis(np.tensordot(np.array([[1.0, turn], [-turn, 1.0]]), state, axes=(1, axis)), 0, axis)
+    return state
+
+
+@pytest.mark.parametrize("function", [tape, known_places])
+def test_items_of_arrays_that_must_be_known(function):
+    check(function, (V,))
