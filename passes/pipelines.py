@@ -255,6 +255,7 @@ SHARE: Pipeline = (
     IfChanged(FactorSums(), (Canonicalize(), CSE(), DCE())),
     *(LowerAccumulate(), CSE()),
     Repeat((IfChanged(FuseLoops(), (Canonicalize(), CSE())),)),  # what is in the loops may have become alike
+    IfChanged(ContractArrays(steps=True), CONTRACT),
 )
 """Which loops are parallel, and how what they add to shadows is summed."""
 

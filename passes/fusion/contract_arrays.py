@@ -30,7 +30,7 @@ from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.loop_attrs import OWN
+from adc.ir.loop_attrs import CHUNKS, OWN, PRIVATE
 from adc.ir.nesting import enclosing, of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.fusion.bodies import Bodies
@@ -40,15 +40,24 @@ from adc.passes.rewrite import put_before, put_instead
 
 @dataclass(frozen=True)
 class ContractArrays:
-    """Fuse loops if an array between them then loses its first axis. Nests that are ``alone`` are not fused."""
+    """Fuse loops if an array between them then loses its first axis. Nests that are ``alone`` are not fused.
+
+    ``steps``: fuse nothing. Instead, arrays lose their first axis that one loop alone uses, in steps that each of its
+    iterations takes in order: tapes of steps whose reverse follows in the same iteration.
+    """
 
     alone: Callable[[Op], bool] | None = None
+    steps: bool = False
     name: ClassVar[str] = "contract-arrays"
 
     def run(self, module: Module) -> Module:
+        if self.steps:
+            while sum(_contract(func, _has_steps) for func in module.funcs.values()):
+                pass
+            return module
         while self._some_arrays(module):
             fuse(module, self._wanted, self._wanted)
-            if not sum(map(_contract, module.funcs.values())):
+            if not sum(_contract(func, _reduces) for func in module.funcs.values()):
                 break
         return module
 
@@ -83,7 +92,8 @@ class ContractArrays:
 
 def _loops(alloc: Op) -> dict[Op, None] | None:
     """The loops in the block of an array if each uses its counter as the first subscript of the array, and the array is
-    otherwise only filled before them; None if there are other uses."""
+    otherwise only filled before them, and freed; None if there are other uses. Loops over the iterations of chunks
+    count as the loops of the chunks."""
     t = alloc.result.type
     assert isinstance(t, MemRefType)
     if t.strides is not None or isinstance(t.element, MemRefType) or not t.rank:
@@ -94,17 +104,28 @@ def _loops(alloc: Op) -> dict[Op, None] | None:
         if user.opdef is ops.fill and position == 1 and user.parent is alloc.parent:
             fills.append(user)
         elif (user.opdef is ops.load and position == 0) or (user.opdef is ops.store and position == 1):
-            loop = next((op for op in enclosing(user.parent) if op.parent is alloc.parent), None)
-            if loop is None or loop.opdef is not ops.parallel:
-                return None
-            if user.operands[position + 1] is not loop.regions[0].args[0]:
+            loop = _once(user, alloc)
+            if loop is None or user.operands[position + 1] is not loop.regions[0].args[0]:
                 return None
             found[loop] = None
-        elif user.opdef is not ops.dim:
+        elif user.opdef not in (ops.dim, ops.dealloc):
             return None
     if len(fills) > 1 or (fills and found and not _is_before(fills[0], found)):
         return None
     return found
+
+
+def _once(access: Op, alloc: Op) -> Op | None:
+    """The parallel loop around an access that runs once for an allocation: the one in its block, or in a loop over
+    chunks there."""
+    around: Op | None = None
+    for op in enclosing(access.parent):
+        if op.parent is alloc.parent:
+            if CHUNKS in op.attrs and around is not None and PRIVATE in around.attrs:
+                op = around
+            return op if op.opdef is ops.parallel else None
+        around = op
+    return None
 
 
 def _is_before(fill: Op, loops: dict[Op, None]) -> bool:
@@ -124,21 +145,25 @@ def _only_sums(loop: Op) -> bool:
     return all(kind == "add" for kind in loop.regions[0].terminator.attrs["kinds"])
 
 
-def _contract(func: Func) -> int:
-    """Remove the first axis of arrays that are in one loop only. Returns the number of these arrays."""
+def _contract(func: Func, is_fit: Callable[[Op], bool]) -> int:
+    """Remove the first axis of arrays that one loop that is fit stores to and loads from, and no other uses. Returns
+    the number of these arrays."""
     found = 0
     for alloc in of_kinds(func.body, {ops.alloc}):
         loops = _loops(alloc)
-        if loops is not None and len(loops) == 1 and _is_between(alloc, *loops):
+        if loops is not None and len(loops) == 1 and all(map(is_fit, loops)) and _is_between(alloc):
             _take_axis(alloc, *loops)
             found += 1
     return found
 
 
-def _is_between(alloc: Op, loop: Op) -> bool:
-    """Whether a loop, which has sums, stores to the array and loads from it."""
+def _has_steps(loop: Op) -> bool:
+    return any(op.opdef in (ops.for_, ops.while_) for op in loop.regions[0].walk())
+
+
+def _is_between(alloc: Op) -> bool:
     kinds = {op.opdef for op, _ in alloc.result.uses}
-    return ops.store in kinds and ops.load in kinds and _reduces(loop)
+    return ops.store in kinds and ops.load in kinds
 
 
 def _take_axis(alloc: Op, loop: Op) -> None:
@@ -150,15 +175,15 @@ def _take_axis(alloc: Op, loop: Op) -> None:
     extents = [next(dynamic) if extent is None else extent for extent in t.shape]
     number = t.rank == 1
     with insert_at(Block(), alloc.loc) as front:
-        row_type = MemRefType((1,) if number else t.shape[1:], t.element)
-        row = build(ops.alloc, [v for v in extents[1:] if isinstance(v, Value)], {"type": row_type, OWN: True}).result
+        attrs = {**alloc.attrs, "type": MemRefType((1,) if number else t.shape[1:], t.element), OWN: True}
+        row = build(ops.alloc, [v for v in extents[1:] if isinstance(v, Value)], attrs).result
         row.hint = alloc.result.hint
         zero = const_index(0)
         for fill in (op for op in users if op.opdef is ops.fill):
             build(ops.fill, [fill.operands[0], row])
     put_before(body.ops[0], front.ops)
     for op in users:
-        if op.opdef is ops.fill:
+        if op.opdef in (ops.fill, ops.dealloc):
             put_instead(op, [])
             op.drop()
         elif op.opdef is ops.dim:

@@ -18,6 +18,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_op, used_from_outside
+from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, RecordType, i1, index
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.integers import Integers
@@ -25,7 +26,6 @@ from adc.passes.analysis.kinds import COMMUTATIVE, DIVISIONS, PURE
 from adc.passes.analysis.linear import Linear
 from adc.passes.fusion.mirrored import are_trips, is_inside, only_adds, together, unchecked
 
-TAPE = "adc.tape"
 _SUMS = {ops.addi: 1, ops.subi: -1}
 
 

@@ -1,7 +1,8 @@
 """Array expansion: for iterations side by side, of arrays that each iteration of a parallel loop makes for itself.
 
 The array gets one more dimension, the innermost, along which the lanes are. This is done only for arrays of few
-elements: otherwise the arrays of all lanes would leave the cache, in which the array of one iteration at a time stays.
+elements, and tapes, which are written and read once, in order: otherwise the arrays of all lanes would leave the cache,
+in which the array of one iteration at a time stays.
 
 Reference: Feautrier, Array expansion, Proceedings of the International Conference on Supercomputing 1988.
 """
@@ -17,6 +18,7 @@ from adc.ir.core import Op, Value
 from adc.ir.loop_attrs import SMALL_ARRAYS
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping
+from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.kinds import ELEMENT, accessed, is_elementwise
 
@@ -33,6 +35,8 @@ def is_expandable(alloc: Op, loop: Op) -> bool:
     uses = alloc.result.uses
     if any(inside(v, loop) for v in alloc.operands) or not all(is_elementwise(op, k) for op, k in uses):
         return False
+    if alloc.attrs.get(TAPE):
+        return True
     size = known_size(alloc)
     return bool(loop.attrs.get(SMALL_ARRAYS)) if size is None else size <= MOST_ELEMENTS
 

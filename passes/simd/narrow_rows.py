@@ -22,6 +22,7 @@ from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import SMALL_ARRAYS
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
+from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.costs import has_known_length, trips
@@ -60,8 +61,9 @@ def _reductions(loop: Op) -> list[Op]:
 
 
 def _arrays(loop: Op) -> list[Op]:
-    """The allocations in ``loop`` whose extents are known before it, but are not constants."""
-    made = [op for region in loop.regions for op in region.walk() if op.opdef is ops.alloc]
+    """The allocations in ``loop`` whose extents are known before it, but are not constants; without tapes, which may
+    have any length."""
+    made = [op for region in loop.regions for op in region.walk() if op.opdef is ops.alloc and not op.attrs.get(TAPE)]
     return [op for op in made if known_size(op) is None and not any(inside(v, loop) for v in op.operands)]
 
 

@@ -18,7 +18,7 @@ Arrays that each iteration makes for itself exist once for each lane. Loops over
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import field
 from itertools import takewhile
 
@@ -110,11 +110,14 @@ class Lanes:
         return all(v not in self.varying or self.is_recomputed(v) for v in op.operands)
 
 
-def choose(loop: Op, memory: Memory, forms: Forms) -> list[Lanes]:
+def choose(loop: Op, memory: Memory, forms: Forms, columns: Container[Op] = ()) -> list[Lanes]:
     """The best choice among a parallel loop and those in it: all its inner loops that carry values become SIMD, at the
-    least cost of memory accesses."""
-    inner = [found for region in loop.regions for op in outermost(region) for found in choose(op, memory, forms)]
-    own = None if loop.attrs.get(CHUNKS) else _Analysis(loop, memory, forms).run()
+    least cost of memory accesses. ``columns``: allocations of arrays whose rows, of an iteration each, can be columns.
+    """
+    inner = [
+        found for region in loop.regions for op in outermost(region) for found in choose(op, memory, forms, columns)
+    ]
+    own = None if loop.attrs.get(CHUNKS) else _Analysis(loop, memory, forms, columns).run()
     if own is None:
         return inner
     reached = {chain for lanes in inner for chain in lanes.together if _is_chain(chain)}
@@ -159,10 +162,11 @@ class _Unfit(Exception):
 
 
 class _Analysis:
-    def __init__(self, loop: Op, memory: Memory, forms: Forms) -> None:
+    def __init__(self, loop: Op, memory: Memory, forms: Forms, columns: Container[Op]) -> None:
         self.loop = loop
         self.memory = memory
         self.forms = forms
+        self.columns = columns
         self.lanes = Lanes(loop, {loop.regions[0].args[0]})
         self._total = self._weights = 0.0
         self._around: list[Op] = []  # the current loops that are taken together
@@ -298,6 +302,8 @@ class _Analysis:
             return 1.0 if self._all_uniform(tuple(subscripts)) else GATHER
         if self._all_uniform((memref, *subscripts)):
             return 1.0 if op in self.lanes.summed else 0.0
+        if memref.op in self.columns and subscripts[0] is self.lanes.counter and self._all_uniform((*subscripts[1:],)):
+            return 1.0
         t = strip_views(memref).type
         assert isinstance(t, MemRefType)
         side_by_side = memref not in self.lanes.varying and t.strides is None and memref.type == t

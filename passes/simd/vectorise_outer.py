@@ -28,6 +28,7 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.machine import machine
 from adc.passes.building import chosen
 from adc.passes.rewrite import put_instead
+from adc.passes.simd.array_columns import make_columns, rows_of_iterations
 from adc.passes.simd.scalar_expansion import Expansion
 from adc.passes.simd.side_by_side import Lanes, choose, outermost
 
@@ -54,7 +55,16 @@ class VectoriseOuter:
 
     def _function(self, func: Func, memory: Memory) -> None:
         forms = Forms()
-        chosen = [lanes for op in outermost(func.body) for lanes in choose(op, memory, forms)]
+        columns = rows_of_iterations(func)
+        while True:
+            chosen = [lanes for op in outermost(func.body) for lanes in choose(op, memory, forms, columns)]
+            loops = {lanes.loop for lanes in chosen}
+            unfit = {alloc for alloc, around in columns.items() if not around <= loops}
+            if not unfit:
+                break
+            columns = {alloc: around for alloc, around in columns.items() if alloc not in unfit}
+        for alloc in columns:
+            make_columns(alloc)
         for lanes in chosen:
             if NARROW in lanes.loop.attrs:
                 _transform_narrow(lanes)

@@ -288,11 +288,10 @@ def test_values_and_gradients(function: Callable[..., Any], engine: str, narrow:
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_loops_are_taken(function: Callable[..., Any]) -> None:
-    """All but those that load from places far apart only once."""
+    """Those that load from places far apart have these in local arrays, which become columns, or load them often."""
     compiled = jit_grad(function)
     compiled(*inputs(3, 2, 3))
-    taken = "adc.lanes" in compiled.dump_ir("lowered")
-    assert taken == (function not in (changed_in_between,)), compiled.dump_ir("lowered")
+    assert "adc.lanes" in compiled.dump_ir("lowered")
 
 
 @pytest.mark.usefixtures("optimised")
