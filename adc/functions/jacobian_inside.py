@@ -44,32 +44,25 @@ def _by_one(jvp: Callable[..., Any], of: Callable[..., Any], where: tuple[int]) 
         def along(direction: Any) -> Any:
             return jvp(called, (x,), (direction,))[1]
 
-        def columns(at: Any) -> Any:
-            """The derivatives along the elements of which ``at`` are the first subscripts; the others lead."""
-            if len(at) == x.ndim:
-                one = np.zeros_like(x)
-                if x.size > 0:
-                    one[at] = 1.0
-                return along(one)
-            count = x.shape[len(at)]
-            # An argument without elements takes one run nevertheless: its results have the shapes.
-            return first(vmap(lambda k: columns((*at, k)))(np.arange(max(count, 1))), count)
-
-        def first(found: Any, count: int) -> Any:
-            if isinstance(found, tuple):
-                return tuple([first(item, count) for item in found])
-            return None if found is None else found[:count]
+        def column(k: Any) -> Any:
+            """The derivatives along element ``k``."""
+            one = np.zeros(x.size, x.dtype)
+            if x.size > 0:
+                one[k] = 1.0
+            return along(one.reshape(x.shape))
 
         def arranged(found: Any) -> Any:
-            """With the subscripts of the argument last."""
+            """With the subscripts of the argument last, and without the run of an argument without elements."""
             if isinstance(found, tuple):
                 return tuple([arranged(item) for item in found])
             if found is None:
                 return None
-            return np.transpose(found, (*range(x.ndim, found.ndim), *range(x.ndim))).copy()
+            last = np.transpose(found[: x.size], (*range(1, found.ndim), 0)).copy()
+            return last.reshape((*found.shape[1:], *x.shape))
 
         if np.ndim(x) == 0:
             return along(1.0)
-        return arranged(columns(()))
+        # An argument without elements takes one run nevertheless: its results have the shapes.
+        return arranged(vmap(column)(np.arange(max(x.size, 1))))
 
     return jacobian

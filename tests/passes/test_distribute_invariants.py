@@ -147,6 +147,21 @@ def test_the_runs_of_a_jacobian_share_the_values():
     np.testing.assert_allclose(adc.jacobian(network)(w, x), expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (0, 4), (3, 0)])
+def test_so_do_directions_of_a_matrix(shape):
+    def matrix_network(w, x):
+        return np.tanh(x @ w)
+
+    rng = np.random.default_rng(7)
+    w, x = rng.random(shape), rng.random((5, shape[0]))
+    y = np.tanh(x @ w)
+    expected = np.zeros((*y.shape, *w.shape))
+    for j in range(shape[1]):
+        expected[:, j, :, j] = (1.0 - y[:, j] ** 2)[:, None] * x
+    jacobian = adc.jacobian(matrix_network, mode="forward")
+    np.testing.assert_allclose(jacobian(w, x), expected, rtol=1e-13)
+
+
 def test_an_error_comes_when_it_did():
     @jit_grad
     def refused(u, x, n):
