@@ -20,7 +20,7 @@ from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import CompileError
 from adc.ir.lazy_dataclass import dataclass
 
-_OF_ITEMS = (kinds.NOT_CONSTANT.name, kinds.TYPE_DIFFERS.name)
+_OF_ITEMS = (kinds.NOT_CONSTANT.name, kinds.TYPE_DIFFERS.name, kinds.TYPE_CHANGE_IN_LOOP.name)
 _MOST_DIVIDED = 6  # each may double the code
 
 

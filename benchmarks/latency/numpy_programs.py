@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.programs.numpy import complex_numbers, data, dense, learning, physics, stencils, systems
+from tests.programs.numpy import complex_numbers, data, dense, learning, models, optics, physics, stencils, systems
 from tests.programs.numpy.programs import PROGRAMS as ALL
 
-FILES = (complex_numbers, data, dense, learning, physics, stencils, systems)
+FILES = (complex_numbers, data, dense, learning, models, optics, physics, stencils, systems)
 
 _TEXT = """
 import warnings
