@@ -35,7 +35,7 @@ from adc.frontend.statements.exceptions import assert_, raise_
 from adc.frontend.statements.flow import Place, after_loop, function_body, loop_body, run
 from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.handlers import try_
-from adc.frontend.statements.items import for_items, peeled
+from adc.frontend.statements.items import for_items, peeled, runs_first
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
 from adc.frontend.syntax.bindings import assigned_in, imported_as
 from adc.frontend.syntax.liveness import analyse_block
@@ -226,8 +226,15 @@ def _while(frame: Frame, statement: ast.While) -> None:
         raise refuse_expression(frame.loc(node), node)
     body = partial(loop_body, frame, statement, _execute_one)
     live = frame.liveness.after[statement]
+    loop = partial(while_loop, frame, statement, lambda: condition(frame, statement.test), body)
+    attempt, place = frame.tracer.attempt, frame.loc(statement)
     try:
-        while_loop(frame, statement, lambda: condition(frame, statement.test), body)
+        with attempt.undecided(place), attempt.peelable(place):
+            first = runs_first(frame, statement) if place in attempt.peeled else None
+            if first:
+                peeled(frame, statement, lambda: None, body, loop)
+            elif first is None:
+                loop()
     except ChangesInTest as found:
         inside = tested_inside(statement)
         if inside is None:

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Callable
 from functools import partial
 
+from adc.frontend.control.branches import trace
 from adc.frontend.control.jumps import left
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue
-from adc.frontend.frame import Frame
+from adc.frontend.data.values import NONE, AbstractValue
+from adc.frontend.expressions.conditions import condition
+from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Items, Known
 from adc.frontend.statements.flow import Place, guarded, two_paths
 from adc.ir.arith import const_index, constant_of
@@ -47,7 +49,11 @@ def for_items(
 
 
 def peeled(
-    frame: Frame, loop: ast.For, start: Callable[[], None], body: Callable[[], None], others: Callable[[], None]
+    frame: Frame,
+    loop: ast.For | ast.While,
+    start: Callable[[], None],
+    body: Callable[[], None],
+    others: Callable[[], None],
 ) -> None:
     """A loop whose first iteration, which there is, gives variables other types: it stands before the ``others``."""
     start()
@@ -59,6 +65,20 @@ def peeled(
         others()
     elif has_left is not True:
         guarded(frame, has_left, others, _rest_of(frame, loop))
+
+
+def runs_first(frame: Frame, loop: ast.While) -> bool | None:
+    """Whether a loop has a first iteration, if that is known, or decided by integers that can be made constants."""
+    known: list[bool | Value] = []
+
+    def look() -> AbstractValue:
+        known.append(condition(frame, loop.test))
+        return NONE
+
+    looked = trace(frame, look)
+    runs = frame.tracer.attempt.decide(frame.loc(loop), known[0]) if known else None
+    discard(looked.block)
+    return runs if isinstance(runs, bool) and not looked.mutates else None
 
 
 def _unrolled(
@@ -97,7 +117,7 @@ def _unrolled(
     iterations(0)
 
 
-def _rest_of(frame: Frame, loop: ast.For) -> Place:
+def _rest_of(frame: Frame, loop: ast.For | ast.While) -> Place:
     """What the iterations that follow need."""
     live = frame.liveness
     return Place(live.after[loop] | live.reads[loop] | frame.captured, True, _no_statement)

@@ -115,3 +115,40 @@ def test_no_iteration() -> None:
         found = adc.jit_grad(f)(X, n)
         assert found.dtype == f(X, n).dtype
         np.testing.assert_array_equal(found, f(X, n))
+
+
+def test_while_loops() -> None:
+    def counted(x: Any, n: Any) -> Any:
+        s, k = 0, 0
+        while k < n:
+            s = s + x * k
+            k += 1
+            if k == 3:
+                break
+        else:
+            s = s + 1
+        return s
+
+    def until_small(x: Any, n: Any) -> Any:
+        r, k = 1.0, 0
+        while np.sum(np.abs(r)) > 1e-3 and k < 50:
+            r = r * 0.3 * x
+            k += n
+        return r
+
+    def without_end(x: Any, n: Any) -> Any:
+        s = x.astype(np.float32)
+        while True:
+            s = s + np.abs(x)
+            if np.sum(s) > 10 * n:
+                break
+        return s
+
+    for program in (counted, until_small, without_end):
+        for n in (2, 1, 5):
+            found, wanted = adc.jit_grad(program)(X, n), program(X, n)
+            np.testing.assert_array_equal(found, wanted)
+            assert found.dtype == wanted.dtype
+    assert adc.jit_grad(counted)(X, 0) == 1
+    _, back = adc.pullback(counted, X, 2)
+    np.testing.assert_array_equal(back(np.ones(8))[0], np.ones(8))
