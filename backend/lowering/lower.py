@@ -235,7 +235,8 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
         texts += [f"ptr noalias %out{k}" for k in range(len(func.result_types))]
         linkage = "" if exported else "internal "
         if module.is_unit:
-            texts[1:1] = _firsts(bool(module.sites), bool(module.counted))
+            module.taking[func.name] = bool(module.sites), bool(module.counted)  # its callees' too
+            texts[1:1] = _firsts(*module.taking[func.name])
         head = f"define {linkage}i32 {symbol(func.name)}({', '.join(texts)}) {attributes}{place} {{"
         module.bodies.append(f"{head}\nentry:\n{e.text()}\n}}\n")
         return

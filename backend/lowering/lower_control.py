@@ -8,7 +8,7 @@ from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
 from adc.backend.lowering.lower_work import strip_of
-from adc.backend.lowering.module_emitter import FIRST_SITE
+from adc.backend.lowering.module_emitter import FIRST_LOOP, FIRST_SITE
 from adc.backend.sites import Site
 from adc.backend.support.libraries import DECLARATIONS
 from adc.ir import ops
@@ -147,6 +147,8 @@ def call(e: FunctionEmitter, op: Op) -> None:
         target = _target(e, op)
         if name in e.module.units:
             given[1:1] = _firsts(e, name)
+        elif name in e.module.taking:
+            given[1:1] = _own_firsts(e, name)
         status = e.let(f"call i32 {target}({', '.join(given)})")
         if fallible:
             e.fail_if(e.let(f"icmp ne i32 {status}, 0"))
@@ -185,6 +187,13 @@ def _firsts(e: FunctionEmitter, name: str) -> list[str]:
     if unit.counted:
         given.append(f"ptr {counting.name_of(e, loop)}")
     return given
+
+
+def _own_firsts(e: FunctionEmitter, name: str) -> list[str]:
+    """The arguments which tell a function of this unit where the unit's sites and loops begin in the caller's lists."""
+    sites, loops = e.module.taking[name]
+    own = [f"i32 {e.given(FIRST_SITE, 'i32')}"] if sites else []
+    return [*own, f"ptr {e.given(FIRST_LOOP, 'ptr')}"] if loops else own
 
 
 def foreign(e: FunctionEmitter, op: Op) -> None:

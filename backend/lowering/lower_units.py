@@ -9,21 +9,25 @@ loops that count steps are numbered from zero; the caller passes the offsets int
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from adc.backend.lowering.handing_over import hands_over, only_calls
 from adc.backend.lowering.lower import Lowered, lower_module
-from adc.backend.lowering.lower_effects import Effects
+from adc.backend.lowering.lower_effects import Effects, on_stack
 from adc.backend.lowering.lower_types import quoted
 from adc.backend.lowering.module_emitter import Unit
 from adc.backend.target import Target
+from adc.ir import ops
 from adc.ir.callgraph import callees, components, reachable, repeated
 from adc.ir.core import Func, Module
 from adc.ir.externals import EXCEPTIONAL, SYMBOL, UNIT
 from adc.ir.lazy_dataclass import dataclass
 
-MOST_CALLED = 4
+MOST_CALLED = 16
 """The most functions, called by a unit, that become units for its sake: each takes LLVM a few milliseconds."""
+
+MOST_COPIED = 128
+"""The most operations of a function without loops that each unit has a copy of."""
 
 
 @dataclass(frozen=True)
@@ -66,28 +70,32 @@ def lower_units(
 ) -> Units:
     """Lower the functions marked ``adc.unit``, callees first, as ``lower_module`` does with ``polls``.
 
-    So that these need not stay in the module, functions that they call are units, too, unless they are ``exports``. A
-    function stays if it calls C functions of the user, or functions that are not units. With ``is_kernel`` the latter
-    are small, and each unit has its own copies of those that it calls.
+    So that these need not stay in the module, functions that they call are units, too, unless they are ``exports``.
+    Short ones without loops are not: each unit has its own copies of those that it calls, as it has of all with
+    ``is_kernel``, where they are small. A function stays if it calls C functions of the user, or other functions that
+    are not units.
     """
-    order = {name: number for number, name in enumerate(module.funcs)}
     marked = {name for name, func in module.funcs.items() if UNIT in func.attrs}
     if not marked:
         return NO_UNITS
     often = set(module.funcs) if is_kernel else repeated(module)
+    ordered = [name for component in components(module) for name in component]
+    order = {name: number for number, name in enumerate(ordered)}
     looping: Collection[str] = ()
+    copied: Collection[str] = ()
     if not is_kernel:
         looping = Effects.of(module).looping
-        marked |= _called_by(module, marked, often, looping, exports)
+        copied = _copied(module, ordered, looping)
+        marked |= _called_by(module, marked, often, looping, copied, exports)
     units: dict[str, Unit] = {}
     texts: dict[str, str] = {}
     worth_it: set[str] = set()
     made: dict[str, Lowered] = {}
-    for name in (name for component in components(module) for name in component):
+    for name in ordered:
         func = module.funcs[name]
         if name not in marked:
             continue
-        if not is_kernel and not all(_is_apart(module.funcs[n], units) for n in callees(func)):
+        if not is_kernel and not all(n in copied or _is_apart(module.funcs[n], units) for n in callees(func)):
             continue
         part = Module({n: module.funcs[n] for n in sorted(reachable(module, [name]), key=order.__getitem__)})
         lowered = lower_module(
@@ -106,7 +114,7 @@ def lower_units(
             continue
         # A program may call a kernel very often, with little to do each time.
         idle = hands_over(func.walk()) or (not is_kernel and only_calls(func, looping))
-        text = _nameless(lowered.text(), name)
+        text = _nameless(lowered.text(), list(part.funcs)[::-1])  # its callees come first
         symbol = f"adc.unit.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         units[name] = Unit(symbol, lowered.sites, lowered.counted)
         texts[symbol] = text.replace(f'@"{_NAMELESS}"', f"@{quoted(symbol)}")
@@ -117,25 +125,56 @@ def lower_units(
 
 
 def _called_by(
-    module: Module, marked: Set[str], often: Set[str], looping: Collection[str], exports: Collection[str]
+    module: Module,
+    marked: Set[str],
+    often: Set[str],
+    looping: Collection[str],
+    copied: Collection[str],
+    exports: Collection[str],
 ) -> set[str]:
-    """Functions that units call, to be units as well. A function without loops stays for LLVM to inline it if it is
-    called in a loop; so do those of a unit that calls many."""
+    """Functions that units call, to be units as well, unless they are ``copied``. A function without loops stays for
+    LLVM to inline it if it is called in a loop, and makes no array; so do those of a unit that calls many."""
+
+    def may_be(n: str) -> bool:
+        return n not in exports and (n in looping or n not in often or _allocates(module.funcs[n]))
+
     found = set[str]()
     for name in marked:
-        called = {n for n in reachable(module, [name]) - marked - found if SYMBOL not in module.funcs[n].attrs}
-        if len(called) <= MOST_CALLED and all(n not in exports and (n in looping or n not in often) for n in called):
+        reached = reachable(module, [name]) - marked - found - copied
+        called = {n for n in reached if SYMBOL not in module.funcs[n].attrs}
+        if len(called) <= MOST_CALLED and all(map(may_be, called)):
             found |= called
     return found
+
+
+def _copied(module: Module, ordered: Sequence[str], looping: Collection[str]) -> set[str]:
+    """Functions without loops that are short, callees included."""
+    found = set[str]()
+    sizes: dict[str, int] = {}
+    for name in ordered:
+        size = 0
+        for op in module.funcs[name].walk():
+            size += sizes.get(op.attrs["callee"], MOST_COPIED + 1) if op.opdef is ops.call else 1
+        sizes[name] = size
+        if size <= MOST_COPIED and name not in looping:
+            found.add(name)
+    return found
+
+
+def _allocates(func: Func) -> bool:
+    """Whether a call of the function takes so long, as it asks for memory, that it need not be inlined."""
+    return any(op.opdef is ops.pack or (op.opdef is ops.alloc and not on_stack(op)) for op in func.walk())
 
 
 _NAMELESS = "adc.unit"
 
 
-def _nameless(text: str, name: str) -> str:
-    """The text of a module with the name of a function, and of the functions outlined from it, replaced by a fixed
-    one."""
-    return text.replace(f'@"adc.{name}"', f'@"{_NAMELESS}"').replace(f'@"adc.{name}$', f'@"{_NAMELESS}$')
+def _nameless(text: str, names: Sequence[str]) -> str:
+    """The text of a module with the names of functions, and of those outlined from them, replaced by fixed ones."""
+    for number, name in enumerate(names):
+        own = f"{_NAMELESS}.{number}" if number else _NAMELESS
+        text = text.replace(f'@"adc.{name}"', f'@"{own}"').replace(f'@"adc.{name}$', f'@"{own}$')
+    return text
 
 
 def _is_apart(func: Func, units: Collection[str]) -> bool:

@@ -71,6 +71,7 @@ class ModuleEmitter:
     linking: Linking = field(default_factory=Linking)
     units: Mapping[str, Unit] = field(default_factory=dict)  # functions that are modules of their own
     firsts: dict[str, tuple[int, int]] = field(default_factory=dict)  # of a unit: its first site and loop here
+    taking: dict[str, tuple[bool, bool]] = field(default_factory=dict)  # a unit's functions that take either of these
     needs: dict[str, None] = field(default_factory=dict)  # units that it is linked with
     late: dict[str, None] = field(default_factory=dict)  # those that are compiled when they are called
     vectors: bool = True  # functions have vector variants, since loops may become SIMD
