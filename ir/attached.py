@@ -32,6 +32,10 @@ ELSEWHERE = "adc.rules"
 _GIVEN = ("adc.rrule", "adc.pullback", "adc.cotangents", "adc.frule", "adc.tangents", "adc.constant")
 MARKS = ("adc.rule", ELSEWHERE, *_GIVEN)
 
+REVERSE, FORWARD = "reverse", "forward"
+Modes = tuple[str, ...]
+"""Derivatives to be taken, one of the other, in this order."""
+
 
 def is_float(t: Type) -> bool:
     """Whether a value of this type may have a cotangent."""

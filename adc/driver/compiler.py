@@ -26,7 +26,7 @@ from adc.frontend.frame import NeedsConstant
 from adc.frontend.traced import ResultTuple, Traced
 from adc.ir import forks, kinds
 from adc.ir.arith import contract
-from adc.ir.attached import attach, drop_unmentioned, mentioned
+from adc.ir.attached import FORWARD, REVERSE, Modes, attach, drop_unmentioned
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
 from adc.ir.lazy_dataclass import dataclass
@@ -161,11 +161,14 @@ class Staged:
                 help="differentiate a function that returns the float alone",
             )
         traced, wanted = self.traced_for(derivative.chain)
-        return self._as_function(traced, wanted, with_value=derivative.with_value)
+        return self._as_function(traced, wanted, with_value=derivative.with_value, then=(FORWARD,))
 
-    def _as_function(self, traced: Traced, wanted: Wanted, *, with_value: bool, steps: bool = True) -> Traced:
-        """The gradient as a function that returns what Python receives, and changes none of its arguments."""
-        module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps, last=False)
+    def _as_function(
+        self, traced: Traced, wanted: Wanted, *, with_value: bool, steps: bool = True, then: Modes | None = None
+    ) -> Traced:
+        """The gradient as a function that returns what Python receives, and changes none of its arguments. ``then``:
+        the modes in which it is differentiated; None if that is not known."""
+        module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps, then=then)
         if traced.alias_groups:
             raise kinds.NO_DERIVATIVE(
                 f"second derivatives of {self.subject.name} with overlapping arguments, of which it writes to one",
@@ -178,14 +181,20 @@ class Staged:
             result = ResultTuple((traced.result, result))
         return replace(traced, module=module, entry=adjoint.name, result=result, mutated=frozenset(), changed={})
 
-    def simplified(self, traced: Traced) -> Module:
-        """The primal, prepared for differentiation. Changes the module of ``traced``."""
+    def simplified(self, traced: Traced, modes: Modes | None = None) -> Module:
+        """The primal, prepared for differentiation in these modes; None: in any. Changes the module of ``traced``."""
         from adc.passes import pipelines
+        from adc.passes.differentiation.inner import takes_derivatives
+        from adc.passes.differentiation.needed_rules import keep_needed
         from adc.passes.ranks.inline_shared import InlineShared
         from adc.passes.ranks.same_extents import unite_extents
         from adc.passes.simplify.mark_forward import MarkForward
 
-        self.bring_rules(traced, deep=True)
+        if modes is None or takes_derivatives(traced.module):
+            self.bring_rules(traced, deep=True)
+        else:
+            self.bring_rules(traced, deep=len(modes) > 1)
+            keep_needed(traced.module, traced.entry, modes)
         passes = pipelines.PREPARE if self.subject.options.bounds else pipelines.UNCHECKED
         if (shared := self.subject.options.shared) is not None:
             passes = (InlineShared(shared.grid, differentiated=False), *pipelines.without_rows(passes))
@@ -195,16 +204,6 @@ class Staged:
         if self.subject.options.debug == NAN:
             passes = (*passes, MarkForward())
         return self.subject.remembered.simplified(traced.module, passes, lambda m: self._run(m, passes, "simplify"))
-
-    def _simplified_for_last(self, traced: Traced) -> Module:
-        """The same for a derivative that is not differentiated again."""
-        from adc.passes.differentiation.inner import takes_derivatives
-        from adc.passes.differentiation.needed_rules import drop_rules_of_rules
-
-        if not takes_derivatives(traced.module):
-            self.bring_rules(traced, deep=False)
-            drop_rules_of_rules(traced.module, traced.entry)
-        return self.simplified(traced)
 
     def bring_rules(self, traced: Traced, *, deep: bool) -> None:
         """Bring the rules of kernels into the module; ``deep``: those for derivatives of derivatives, too."""
@@ -225,13 +224,13 @@ class Staged:
 
     def gradient(
         self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False, steps: bool = True,
-        last: bool = True,
+        then: Modes | None = (),
     ) -> tuple[Module, Adjoint]:
         """A module with the gradient, before the passes that prepare it for lowering.
 
         ``clears``: the gradient sets shadows to zero itself; without it, and where arguments overlap, the caller must.
-        ``steps``: whether schedules of loops and checkpointed calls apply. ``last``: it will not be differentiated
-        again.
+        ``steps``: whether schedules of loops and checkpointed calls apply. ``then``: the modes in which
+        it will be differentiated; None if that is not known.
         """
         from adc.passes.checkpointing.calls import expand_calls
         from adc.passes.checkpointing.outline_steps import without_schedules
@@ -241,7 +240,7 @@ class Staged:
         ranks.check_loss(traced.module, traced.entry)
         if not steps:
             expand_calls(traced.module, [traced.entry])
-        module = self._simplified_for_last(traced) if last else self.simplified(traced)
+        module = self.simplified(traced, None if then is None else (REVERSE, *then))
         module = self._in_steps(module) if steps else without_schedules(module)
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
@@ -260,7 +259,7 @@ class Staged:
         from adc.passes.differentiation.forward import forward
 
         without_marks(traced.module)
-        module = self.simplified(traced)
+        module = self.simplified(traced, (FORWARD,))
         with self.measure("differentiate"):
             return module, forward.jvp(module, traced.entry, wrt, final, algebra)
 
@@ -270,7 +269,7 @@ class Staged:
         from adc.passes.differentiation.forward import several
 
         without_marks(traced.module)
-        module = self.simplified(traced)
+        module = self.simplified(traced, (FORWARD,))
         with self.measure("differentiate"):
             return module, several.jvps(module, traced.entry, directions)
 
@@ -280,7 +279,7 @@ class Staged:
         from adc.passes.differentiation.activity import ranks
 
         ranks.check_pullback(traced.module, traced.entry)
-        module = self._in_steps(self._simplified_for_last(traced))
+        module = self._in_steps(self.simplified(traced, (REVERSE,)))
         with self.measure("differentiate"):
             adjoint, plan = differentiate.split(module, traced.entry, wanted.wrt)
         return module, adjoint, plan
@@ -301,7 +300,9 @@ class Staged:
 
     def prepared(self, module: Module, roots: Sequence[str]) -> Module:
         """The functions ``roots``, and all that they use, ready to be lowered to LLVM."""
-        return self._run(part_of(module, roots, mentioned), self._lowering(), "prepare")
+        from adc.passes.differentiation.needed_rules import without_rules
+
+        return self._run(without_rules(module, roots), self._lowering(), "prepare")
 
     def keep_to_memory(
         self, module: Module, entry: str, reverse: str | None = None, measured: Func | None = None

@@ -82,7 +82,7 @@ def lower_units(
     ordered = [name for component in components(module) for name in component]
     order = {name: number for number, name in enumerate(ordered)}
     looping: Collection[str] = ()
-    copied: Collection[str] = ()
+    copied: Set[str] = frozenset()
     if not is_kernel:
         looping = Effects.of(module).looping
         copied = _copied(module, ordered, looping)
@@ -129,7 +129,7 @@ def _called_by(
     marked: Set[str],
     often: Set[str],
     looping: Collection[str],
-    copied: Collection[str],
+    copied: Set[str],
     exports: Collection[str],
 ) -> set[str]:
     """Functions that units call, to be units as well, unless they are ``copied``. A function without loops stays for

@@ -1,30 +1,77 @@
-"""Which derivative rules a first derivative asks for.
+"""Which derivative rules the derivatives that follow ask for.
 
-A first derivative needs the rules of the functions that are called in differentiated code. The code of a rule is not
-differentiated itself. So the rules of functions that rules call, which serve derivatives of higher order, need not be
-prepared.
+A derivative needs the rules of the functions that are called in differentiated code, in one mode. The code of these
+rules is not differentiated itself, unless another derivative follows: forward mode of a gradient needs the frules of
+what rrules and pullbacks call, but not the pullbacks of these. Rules that no derivative asks for are often most of a
+module, and would be prepared in vain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from adc.ir import ops
-from adc.ir.attached import MARKS, attached, drop_unmentioned
-from adc.ir.core import Module
+from adc.ir.attached import FORWARD, MARKS, Attached, Modes, attached, drop_unmentioned
+from adc.ir.core import Func, Module
+from adc.ir.nesting import of_kinds
+
+_IN_REVERSE = "adc.rrule", "adc.pullback"
+_CALLS = frozenset({ops.call, ops.ruled})
 
 
-def drop_rules_of_rules(module: Module, entry: str) -> None:
-    """Remove the rules of functions that only rules call; the first derivative of ``entry`` does not need them."""
-    seen, ruled, work = {entry}, set[str](), [entry]
+def keep_needed(module: Module, entry: str, modes: Modes) -> None:
+    """Remove the rules that derivatives of ``entry`` in these modes do not need."""
+    needed: dict[str, set[str]] = {}
+    seen = set[tuple[str, Modes]]()
+    work = [(entry, modes)]
     while work:
-        func = module.funcs[work.pop()]
-        for name in {op.attrs["callee"]: None for op in func.walk() if op.opdef in (ops.call, ops.ruled)}:
-            if attached(module.funcs[name]) is not None:
-                ruled.add(name)
-            elif name not in seen:
-                seen.add(name)
-                work.append(name)
+        if (this := work.pop()) in seen:
+            continue
+        seen.add(this)
+        for name in _called(module.funcs[this[0]]):
+            rules = attached(module.funcs[name])
+            if rules is None:
+                work.append((name, this[1]))
+                continue
+            # A call that one derivative leaves as it is may be differentiated by one of the next.
+            for k, mode in enumerate(this[1]):
+                needed.setdefault(name, set()).add(mode)
+                work += [(part, this[1][k + 1 :]) for part in _parts(rules, mode)]
     for func in module.funcs.values():
-        if func.name not in ruled:
-            for mark in MARKS:
-                func.attrs.pop(mark, None)
+        rules = attached(func)
+        if rules is None:
+            continue
+        of = needed.get(func.name)
+        if of is None:
+            _drop(func, MARKS)
+        elif not any(name in _parts(rules, mode) for mode in of for name in (rules.rrule, rules.pullback)):
+            _drop(func, _IN_REVERSE)
+        if of is not None and FORWARD not in of:
+            _drop(func, ("adc.frule",))
     drop_unmentioned(module, [entry])
+
+
+def without_rules(module: Module, roots: Sequence[str]) -> Module:
+    """What ``roots`` need of a module when all derivatives have been taken. What is left of rules is that a function
+    had some."""
+    for func in module.funcs.values():
+        _drop(func, (*_IN_REVERSE, "adc.frule"))
+    drop_unmentioned(part := Module(dict(module.funcs)), roots)
+    return part
+
+
+def _parts(rules: Attached, mode: str) -> list[str]:
+    """The functions by which a derivative in this mode goes: of numbers, forward mode goes by the pullback if there is
+    nothing else."""
+    if mode == FORWARD and rules.frule is not None:
+        return [rules.frule]
+    return [name for name in (rules.rrule, rules.pullback) if name is not None]
+
+
+def _drop(func: Func, marks: Sequence[str]) -> None:
+    for mark in marks:
+        func.attrs.pop(mark, None)
+
+
+def _called(func: Func) -> Iterator[str]:
+    yield from dict.fromkeys(op.attrs["callee"] for op in of_kinds(func.body, _CALLS))

@@ -20,6 +20,7 @@ from adc.ir import ops
 from adc.ir.callgraph import called_in
 from adc.ir.core import Module
 from adc.ir.text.parser import parse_module
+from adc.passes.calls.inline import Inline
 from adc.passes.outlining.outline_nests import OutlineNests
 
 X, Y = np.linspace(0.5, 1.5, 12), np.linspace(-1.0, 1.0, 12)
@@ -237,16 +238,70 @@ func.func @steps() {
 """
 
 
-def test_functions_that_units_call_are_units() -> None:
+def test_functions_that_units_call_are_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """But not those for which other code has to know them: exported ones, and those to be inlined in loops."""
     text = (HELPERS + NEST.replace("  func.return", f"  {CALL}func.return") + CALLER).replace("NAME", "one")
+    monkeypatch.setattr(units_of, "MOST_COPIED", 1)  # so that @g is copied, and @h is not
 
     def units(text: str, *exports: str) -> set[str]:
         return set(lower_units(parse_module(text), threads=True, vectors=True, exports=["f", *exports]).units)
 
-    assert units(text) == {"one", "g", "h"}
-    assert units(text, "g") == set()
-    assert units(text + IN_A_LOOP.replace("NAME", "g")) == set()
+    assert units(text) == {"one", "h"}
+    assert units(text, "h") == set()
+    assert units(text + IN_A_LOOP.replace("NAME", "h")) == set()
+    allocated = "  %c999 = arith.constant 999 : index\n  %b = memref.alloc(%c999) : memref<?xf64>\n"
+    making = text.replace("func.func @h() {\n", f"func.func @h() {{\n{allocated}")
+    assert units(making + IN_A_LOOP.replace("NAME", "h")) == {"one", "h"}
+
+
+def test_each_unit_has_copies_of_short_functions_that_it_calls() -> None:
+    calling = HELPERS + NEST.replace("  func.return", f"  {CALL}func.return") + CALLER
+    texts = [calling, calling.replace("@g", "@first").replace("@h", "@second")]
+    made = [lower_units(parse_module(text.replace("NAME", "one")), threads=True, vectors=True) for text in texts]
+    assert list(made[0].units) == ["one"] and list(made[0].texts) == list(made[1].texts)
+    assert all(text.count("define ") == 3 for text in made[0].texts.values())
+
+
+HELPER = """
+def helper(i):
+    a = math.sin(z[i]) + math.cos(z[i]) * y[i] + math.exp(-z[i])
+    b = math.log(2 + a * a) + math.atan(a) * x[i] + math.sqrt(1 + a * a)
+    c = math.tanh(a + b) + math.sinh(a * 0.1) + math.hypot(a, b) + y[i + k]
+    return a + b * c
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["range", "prange"])
+def test_errors_of_functions_that_units_have_copies_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, threads: int, kind: str
+) -> None:
+    """These number their errors, too, from where the unit's begin, which the unit is told."""
+    nests = [f"for i in {kind}(n - {m}):\n    x[i] = x[i] + 0.1 * helper(i)" for m in (2, 3, 4, 5)]
+    body = ["from adc import prange", f"helped = np.ones(n)\n{HELPER}", *nests]
+    function = program(folder, body)
+    source = Path(function.__code__.co_filename).read_text().splitlines()
+    line = next(n for n, text in enumerate(source, 1) if "y[i + k]" in text)
+    copies: list[int] = []
+    lower_all = lower_units
+    monkeypatch.setattr(Inline, "most", property(lambda self: 4))
+
+    def noted(module: Module, **options: Any) -> Units:
+        made = lower_all(module, **options)
+        copies.extend(text.count('@"adc.unit.') for text in made.texts.values())
+        return made
+
+    monkeypatch.setattr(units_of, "lower_units", noted)
+    made = jit_grad(argnums=1, threads=threads)(function)
+    assert made(X, Y, 1) == pytest.approx(function(X, Y, 1), rel=1e-13)
+    direction = np.cos(np.arange(12.0))
+    _, tangent = made.jvp((X, Y, 1), (None, direction, None))
+    assert np.dot(made.grad(X, Y, 1), direction) == pytest.approx(tangent, rel=1e-11)
+    assert max(copies) > 1
+    for call in made, made.grad:
+        with pytest.raises(IndexError, match="index 12 is out of bounds") as error:
+            call(X, Y, 3)
+        assert error.value.lineno == line
 
 
 STEPS = """
