@@ -29,7 +29,7 @@ class DropRules:
         if not ruled and not stops and not marked:
             return module
         for func in module.funcs.values():
-            _drop(func.body)
+            drop_ruled(func.body)
         for func in ruled:
             for mark in MARKS:
                 func.attrs.pop(mark, None)
@@ -55,11 +55,12 @@ def _of_rules(module: Module) -> set[str]:
     return rules - called
 
 
-def _drop(block: Block) -> None:
+def drop_ruled(block: Block) -> None:
+    """Put their values in place of ``adc.ruled`` and ``adc.stop_gradient``."""
     kept = []
     for op in block.ops:
         for region in op.regions:
-            _drop(region)
+            drop_ruled(region)
         if op.opdef in (ops.ruled, ops.stop_gradient):
             replace_op(op, op.operands[: len(op.results)])
         else:

@@ -14,6 +14,7 @@ from adc.ir import ops
 from adc.ir.attached import FORWARD, MARKS, Attached, Modes, attached, drop_unmentioned
 from adc.ir.core import Func, Module
 from adc.ir.nesting import of_kinds
+from adc.passes.calls.drop_rules import drop_ruled
 
 _IN_REVERSE = "adc.rrule", "adc.pullback"
 _CALLS = frozenset({ops.call, ops.ruled})
@@ -22,6 +23,7 @@ _CALLS = frozenset({ops.call, ops.ruled})
 def keep_needed(module: Module, entry: str, modes: Modes) -> None:
     """Remove the rules that derivatives of ``entry`` in these modes do not need."""
     needed: dict[str, set[str]] = {}
+    expanded = {op.attrs["callee"] for func in module.funcs.values() for op in of_kinds(func.body, {ops.ruled})}
     seen = set[tuple[str, Modes]]()
     work = [(entry, modes)]
     while work:
@@ -36,10 +38,13 @@ def keep_needed(module: Module, entry: str, modes: Modes) -> None:
             # A call that one derivative leaves as it is may be differentiated by one of the next.
             for k, mode in enumerate(this[1]):
                 needed.setdefault(name, set()).add(mode)
-                work += [(part, this[1][k + 1 :]) for part in _parts(rules, mode)]
+                parts = rules.functions if name in expanded else _parts(rules, mode)
+                work += [(part, this[1][k + 1 :]) for part in parts]
     for func in module.funcs.values():
         rules = attached(func)
         if rules is None:
+            continue
+        if func.name in expanded:
             continue
         of = needed.get(func.name)
         if of is None:
@@ -55,6 +60,7 @@ def without_rules(module: Module, roots: Sequence[str]) -> Module:
     """What ``roots`` need of a module when all derivatives have been taken. What is left of rules is that a function
     had some."""
     for func in module.funcs.values():
+        drop_ruled(func.body)
         _drop(func, (*_IN_REVERSE, "adc.frule"))
     drop_unmentioned(part := Module(dict(module.funcs)), roots)
     return part
