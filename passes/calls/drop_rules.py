@@ -29,7 +29,7 @@ class DropRules:
         if not ruled and not stops and not marked:
             return module
         for func in module.funcs.values():
-            drop_ruled(func.body)
+            _drop(func.body)
         for func in ruled:
             for mark in MARKS:
                 func.attrs.pop(mark, None)
@@ -55,12 +55,11 @@ def _of_rules(module: Module) -> set[str]:
     return rules - called
 
 
-def drop_ruled(block: Block) -> None:
-    """Put their values in place of ``adc.ruled`` and ``adc.stop_gradient``."""
+def _drop(block: Block) -> None:
     kept = []
     for op in block.ops:
         for region in op.regions:
-            drop_ruled(region)
+            _drop(region)
         if op.opdef in (ops.ruled, ops.stop_gradient):
             replace_op(op, op.operands[: len(op.results)])
         else:

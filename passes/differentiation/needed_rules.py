@@ -14,7 +14,6 @@ from adc.ir import ops
 from adc.ir.attached import FORWARD, MARKS, Attached, Modes, attached, drop_unmentioned
 from adc.ir.core import Func, Module
 from adc.ir.nesting import of_kinds
-from adc.passes.calls.drop_rules import drop_ruled
 
 _IN_REVERSE = "adc.rrule", "adc.pullback"
 _CALLS = frozenset({ops.call, ops.ruled})
@@ -23,7 +22,7 @@ _CALLS = frozenset({ops.call, ops.ruled})
 def keep_needed(module: Module, entry: str, modes: Modes) -> None:
     """Remove the rules that derivatives of ``entry`` in these modes do not need."""
     needed: dict[str, set[str]] = {}
-    expanded = {op.attrs["callee"] for func in module.funcs.values() for op in of_kinds(func.body, {ops.ruled})}
+    expanded = _expanded(module)
     seen = set[tuple[str, Modes]]()
     work = [(entry, modes)]
     while work:
@@ -58,10 +57,11 @@ def keep_needed(module: Module, entry: str, modes: Modes) -> None:
 
 def without_rules(module: Module, roots: Sequence[str]) -> Module:
     """What ``roots`` need of a module when all derivatives have been taken. What is left of rules is that a function
-    had some."""
+    had some, for the pass ``drop-rules``, and those of calls that were expanded."""
+    expanded = _expanded(module)
     for func in module.funcs.values():
-        drop_ruled(func.body)
-        _drop(func, (*_IN_REVERSE, "adc.frule"))
+        if func.name not in expanded:
+            _drop(func, (*_IN_REVERSE, "adc.frule"))
     drop_unmentioned(part := Module(dict(module.funcs)), roots)
     return part
 
@@ -72,6 +72,11 @@ def _parts(rules: Attached, mode: str) -> list[str]:
     if mode == FORWARD and rules.frule is not None:
         return [rules.frule]
     return [name for name in (rules.rrule, rules.pullback) if name is not None]
+
+
+def _expanded(module: Module) -> set[str]:
+    """The functions of whose calls ``adc.ruled`` is left, which names their rules."""
+    return {op.attrs["callee"] for func in module.funcs.values() for op in of_kinds(func.body, {ops.ruled})}
 
 
 def _drop(func: Func, marks: Sequence[str]) -> None:
