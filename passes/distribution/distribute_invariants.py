@@ -81,8 +81,9 @@ class _Motion:
         of.leave([array for array in of.arrays if not self._is_possible(array)])
 
     def _is_possible(self, array: Value) -> bool:
-        """Whether an array may be made although the loop might not run."""
-        return self.runs or all(map(self.integers.proves_ge_zero, array.op.operands))  # type: ignore[union-attr]
+        """Whether an array may be made although the loop, or the branch that makes it, might not run."""
+        certain = self.runs and array.block is self.of.body
+        return certain or all(map(self.integers.proves_ge_zero, array.op.operands))  # type: ignore[union-attr]
 
     # What is worth it -------------------------------------------------------------------------------------------------
 
@@ -228,13 +229,13 @@ class _Motion:
     def build(self) -> None:
         """Put what is moved before the loop, and take it from there in the loop."""
         loop, body = self.of.loop, self.of.body
-        allocs = [op for op in body.ops if op.results and op.result in self.arrays] if self.arrays else []
+        allocs = [op for op in self.of.position if op.opdef is ops.alloc and op.result in self.arrays]
         with insert_at(Block(), loop.loc) as before:
             rooms = {value: self._room(value) for value in self.made}
         code = Block()
         mapping: Mapping = {}
         with insert_at(code, loop.loc):
-            for op in body.ops[: self.of.limit]:
+            for op in body.ops:
                 self._copy(op, mapping, rooms)
         for value in self.made:
             self._load(value, rooms[value], self._subscripts(value))
@@ -242,7 +243,8 @@ class _Motion:
             self._load(value, write.operands[1], write.operands[2:])
         gone = set(self.writes)
         erase_if(body, gone.__contains__)
-        body.set_ops([op for op in body.ops if op not in set(allocs)])
+        for block in dict.fromkeys(alloc.parent for alloc in allocs):
+            block.set_ops([op for op in block.ops if op not in allocs])  # type: ignore[union-attr]
         if not self.runs:
             with insert_at(before, loop.loc):
                 condition = ops.cmpi(loop.operands[0], loop.operands[1], predicate="slt")

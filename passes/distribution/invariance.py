@@ -6,36 +6,44 @@ from collections.abc import Iterable, Sequence
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
-from adc.ir.nesting import place_in
+from adc.ir.nesting import with_enclosing
 from adc.ir.types import MemRefType
 from adc.passes.analysis.effects import Memory
 from adc.passes.analysis.kinds import COUNTED, PURE, STRUCTURED, TARGET, TERMINATORS, VIEWS
 
 
 class Invariance:
-    """``arrays``: those made directly in the body of ``loop`` that are filled alike in each iteration, with the
+    """``arrays``: those made in ``loop``, in no inner one, that are filled alike in each iteration, with the
     operations that write to them; ``known``: the values in the loop that are the same in each iteration; ``plain``: the
     blocks in it that run equally often in each of them."""
 
     def __init__(self, loop: Op, memory: Memory) -> None:
         self.loop, self.memory = loop, memory
         self.body = loop.regions[0]
-        self.position = {op: n for n, op in enumerate(self.body.ops)}
         self.inner: set[Value] = set(self.body.args)
         for op in self.body.walk():
             self.inner.update(op.results)
             for region in op.regions:
                 self.inner.update(region.args)
         self._unwritten: dict[Value, bool] = {}
+        self.position: dict[Op, int] = {}  # of what no inner loop is around
+        self._number(self.body)
         # What comes after an error might not have run.
-        traps = (n for n, op in enumerate(self.body.ops) if self._may_end(op))
-        self.limit = next(traps, len(self.body.ops))
+        self.limit = min((n for op, n in self.position.items() if self._may_end(op)), default=len(self.position))
         self.root: dict[Value, Value] = {}  # of arrays made in the body, and of their views
         self.arrays: dict[Value, list[Op]] = {}
-        for op in self.body.ops:
+        for op in self.position:
             if op.opdef is ops.alloc and not isinstance(op.result.type.element, MemRefType):  # type: ignore[attr-defined]
                 self._candidate(op)
         self.settle()
+
+    def _number(self, block: Block) -> None:
+        for op in block.ops:
+            if op.opdef is ops.if_:
+                for region in op.regions:
+                    self._number(region)
+            else:
+                self.position[op] = len(self.position)
 
     def _may_end(self, op: Op) -> bool:
         effects = self.memory.effects(op)
@@ -76,10 +84,8 @@ class Invariance:
                 return
 
     def place(self, op: Op) -> int:
-        """The place in the loop's body of an operation in it."""
-        around = place_in(self.body, op)
-        assert around is not None
-        return self.position[around]
+        """The place of an operation in the body, with what is in its branches, in order."""
+        return next(self.position[around] for around in with_enclosing(op) if around in self.position)
 
     def is_same(self, value: Value) -> bool:
         return value in self.known or value not in self.inner
