@@ -11,6 +11,13 @@ from adc.frontend.kernels.kept_factors import eliminated, solved_by_factors
 from adc.frontend.kernels.triangles import lower_solved, upper_solved
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import promoted
+from adc.frontend.prelude.complex_matrices import is_complex, square
+from adc.frontend.prelude.complex_triangles import (
+    adjoint_of,
+    complex_eliminated,
+    complex_solved_by_factors,
+    complex_triangular,
+)
 from adc.frontend.prelude.decompositions import eigh_of, eigvalsh_of, pinv, qr, svd, svdvals
 from adc.frontend.prelude.linalg import cholesky, det, inv, solve
 from adc.frontend.prelude.matrices import both_floats, column, squares
@@ -36,8 +43,8 @@ def solve_triangular(
     overwrite_b: Any = False,
     check_finite: Any = True,
 ) -> Any:
-    x, y = both_floats(a, b)
-    x = squares(x)
+    x, y = _of_systems(a, b)
+    x = _square(x)
     turned = constant(trans)
     if turned not in (0, 1, 2, "N", "T", "C"):
         raise ValueError("trans is 0, 1, 2, 'N', 'T' or 'C'")
@@ -51,10 +58,20 @@ def solve_triangular(
     is_lower = constant(lower)
     if turned in (0, "N"):
         return _triangular(x, y, is_lower)
-    return _triangular(x.T, y, not is_lower)
+    return _triangular(adjoint_of(x) if turned in (2, "C") else x.T, y, not is_lower)
+
+
+def _square(a: Any) -> Any:
+    return square(a) if is_complex(a) else squares(a)
+
+
+def _of_systems(a: Any, b: Any) -> Any:
+    return (np.asarray(a), np.asarray(b)) if is_complex(a, b) else both_floats(a, b)
 
 
 def _triangular(x: Any, y: Any, is_lower: Any) -> Any:
+    if is_complex(x, y):
+        return complex_triangular(x, y, constant(is_lower))
     if y.ndim == 1:
         return _triangular(x, column(y), is_lower)[:, 0]
     if x.shape[0] != y.shape[0]:
@@ -71,7 +88,7 @@ def scipy_cholesky(a: Any, lower: Any = False, overwrite_a: Any = False, check_f
 @stands_for("scipy.linalg.cho_factor")
 def cho_factor(a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True) -> Any:
     """The Cholesky factor; the other triangle is that of ``a``, as in LAPACK."""
-    x = squares(a)
+    x = _square(a)
     factor = cholesky(x, upper=not constant(lower))
     whole = factor.copy()
     n = x.shape[0]
@@ -87,10 +104,10 @@ def cho_factor(a: Any, lower: Any = False, overwrite_a: Any = False, check_finit
 @stands_for("scipy.linalg.cho_solve")
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
     factor, lower = c_and_lower
-    x, y = both_floats(factor, b)
+    x, y = _of_systems(factor, b)
     if constant(lower):
-        return _triangular(x.T, _triangular(x, y, True), False)
-    return _triangular(x, _triangular(x.T, y, True), False)
+        return _triangular(adjoint_of(x), _triangular(x, y, True), False)
+    return _triangular(x, _triangular(adjoint_of(x), y, True), False)
 
 
 @stands_for("scipy.linalg.eigvalsh")
@@ -172,7 +189,7 @@ def scipy_solve(
         return cho_solve(cho_factor(a, lower), b)
     if kind not in (None, "gen", "general"):
         unsupported(f"scipy.linalg.solve() of assume_a={kind!r} is not supported", "leave it out")
-    return solve(squares(a).T if constant(transposed) else a, b)
+    return solve(_square(a).T if constant(transposed) else a, b)
 
 
 @stands_for("scipy.linalg.pinv")
@@ -186,7 +203,10 @@ def scipy_pinv(
 
 @stands_for("scipy.linalg.lu_factor")
 def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    lu, pivots = eliminated(squares(a))
+    if is_complex(a):
+        lu, pivots = complex_eliminated(square(a))
+    else:
+        lu, pivots = eliminated(squares(a))
     return lu, pivots
 
 
@@ -195,6 +215,8 @@ def lu_solve(
     lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: Any = False, check_finite: Any = True
 ) -> Any:
     lu, pivots = lu_and_piv
+    if is_complex(lu, b):
+        return complex_solved_by_factors(np.asarray(lu), pivots, np.asarray(b), constant(trans))
     x, y = both_floats(lu, b)
     if y.ndim == 1:
         return solved_by_factors(x, pivots, column(y), constant(trans) != 0)[:, 0]

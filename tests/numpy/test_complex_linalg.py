@@ -175,3 +175,45 @@ def test_structured_matrices() -> None:
     near(structured, A.real, np.arange(6).reshape(2, 3), rtol=0.0)
     gradient = adc.grad(lambda c: np.sum(scipy.linalg.toeplitz(c) ** 2) + np.sum(scipy.linalg.hankel(c)))(A[0].real)
     np.testing.assert_allclose(gradient, 2 * A[0].real * [4, 6, 4, 2] + [1, 2, 3, 4])
+
+
+def by_triangles(a: Array, b: Array) -> Any:
+    solve, x = scipy.linalg.solve_triangular, b[:, 0]
+    lower = np.tril(a)
+    plain = solve(lower, x, lower=True), solve(a, b), solve(a, x, unit_diagonal=True)
+    mixed = solve(a, x.real), solve(a.real, b)
+    return *plain, *mixed, solve(a, x, trans="C"), solve(a, b, trans=1), solve(lower, x, trans=2, lower=True)
+
+
+def by_factors(a: Array, b: Array) -> Any:
+    x, h = b[:, 0], a @ a.conj().T + np.eye(len(a))
+    upper, lower = scipy.linalg.cho_factor(h), scipy.linalg.cho_factor(h, lower=True)
+    lu = scipy.linalg.lu_factor(a)
+    solve = scipy.linalg.lu_solve
+    of_lu = lu[0], solve(lu, b), solve(lu, x, trans=1), solve(lu, x, trans=2), solve(lu, x.real)
+    mixed = solve(scipy.linalg.lu_factor(a.real), x)
+    return upper[0], lower[0], scipy.linalg.cho_solve(upper, x), scipy.linalg.cho_solve(lower, b), *of_lu, mixed
+
+
+@pytest.mark.parametrize("function", [by_triangles, by_factors])
+def test_systems_by_triangles(function: Any) -> None:
+    near(function, A, B)
+
+
+def test_gradients_of_systems_by_triangles() -> None:
+    def triangles(a: Array) -> Any:
+        return scipy.linalg.solve_triangular(a, B[:, 0], trans="C")
+
+    def cholesky(a: Array) -> Any:
+        return scipy.linalg.cho_solve(scipy.linalg.cho_factor(a @ a.conj().T), B[:, 0])
+
+    def eliminated(a: Array) -> Any:
+        return scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), B[:, 0], trans=1)
+
+    for function in (triangles, cholesky, eliminated):
+        check_gradient(lambda a, f=function: np.sum(np.real(f(a) * W[0])), A)
+
+
+def test_singular_triangles() -> None:
+    with pytest.raises(np.linalg.LinAlgError, match="diagonal 1"):
+        adc.jit_grad(lambda a, b: scipy.linalg.solve_triangular(a, b))(np.diag([1j, 0.0]), numbers(2))
