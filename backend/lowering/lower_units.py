@@ -9,6 +9,7 @@ loops that count steps are numbered from zero; the caller passes the offsets int
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from adc.backend.lowering.handing_over import hands_over, only_calls
@@ -170,11 +171,11 @@ _NAMELESS = "adc.unit"
 
 
 def _nameless(text: str, names: Sequence[str]) -> str:
-    """The text of a module with the names of functions, and of those outlined from them, replaced by fixed ones."""
-    for number, name in enumerate(names):
-        own = f"{_NAMELESS}.{number}" if number else _NAMELESS
-        text = text.replace(f'@"adc.{name}"', f'@"{own}"').replace(f'@"adc.{name}$', f'@"{own}$')
-    return text
+    """The text of a module with the names of functions, and of those outlined from them, replaced by fixed ones; all at
+    once, since a function may have one of these names."""
+    fixed = {name: f"{_NAMELESS}.{number}" if number else _NAMELESS for number, name in enumerate(names)}
+    pattern = re.compile(f'@"adc\\.({"|".join(map(re.escape, names))})(?=["$])')
+    return pattern.sub(lambda found: f'@"{fixed[found[1]]}', text)
 
 
 def _is_apart(func: Func, units: Collection[str]) -> bool:

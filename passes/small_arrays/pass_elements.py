@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Container, Sequence
+from typing import ClassVar, cast
 
 from adc.ir import ops
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_func
+from adc.ir.states import is_in, state
 from adc.ir.types import MemRefType
 from adc.passes.analysis.calls import function_of, own_calls
 from adc.passes.rewrite import put_instead
@@ -19,7 +20,7 @@ from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.sharing import may_be_copies
 from adc.passes.small_arrays.unrolling import are_short, loops_of_uses
 from adc.passes.small_arrays.views import Shape
-from adc.passes.small_arrays.webs import find_shapes, find_webs, is_known, is_known_use, is_of_numbers
+from adc.passes.small_arrays.webs import Web, find_shapes, find_webs, is_known, is_known_use, is_of_numbers
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class _Arguments:
     def __init__(self, module: Module, calls: dict[str, list[Op]], most: int, code: int) -> None:
         self._module = module
         self._calls = calls
+        self._own = set(calls)
         self._most = most
         self._code = code
         self._shapes: dict[str, dict[Value, Shape]] = {}
@@ -58,7 +60,7 @@ class _Arguments:
             shapes = {
                 position: shape
                 for position, shape in enumerate(found)
-                if shape is not None and _is_replaced(self._module, func, position, shape, self._code)
+                if shape is not None and _is_replaced(self._module, self._own, func, position, shape, self._code)
             }
             if shapes and len(groups) > 1:
                 func = self._version(func, chosen)
@@ -74,6 +76,7 @@ class _Arguments:
         """A copy of a function for some of its calls, as less is known for the others."""
         copy = clone_func(func, self._module.unique_name(f"{func.name}.small"))
         self._module.add(copy)
+        self._own.add(copy.name)
         for call in calls:
             call.set_attr("callee", copy.name)
         for op in copy.walk():  # what it calls may still be given elements
@@ -107,28 +110,37 @@ class _Arguments:
         self._shapes = {}
 
 
-def is_passed(module: Module, op: Op, position: int, shape: Shape, code: int) -> bool:
-    """Whether an array of this shape is passed to a function that takes elements in its place."""
-    if op.opdef is not ops.call or op.attrs["callee"] not in own_calls(module):
+def is_passed(module: Module, own: Container[str], op: Op, position: int, shape: Shape, code: int) -> bool:
+    """Whether an array of this shape is passed to a function that takes elements in its place. ``own``: the functions
+    that only calls refer to."""
+    if op.opdef is not ops.call or op.attrs["callee"] not in own:
         return False
-    return _is_replaced(module, module.funcs[op.attrs["callee"]], position, shape, code)
+    return _is_replaced(module, own, module.funcs[op.attrs["callee"]], position, shape, code)
 
 
-def _is_replaced(module: Module, func: Func, position: int, shape: Shape, code: int) -> bool:
+def _is_replaced(module: Module, own: Container[str], func: Func, position: int, shape: Shape, code: int) -> bool:
     """Whether an argument is only read, and its elements are values in the function if it has this shape."""
     arg = func.args[position]
     if not is_of_numbers(arg) or not func.arg_attrs[position].get("adc.readonly"):
         return False
     if not isinstance(arg.type, MemRefType) or arg.type.rank != len(shape):
         return False
-    web = next(web for web in find_webs(func) if arg in web.members)
+    web = next(web for web in _webs(func) if arg in web.members)
     if not all(v is arg or is_known(v) for v in web.members):
         return False
-    if not all(_is_read(*use) or is_passed(module, *use, shape, code) for use in web.others):
+    if not all(_is_read(*use) or is_passed(module, own, *use, shape, code) for use in web.others):
         return False
     numbers = Numbers(dict.fromkeys(web.members, shape))
     loops = loops_of_uses(web.others, numbers)
     return loops is not None and may_be_copies(web) and are_short(loops, loops, numbers, code)
+
+
+def _webs(func: Func) -> list[Web]:
+    """The webs of a function, which many calls ask for."""
+    found = func.known.get(_webs)
+    if found is None or not is_in(func, found[0]):
+        found = func.known[_webs] = state(func), find_webs(func)
+    return cast("list[Web]", found[1])
 
 
 def _is_read(op: Op, position: int) -> bool:

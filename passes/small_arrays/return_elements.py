@@ -7,7 +7,7 @@ otherwise be in memory, and with it everything computed from it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import ClassVar
 
 from adc.ir import ops
@@ -37,20 +37,21 @@ class ReturnElements:
     def run(self, module: Module) -> Module:
         calls = own_calls(module)
         for name in [name for component in components(module) for name in component if name in calls]:
-            self._return(module, module.funcs[name], calls[name])
+            self._return(module, module.funcs[name], calls)
         return module
 
-    def _return(self, module: Module, func: Func, calls: Sequence[Op]) -> None:
+    def _return(self, module: Module, func: Func, own: Mapping[str, Sequence[Op]]) -> None:
         shapes = _new_arrays(func, self.most) if any(map(is_of_numbers, func.body.terminator.operands)) else {}
-        shapes = {k: shape for k, shape in shapes.items() if all(self._gains(module, call, shape) for call in calls)}
+        calls = own[func.name]
+        shapes = {k: v for k, v in shapes.items() if all(self._gains(module, own, call, v) for call in calls)}
         if shapes:
             _return_elements(func, calls, shapes)
 
-    def _gains(self, module: Module, call: Op, shape: Shape) -> bool:
+    def _gains(self, module: Module, own: Container[str], call: Op, shape: Shape) -> bool:
         """Whether no array that is passed has to stay in memory, if it has the shape of the returned one: like the
         state of a differential equation, whose derivative is returned."""
         return all(
-            is_passed(module, call, position, shape, self.code)
+            is_passed(module, own, call, position, shape, self.code)
             for position, operand in enumerate(call.operands)
             if is_of_numbers(operand) and not _is_argument(operand)
         )

@@ -14,7 +14,7 @@ If nothing is checked, subscripts may reveal the number (``guessed_extents``); t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import ClassVar
 
 from adc.ir import ops
@@ -28,6 +28,7 @@ from adc.ir.nesting import holds
 from adc.ir.rewrite import Mapping as Copies
 from adc.ir.rewrite import clone_func, clone_op
 from adc.ir.types import MemRefType, i1
+from adc.passes.analysis.calls import own_calls
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.extents import Extents
 from adc.passes.rewrite import replace_op
@@ -58,12 +59,13 @@ class SmallExtents:
     name: ClassVar[str] = "small-extents"
 
     def run(self, module: Module) -> Module:
+        private = own_calls(module)
         for func in list(module.funcs.values()):
             if any(map(_is_readonly, func.args, func.arg_attrs)) and sum(1 for _ in func.walk()) <= self.code:
-                equations = _equations(module, func, self.most, self.written_out, checked_extents(func))
+                equations = _equations(module, private, func, self.most, self.written_out, checked_extents(func))
                 guessed = not equations
                 if guessed:
-                    equations = self._guessed(module, func)
+                    equations = self._guessed(module, private, func)
                 known = func.body
                 for dimension, extent in equations.items():
                     known = _version(func, known, dimension, extent, rare=not guessed)
@@ -73,7 +75,7 @@ class SmallExtents:
                     _copy_arguments(func, known, equations)
         return module
 
-    def _guessed(self, module: Module, func: Func) -> dict[Dimension, int]:
+    def _guessed(self, module: Module, private: Container[str], func: Func) -> dict[Dimension, int]:
         """The same by guesses, with short callees inlined into the version."""
         guesses = guessed_extents(func)
         if not guesses:
@@ -81,7 +83,7 @@ class SmallExtents:
         trial = clone_func(func, func.name)
         inline_users(module, trial.body)
         guesses = {(trial.args[arg.index], d): extent for (arg, d), extent in guesses.items()}
-        found = _equations(module, trial, self.most, self.written_out, guesses, guessed=True)
+        found = _equations(module, private, trial, self.most, self.written_out, guesses, guessed=True)
         return {(func.args[arg.index], d): extent for (arg, d), extent in found.items()}
 
 
@@ -93,9 +95,17 @@ def _is_readonly(arg: Value, attrs: dict[str, object]) -> bool:
 
 
 def _equations(
-    module: Module, func: Func, most: int, code: int, checked: dict[Dimension, int], *, guessed: bool = False
+    module: Module,
+    private: Container[str],
+    func: Func,
+    most: int,
+    code: int,
+    checked: dict[Dimension, int],
+    *,
+    guessed: bool = False,
 ) -> dict[Dimension, int]:
-    """The numbers that extents of arguments must equal so that arrays have few elements; without contradictions."""
+    """The numbers that extents of arguments must equal so that arrays have few elements; without contradictions.
+    ``private``: the functions that only calls refer to."""
     own = {arg for arg, attrs in zip(func.args, func.arg_attrs, strict=True) if _is_readonly(arg, attrs)}
     extents = Extents()
     found: dict[Dimension, int] = {}
@@ -105,20 +115,29 @@ def _equations(
             agree = all(found.get(dimension, extent) == extent for dimension, extent in equations.items())
             if equations and agree and 0 < math.prod(shape) <= most:
                 together = {**found, **equations}
-                if _is_replaced(module, web, own, shape, together, code) and (not guessed or is_worth_guessing(web)):
+                replaced = _is_replaced(module, private, web, own, shape, together, code)
+                if replaced and (not guessed or is_worth_guessing(web)):
                     found = together
     return found
 
 
 def _is_replaced(
-    module: Module, web: Web, own: set[Value], shape: Shape, equations: Mapping[Dimension, int], code: int
+    module: Module,
+    private: Container[str],
+    web: Web,
+    own: set[Value],
+    shape: Shape,
+    equations: Mapping[Dimension, int],
+    code: int,
 ) -> bool:
     """Whether its memrefs become values if the equations hold, also if the caller's array is among them."""
     returned = any(op.opdef is ops.return_ for op, _ in web.others)
     if returned and not own.isdisjoint(web.members):
         return False
     uses = [(op, position) for op, position in web.others if strip_views(op.operands[position]) not in own]
-    if not all(is_known_use(*use) or is_passed(module, *use, shape, code) for use in uses) or not may_be_copies(web):
+    if not may_be_copies(web):
+        return False
+    if not all(is_known_use(*use) or is_passed(module, private, *use, shape, code) for use in uses):
         return False
     numbers = Numbers(dict.fromkeys(web.members, shape), equations)
     loops = loops_of_uses(uses, numbers)
@@ -163,8 +182,7 @@ def _order(dimension: Dimension) -> tuple[int, int]:
 
 
 def _version(func: Func, block: Block, dimension: Dimension, extent: int, *, rare: bool) -> Block:
-    """Duplicate ``block``: a version for this extent, which is returned, and one for others, which may be rare.
-    """
+    """Duplicate ``block``: a version for this extent, which is returned, and one for others, which may be rare."""
     arg, d = dimension
     end = block.pop()
     before, known, other = Block(), Block(), Block()

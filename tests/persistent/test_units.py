@@ -255,11 +255,14 @@ def test_functions_that_units_call_are_units(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_each_unit_has_copies_of_short_functions_that_it_calls() -> None:
-    calling = HELPERS + NEST.replace("  func.return", f"  {CALL}func.return") + CALLER
-    texts = [calling, calling.replace("@g", "@first").replace("@h", "@second")]
-    made = [lower_units(parse_module(text.replace("NAME", "one")), threads=True, vectors=True) for text in texts]
-    assert list(made[0].units) == ["one"] and list(made[0].texts) == list(made[1].texts)
-    assert all(text.count("define ") == 3 for text in made[0].texts.values())
+    """Whatever these are called: a function may be called as units are."""
+    calling = (HELPERS + NEST.replace("  func.return", f"  {CALL}func.return") + CALLER).replace("NAME", "one")
+    made = lower_units(parse_module(calling), threads=True, vectors=True)
+    assert list(made.units) == ["one"]
+    assert all(text.count("define ") == 3 for text in made.texts.values())
+    for first, second, unit in ("first", "second", "third"), ("unit", "unit.1", "one"), ("unit.2", "one", "unit"):
+        text = calling.replace("@one", f"@{unit}").replace("@h", f"@{second}").replace("@g", f"@{first}")
+        assert lower_units(parse_module(text), threads=True, vectors=True).texts == made.texts
 
 
 HELPER = """
