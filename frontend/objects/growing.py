@@ -91,12 +91,14 @@ def converted(
 ) -> Contents:
     """The contents of a list as those of a list of run-time length, with items of a type from ``join``. If it is empty,
     arrays in items have the shapes of those in ``like``, as far as these are known here. ``around``: the variables, if
-    not those of the frame."""
+    not those of the frame. Where there was room for more items, there still is: loops rely on it."""
     if rows.is_growing(held):
         if rows.row_of(held) == item:
             return held
         shapes = item_shapes.shapes_for(frame, held, item, like)
-        result = allocated(frame, item, rows.length(held), rows.length(held), shapes, rows.pools(held))
+        old = rows.buffers(held)
+        room = ops.dim(old[0].memref, dim=0) if old else rows.length(held)
+        result = allocated(frame, item, room, rows.length(held), shapes, rows.pools(held))
         if rows.has_arrays(held) and len(rows.buffers(held)) == len(shapes):
             copy_all(frame, held, result)
         else:
