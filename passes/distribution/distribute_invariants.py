@@ -97,6 +97,7 @@ class _Motion:
             wanted = [array for array, writes in of.arrays.items() if any(map(self._is_expensive, writes))]
             for array in wanted:
                 self._find_stored(array)
+            self._costs.update(dict.fromkeys(self.stored, 0.0))
             self._find_numbers()
             moved = Slice(of)
             moved.add((), self.made)
@@ -153,24 +154,33 @@ class _Motion:
 
     def _cost(self, value: Value) -> float:
         """The cost of computing a value of the loop again from what is in memory."""
-        if value not in self.of.inner or value in self.stored or value in self.made:
-            return 0.0
-        known = self._costs.get(value)
-        if known is None:
-            self._costs[value] = 0.0  # of what a loop carries, while it is looked at
-            known = self._costs[value] = self._cost_of(value)
-        return known
+        work = [value]
+        while work:
+            terms = self._terms(work[-1])
+            unknown = [v for v in terms if v not in self._costs]
+            if unknown:
+                work += unknown
+            else:
+                latest = work.pop()
+                self._costs.setdefault(latest, self._cost_after(latest, [self._costs[v] for v in terms]))
+        return self._costs[value]
 
-    def _cost_of(self, value: Value) -> float:
+    def _terms(self, value: Value) -> list[Value]:
+        """The numbers that are computed with a value: all for it, or one of them."""
         op = value.op
-        if op is None:
+        if value in self._costs or value not in self.of.inner or op is None or op.opdef in COUNTED:
+            return []
+        if op.opdef is ops.if_:
+            return [region.terminator.operands[value.index] for region in op.regions]
+        return [v for v in op.operands if not isinstance(v.type, MemRefType)]
+
+    def _cost_after(self, value: Value, terms: list[float]) -> float:
+        op = value.op
+        if value not in self.of.inner or op is None:
             return 0.0
         if op.opdef in COUNTED:
             return trips(op) * cost_of_block(op.regions[0])
-        if op.opdef is ops.if_:
-            return max(self._cost(region.terminator.operands[value.index]) for region in op.regions)
-        numbers = (v for v in op.operands if not isinstance(v.type, MemRefType))
-        return cost_of(op.opdef) + sum(map(self._cost, numbers))
+        return max(terms) if op.opdef is ops.if_ else cost_of(op.opdef) + sum(terms)
 
     def _find_stored(self, array: Value) -> None:
         """Note the number that fills an array, if it can be loaded wherever it is used in its iteration."""
@@ -195,21 +205,26 @@ class _Motion:
                     continue
                 if self._is_needed(value) and self._cost(value) >= EXPENSIVE and self._has_room(value):
                     self.made[value] = None
+                    self._costs[value] = 0.0
 
     def _is_needed(self, value: Value) -> bool:
         """Whether something needs a value that is not the same in each iteration, or is not kept itself."""
-        of = self.of
-        for user, k in value.uses:
-            outer = user.parent.parent_op  # type: ignore[union-attr]
-            if user.opdef in TERMINATORS and outer is not None and outer.opdef in STRUCTURED:
-                if not of.is_same(outer.results[k]):
+        work, seen = [value], {value}
+        while work:
+            for user, k in work.pop().uses:
+                if self._differs(user, k):
                     return True
-            elif not user.results:
-                if user not in self.same_writes:
-                    return True
-            elif not all(map(of.is_same, user.results)) or (_is_fused(user) and self._is_needed(user.result)):
-                return True
+                if _is_fused(user) and user.result not in seen:
+                    seen.add(user.result)
+                    work.append(user.result)
         return False
+
+    def _differs(self, user: Op, k: int) -> bool:
+        """Whether what a user makes of its operand ``k`` is not the same in each iteration."""
+        outer = user.parent.parent_op  # type: ignore[union-attr]
+        if user.opdef in TERMINATORS and outer is not None and outer.opdef in STRUCTURED:
+            return not self.of.is_same(outer.results[k])
+        return not all(map(self.of.is_same, user.results)) if user.results else user not in self.same_writes
 
     def _has_room(self, value: Value) -> bool:
         """Whether an array for all instances of a value is no larger than one that the nest goes through."""

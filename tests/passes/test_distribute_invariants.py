@@ -9,6 +9,9 @@ import pytest
 
 import adc
 from adc import jit_grad, prange
+from adc.ir import ops
+from adc.ir.text.parser import parse_module
+from adc.passes.distribution.distribute_invariants import DistributeInvariants
 from tests.programs.harness import check
 
 
@@ -115,7 +118,18 @@ def fields(u, x, n):
     return np.sum(f)
 
 
-PROGRAMS = [arrays, numbers, rows, branches, sums, read_between, changed, recurrence, in_views, fields]
+def two_results(u, x, n):
+    """The inner loop, which stays, has two results."""
+    s, p = 0.0, 1.0
+    for t in range(n):
+        w = np.exp(-x * x)
+        for i in range(len(x)):
+            s += w[i] * t * p
+            p = math.cos(p * x[i]) + u[i]
+    return s + p
+
+
+PROGRAMS = [two_results, arrays, numbers, rows, branches, sums, read_between, changed, recurrence, in_views, fields]
 
 
 @pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
@@ -218,3 +232,38 @@ def test_runs_of_longer_functions_share_the_values():
 
     total(p, t)
     assert "jvp" not in total.dump_ir("lowered")
+
+
+@pytest.mark.parametrize("cheap", ["none", "contract"])
+def test_long_chains_of_statements(cheap):
+    """Costs are found, and needs, however many operations depend on each other."""
+    chain = "".join(
+        f"""
+      %v{k + 1} = arith.mulf %v{k}, %a fastmath<{cheap}> : f64
+      %w{k + 1} = arith.addf %w{k}, %v{k + 1} : f64"""
+        for k in range(1200)
+    )
+    module = parse_module(f"""
+func.func @f(%x: memref<?xf64>, %y: memref<?x?xf64>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %m = memref.dim %x, 0 : memref<?xf64>
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {{
+    scf.parallel (%j) = (%c0) to (%m) step (%c1) {{
+      %a = memref.load %x[%j] : memref<?xf64>
+      %v0 = math.exp %a : f64
+      %w0 = math.sin %a : f64{chain}
+      %b = memref.load %y[%i, %j] : memref<?x?xf64>
+      %e = math.exp %w1200 : f64
+      %p = arith.mulf %e, %b : f64
+      memref.store %p, %y[%i, %j] : memref<?x?xf64>
+      scf.reduce()
+    }}
+    scf.reduce()
+  }}
+  func.return
+}}
+""")
+    DistributeInvariants().run(module)
+    assert sum(op.opdef is ops.alloc for op in module.funcs["f"].body.walk()) == 1
