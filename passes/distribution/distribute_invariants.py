@@ -14,11 +14,14 @@ expensive have an array made for them, of a shape that the nest goes through any
 expansion; Allen and Kennedy, Optimizing Compilers for Modern Architectures, sections 5.2 and 5.3). So the runs of a
 Jacobian in forward mode share the values of the function: only tangents differ from direction to direction.
 
-Values have the same bits as before, and no array is larger than one that the program has.
+Values have the same bits as before. No array is larger than one that the program has, and those that the program might
+not make have no elements if the loop does not run; up to ``MOST`` arrays are made for a loop.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -27,12 +30,13 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import at_loc, build, current_block, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, of_kinds, with_inner
+from adc.ir.nesting import enclosing, inside, of_kinds
 from adc.ir.rewrite import Mapping, clone_op, erase_if
-from adc.ir.types import MemRefType, index
+from adc.ir.types import MemRefType, Type, index, scalar_bytes
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of, cost_of_block, trips
 from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.extents import Extent, Extents
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, STRUCTURED, TERMINATORS, accessed
 from adc.passes.building import choose
@@ -43,6 +47,7 @@ EXPENSIVE = ops.MATH
 """The least cost of a number that is worth an element of an array, in the units of ``costs``."""
 FEW = 4  # iterations of which the first is not worth being told from the others
 MOST = 16  # arrays made for a loop
+SMALL = 1 << 12  # bytes that an array may have although nothing else shows that the program has as many
 
 
 @dataclass(frozen=True)
@@ -77,13 +82,34 @@ class _Motion:
     def __init__(self, of: Invariance) -> None:
         self.of = of
         self.integers = Integers()
+        self.extents = Extents()
+        used = dict.fromkeys(v for op in of.body.walk() for v in op.operands if v not in of.inner)
+        self.outer = [v for v in used if isinstance(v.type, MemRefType)]  # arrays that the program has in any case
         self.runs = self.integers.proves_ge(of.loop.operands[1], of.loop.operands[0], 1)
         of.leave([array for array in of.arrays if not self._is_possible(array)])
 
     def _is_possible(self, array: Value) -> bool:
         """Whether an array may be made although the loop, or the branch that makes it, might not run."""
-        certain = self.runs and array.block is self.of.body
-        return certain or all(map(self.integers.proves_ge_zero, array.op.operands))  # type: ignore[union-attr]
+        assert array.op is not None
+        at_start = array.block is self.of.body
+        if self.runs and at_start:
+            return True
+        if not all(map(self.integers.proves_ge_zero, array.op.operands)):
+            return False
+        return self._is_had(array) or (at_start and bool(array.op.operands))
+
+    def _is_had(self, array: Value) -> bool:
+        """Whether the program has as large an array as one that is made in the loop, or that is small."""
+        shape, kind = self.extents.shape(array), array.type
+        assert isinstance(kind, MemRefType)
+        numbers = [extent for extent in shape if isinstance(extent, int)]
+        small = len(numbers) == len(shape) and math.prod(numbers) * scalar_bytes(kind.element) <= SMALL
+        return small or self._has_shape(shape, kind.element)
+
+    def _has_shape(self, shape: Sequence[Extent], element: Type) -> bool:
+        """Whether an array that is there before the loop has such extents, in any order."""
+        arrays = (v for v in self.outer if _bytes(v) >= scalar_bytes(element))
+        return any(Counter(self.extents.shape(v)) == Counter(shape) for v in arrays)
 
     # What is worth it -------------------------------------------------------------------------------------------------
 
@@ -235,9 +261,19 @@ class _Motion:
             return False
         if any(v in of.inner for o in loops for v in o.operands[:2]) or of.place(value.op) >= of.limit:
             return False
-        counters = {o.regions[0].args[0] for o in loops}
-        accesses = (accessed(op)[1:] for op in with_inner(loops[0]) if op.opdef in ELEMENT)
-        return any(counters.issubset(part for v in subscripts for part in _parts(v)) for subscripts in accesses)
+        from_zero = all(self.integers.proves_ge_zero(o.operands[0]) for o in loops)
+        if from_zero and self._has_shape([self.extents.extent(o.operands[1]) for o in loops], value.type):
+            return True
+        blocks = [of.body, *(o.regions[0] for o in loops)]
+        if any(o.parent is not block for o, block in zip(loops, blocks, strict=False)):
+            return False  # a branch decides whether there are that many instances
+        counters = {block.args[0] for block in blocks[1:]}
+        for op in blocks[-1].ops:
+            if op.opdef in ELEMENT and _bytes(accessed(op)[0]) >= scalar_bytes(value.type):
+                parts = ([v for v in _parts(s) if inside(v, loops[0])] for s in accessed(op)[1:])
+                if counters.issubset(v for (v, *others) in filter(None, parts) if not others):
+                    return True  # each counter has a subscript of its own: each instance has another element
+        return False
 
     # Moving it --------------------------------------------------------------------------------------------------------
 
@@ -245,8 +281,13 @@ class _Motion:
         """Put what is moved before the loop, and take it from there in the loop."""
         loop, body = self.of.loop, self.of.body
         allocs = [op for op in self.of.position if op.opdef is ops.alloc and op.result in self.arrays]
+        guarded = [] if self.runs else [alloc for alloc in allocs if not self._is_had(alloc.result)]
         with insert_at(Block(), loop.loc) as before:
-            rooms = {value: self._room(value) for value in self.made}
+            runs = None if self.runs else ops.cmpi(loop.operands[0], loop.operands[1], predicate="slt")
+            rooms = {value: self._room(value, runs) for value in self.made}
+            for alloc in guarded:
+                assert runs is not None
+                alloc.set_operand(0, ops.select(runs, alloc.operands[0], const_index(0)))
         code = Block()
         mapping: Mapping = {}
         with insert_at(code, loop.loc):
@@ -260,17 +301,18 @@ class _Motion:
         erase_if(body, gone.__contains__)
         for block in dict.fromkeys(alloc.parent for alloc in allocs):
             block.set_ops([op for op in block.ops if op not in allocs])  # type: ignore[union-attr]
-        if not self.runs:
-            with insert_at(before, loop.loc):
-                condition = ops.cmpi(loop.operands[0], loop.operands[1], predicate="slt")
-                choose(condition, lambda: [current_block().append(op) for op in code.ops], lambda: None)
-        put_before(loop, [*allocs, *before.ops, *(code.ops if self.runs else ())])
+        with insert_at(code if runs is None else Block(), loop.loc) as filled:
+            if runs is not None:
+                choose(runs, lambda: [current_block().append(op) for op in code.ops], lambda: None)
+        put_before(loop, [*before.ops, *allocs, *filled.ops])
 
-    def _room(self, value: Value) -> Value:
-        """Append an array for a number of a nest."""
+    def _room(self, value: Value, runs: Value | None) -> Value:
+        """Append an array for a number of a nest, without elements if the loop does not run."""
         extents = []
         for loop in self._around(value.op):  # type: ignore[arg-type]
             extents.append(ops.maxsi(ops.subi(loop.operands[1], loop.operands[0]), const_index(0)))
+        if runs is not None:
+            extents[0] = ops.select(runs, extents[0], const_index(0))
         return ops.alloc(*extents, type=MemRefType((None,) * len(extents), value.type))
 
     def _subscripts(self, value: Value) -> list[tuple[Value, Value]]:
@@ -337,6 +379,12 @@ def _is_fused(op: Op) -> bool:
         return False
     sums = (ops.addf, ops.subf, ops.reduce, ops.accumulate)
     return any(user.opdef in sums for user, _ in op.result.uses)
+
+
+def _bytes(array: Value) -> int:
+    """The bytes of an element."""
+    assert isinstance(array.type, MemRefType)
+    return scalar_bytes(array.type.element)
 
 
 def _parts(subscript: Value) -> tuple[Value, ...]:

@@ -267,3 +267,79 @@ func.func @f(%x: memref<?xf64>, %y: memref<?x?xf64>) {{
 """)
     DistributeInvariants().run(module)
     assert sum(op.opdef is ops.alloc for op in module.funcs["f"].body.walk()) == 1
+
+
+def pairs(x, n):
+    s = 0.0
+    for t in range(n):
+        w = np.exp(-np.abs(x[:, None] - x[None, :]))
+        s += np.sum(w) * t
+    return s
+
+
+def pairs_in_a_branch(x, n):
+    s = 0.0
+    for t in range(3):
+        if n > 0:
+            w = np.exp(-np.abs(x[:, None] - x[None, :]))
+            s += np.sum(w) * t
+    return s
+
+
+def convolution(x, n):
+    s = 0.0
+    for t in range(n):
+        for i in range(len(x) // 2):
+            for j in range(len(x) // 2):
+                s += x[i + j] * math.exp(math.sin(x[j]) * x[i]) * t
+    return s
+
+
+@pytest.mark.parametrize("fn", [pairs, pairs_in_a_branch, convolution], ids=lambda fn: fn.__name__)
+def test_no_memory_is_taken_for_iterations_that_do_not_run(fn):
+    compiled = check(fn, (np.linspace(0.1, 0.9, 6) ** 2, 4))
+    assert compiled(np.ones(1 << 23), 0) == 0.0  # its square takes more bytes than there are addresses
+
+
+@pytest.mark.parametrize(
+    ("array", "subscripts", "made"),
+    [
+        ("memref<?x?xf64>", "%i, %j", 1),
+        ("memref<?x?xf64>", "%j, %ahead", 1),
+        ("memref<?x?xf64>", "%i, %sum", 0),
+        ("memref<?xf64>", "%sum", 0),
+        ("memref<?x?xf32>", "%i, %j", 0),
+    ],
+)
+def test_an_array_that_is_made_is_no_larger_than_another(array, subscripts, made):
+    element = array[-4:-1]
+    module = parse_module(f"""
+func.func @f(%x: memref<?xf64>, %y: memref<?xf64>, %a: {array}, %out: memref<?xf64>, %n: index, %m: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : {element}
+  scf.for %t = %c0 to %c8 step %c1 {{
+    scf.for %i = %c0 to %n step %c1 {{
+      scf.for %j = %c0 to %m step %c1 {{
+        %sum = arith.addi %i, %j : index
+        %ahead = arith.addi %i, %c1 : index
+        %0 = memref.load %y[%j] : memref<?xf64>
+        %1 = memref.load %x[%i] : memref<?xf64>
+        %2 = arith.mulf %0, %1 : f64
+        %3 = math.exp %2 : f64
+        %4 = memref.load %out[%t] : memref<?xf64>
+        %5 = arith.mulf %3, %4 : f64
+        memref.store %zero, %a[{subscripts}] : {array}
+        memref.store %5, %out[%t] : memref<?xf64>
+        scf.yield
+      }}
+      scf.yield
+    }}
+    scf.yield
+  }}
+  func.return
+}}
+""")
+    DistributeInvariants().run(module)
+    assert sum(op.opdef is ops.alloc for op in module.funcs["f"].body.walk()) == made

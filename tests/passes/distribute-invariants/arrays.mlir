@@ -30,8 +30,8 @@ func.func @f(%x: memref<?xf64>, %u: memref<?xf64>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %m = memref.dim %x, 0 : memref<?xf64>
-  %w = memref.alloc(%m) : memref<?xf64>
   %0 = arith.cmpi slt, %c0, %n : index
+  %w = memref.alloc(%m) : memref<?xf64>
   scf.if %0 {
     scf.parallel (%i) = (%c0) to (%m) step (%c1) {
       %a = memref.load %x[%i] : memref<?xf64>
