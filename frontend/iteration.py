@@ -230,8 +230,14 @@ def need(frame: Frame, v: AbstractValue, name: str) -> Items:
     """The items of an argument of the function ``name``, which must be iterable."""
     found = sequence(frame, v)
     if found is None:
-        raise refuse(current_loc(), f"{name}() cannot go through {describe_type(v)}", kind=kinds.NOT_ITERABLE)
+        raise not_iterable(v, f"{name}() cannot go through")
     return found
+
+
+def not_iterable(v: AbstractValue, message: str) -> AdcError:
+    what = describe_type(v)
+    help = "make a list of its items first: list(it)" if what == "an iterator" else ""
+    return refuse(current_loc(), f"{message} {what}", help, kind=kinds.NOT_ITERABLE)
 
 
 def flat(frame: Frame, x: Array | Lazy) -> Stream:

@@ -20,6 +20,7 @@ from adc.frontend.forms import TUPLE, Form
 from adc.frontend.looks import Looks
 from adc.frontend.prelude.python_collections import Held
 from adc.frontend.prelude.python_dicts import is_dict_like
+from adc.frontend.prelude.python_iterators import Iterator
 from adc.frontend.prelude.python_rows import PooledList
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -122,6 +123,9 @@ def result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
         if isinstance(cls, type) and issubclass(cls, Held) and not issubclass(cls, PooledList):
             message = f"cannot return a {cls.__name__.lower()}"
             raise refuse(current_loc(), message, "return a list: list(d), sorted(s)", kind=kinds.CANNOT_RETURN)
+        if cls is Iterator:
+            message = "cannot return an iterator"
+            raise refuse(current_loc(), message, "return a list of its items: list(it)", kind=kinds.CANNOT_RETURN)
         if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial | Text):
             return ResultTuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Static) and isinstance(v.value, Unusable):

@@ -19,6 +19,7 @@ from adc.frontend.data.values import (
     Stream,
     Tuple,
 )
+from adc.frontend.prelude.python_iterators import Iterator
 
 
 def for_array(*values: AbstractValue | None) -> str:
@@ -71,10 +72,9 @@ def _type_name(v: AbstractValue) -> str:
         return f"method {_type_name(v.function).removeprefix('function ')}"
     if isinstance(v, Structured):
         return "an element of a structured array" if v.rank is None else "a structured array"
-    if isinstance(v, Compound):
-        return v.form.cls.__name__
-    if isinstance(v, Ref):
-        return v.cls.__name__
+    if isinstance(v, Compound | Ref):
+        cls = v.form.cls if isinstance(v, Compound) else v.cls
+        return "an iterator" if cls is Iterator else cls.__name__
     if isinstance(v, Method):
         return f"method {v.name}"
     if isinstance(v, Range):

@@ -45,7 +45,7 @@ from adc.frontend.expressions.item_effects import tried
 from adc.frontend.expressions.targets import bind_target
 from adc.frontend.few_items import each
 from adc.frontend.frame import Frame
-from adc.frontend.iteration import Indexed, Items, Known, known, sequence
+from adc.frontend.iteration import Indexed, Items, Known, known, not_iterable, sequence
 from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
@@ -97,11 +97,12 @@ class Walk:
         with self.frame.at(source):
             found = sequence(self.frame, value)
         if found is None:
-            message, help = f"cannot loop over {describe_type(value)}", ""
             if isinstance(value, Generator):
                 message = f"a comprehension cannot go through {describe_type(value)}"
                 help = "make a list of it: list(f(...))"
-            raise refuse(self.frame.loc(source), message, help, kind=kinds.NOT_ITERABLE)
+                raise refuse(self.frame.loc(source), message, help, kind=kinds.NOT_ITERABLE)
+            with self.frame.at(source):
+                raise not_iterable(value, "cannot loop over")
         return found
 
     def _generator(self, level: int, items: Items) -> None:

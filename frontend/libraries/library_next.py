@@ -7,7 +7,7 @@ from typing import Any
 from adc.frontend import iteration
 from adc.frontend.containers import records
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Generator, Static
+from adc.frontend.data.values import AbstractValue, Generator, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.rules import Rule, positional
@@ -20,6 +20,10 @@ def _iter(frame: Frame, items: AbstractValue) -> AbstractValue:
     if isinstance(items, Generator) or iteration.is_ahead([items]):
         what = f"iter() of {describe_type(items)} is not supported"
         raise refuse(current_loc(), what, "make a list of it first, if nothing depends on when", kind=kinds.WRONG_TYPE)
+    if records.is_instance(items) and records.class_of(items) is python_iterators.Iterator:
+        return items
+    if isinstance(items, Scalar) or (isinstance(items, Static) and not hasattr(items.value, "__iter__")):
+        raise refuse(current_loc(), f"iter() cannot go through {describe_type(items)}", kind=kinds.NOT_ITERABLE)
     own = records.method(frame, items, "__iter__")
     if own is not None and records.method(frame, items, "__next__") is not None:
         return frame.tracer.call(frame, own, [], {})

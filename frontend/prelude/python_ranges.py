@@ -27,6 +27,8 @@ def part(start: Any, stop: Any, step: Any, lower: Any, upper: Any, by: Any) -> A
 
 def contains(start: Any, stop: Any, step: Any, value: Any) -> Any:
     """``value in numbers``, also for a float."""
+    if step == 0:
+        raise ValueError("range() arg 3 must not be zero")
     number = int(value) if isinstance(value, np.integer) else value
     inside = start <= number < stop if step > 0 else stop < number <= start
     return inside and (number - start) % step == 0

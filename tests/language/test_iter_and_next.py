@@ -66,7 +66,35 @@ def empty(x):
     return next(rest) + next(rest) + next(rest)
 
 
-@pytest.mark.parametrize("function", [one_after_another, of_arrays_and_dicts, unpacked, own_next])
+def exhausted(x):
+    items = list(x[:2])
+    through, asked, again = iter(items), iter(items), iter(items)
+    total = sum(v for v in items)
+    for v in through:
+        total *= v
+    total += next(asked) + next(asked) + next(asked, 0.5)
+    again = iter(again)
+    total += next(again)
+    items.append(x[3])
+    return total + next(through, -1.0) + 2 * next(asked, -1.0) + next(again) * next(again)
+
+
+def exhausted_at_run_time(x):
+    items = []
+    for v in x:
+        if v > 0:
+            items.append(v)
+    through = iter(items)
+    total = 0.0
+    for v in through:
+        total += v * v
+    items.append(9.0)
+    return total + next(through, -1.0)
+
+
+@pytest.mark.parametrize(
+    "function", [one_after_another, of_arrays_and_dicts, unpacked, own_next, exhausted, exhausted_at_run_time]
+)
 def test_as_in_python(function):
     check(function, (X,))
 
@@ -74,6 +102,58 @@ def test_as_in_python(function):
 def test_no_more_items():
     with pytest.raises(StopIteration):
         adc.jit_grad(empty)(X)
+
+
+def test_is_its_own_iterator():
+    def f(x):
+        it = iter(x)
+        return it is iter(it), it is iter(x)
+
+    assert adc.jit_grad(f)(X) == (True, False)
+
+
+def test_a_dict_that_changes_its_size():
+    def f(x):
+        d = {"a": x[0], "b": x[1]}
+        it = iter(d)
+        first = next(it)
+        d["c"] = x[2]
+        return d[first] + d[next(it)]
+
+    with pytest.raises(RuntimeError, match="dictionary changed size during iteration"):
+        adc.jit_grad(f)(X)
+
+
+def returned(x):
+    return {"rest": iter(x), "first": x[0]}
+
+
+def zipped(x):
+    it = iter(x)
+    return sum(a * b for a, b in zip(it, it, strict=True))
+
+
+def through_all(x):
+    it = iter(x)
+    return any(v > 0 for v in it)
+
+
+def of_a_number(x):
+    return next(iter(3)) + x[0]
+
+
+@pytest.mark.parametrize(
+    "function, message, help",
+    [
+        (returned, "cannot return an iterator", r"list\(it\)"),
+        (zipped, r"zip\(\) cannot go through an iterator", r"list\(it\)"),
+        (through_all, "cannot loop over an iterator", r"list\(it\)"),
+        (of_a_number, r"iter\(\) cannot go through int", ""),
+    ],
+)
+def test_refused_in_the_words_of_the_program(function, message, help):
+    with pytest.raises(AdcError, match=f"(?s){message}.*{help}"):
+        adc.jit_grad(function)(X)
 
 
 def test_next_of_a_generator_is_refused():
@@ -105,6 +185,11 @@ def test_in_a_range():
     for n in (-4, 0, 3, 4, 7, 9, 3.0, 3.5, np.int8(7), True):
         for k in (-3, 4):
             assert compiled(n, k) == f(n, k)
+
+
+def test_in_a_range_without_a_step():
+    with pytest.raises(ValueError, match="must not be zero"):
+        adc.jit_grad(lambda n, k: n in range(0, 5, k))(1, 0)
 
 
 @pytest.mark.parametrize("digits", [-22, -2, -1, 0, 1, 2, 5, 15, 22])
