@@ -19,7 +19,7 @@ from adc.frontend.numeric.convert import as_number, complex_of, nonzero
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value
-from adc.ir.types import i1
+from adc.ir.types import FloatType, i1
 
 
 def parts(v: AbstractValue) -> Pair:
@@ -47,6 +47,7 @@ def _is_infinite(x: Value) -> Value:
 
 
 def _limits(x: Value) -> np.finfo[Any]:
+    assert isinstance(x.type, FloatType)
     return np.finfo(f"float{x.type.width}")
 
 
