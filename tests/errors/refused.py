@@ -207,7 +207,7 @@ def attribute_of_float(x):
 
 
 def attribute_of_int(n):
-    return n.bit_count()  # error: unknown-attribute | n.bit_count
+    return n.to_bytes(2)  # error: unknown-attribute | n.to_bytes
 
 
 # Functions ------------------------------------------------------------------------------------------------------------
@@ -355,10 +355,6 @@ def library_signature(u):
     return np.add(u, u, signature="dd->d")  # error: unsupported-option | np.add(u, u, signature="dd->d")
 
 
-def rounded_to_digits(x):
-    return round(x, 2)  # error: unsupported-option | round(x, 2)
-
-
 # Types ----------------------------------------------------------------------------------------------------------------
 
 def text_and_number(x):
@@ -442,16 +438,16 @@ def truth_of_comparison(u, v):
 
 def changing_to_array(u, x, n):
     y = x
-    while n > 0:
-        n -= 1
+    while x > 0.0:
+        x -= n
         y = u * n  # error: type-change-in-loop | y
     return y
 
 
 def changing_to_text(x, n):
     y = x
-    while n > 0:
-        n -= 1
+    while x > 0.0:
+        x -= n
         y = "a"  # error: type-change-in-loop | y
     return y
 

@@ -10,7 +10,7 @@ import pytest
 
 import adc
 from adc import jit_grad
-from adc.errors import AdcError, CompileError
+from adc.errors import AdcError
 from adc.frontend.suggestions import FUNCTIONS, for_function, full_name, nearest
 
 X = np.array([[0.5, 1.0, -1.5], [2.0, 0.0, 3.0]])
@@ -129,6 +129,3 @@ def test_large_literals_are_shown_where_they_are(fn: Any) -> None:
     assert line.endswith("# here")
 
 
-def test_rounding_to_digits() -> None:
-    error = refusal(lambda x: round(x, 2), 0.5)
-    assert isinstance(error, CompileError) and "np.round(x, digits)" in error.help

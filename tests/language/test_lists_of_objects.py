@@ -333,7 +333,7 @@ def changed_meanwhile(x):
 )
 def test_refused(function, said):
     with pytest.raises(CompileError, match=said):
-        jit_grad(function)(X)
+        jit_grad(function)(X if function is array_in_place else np.resize(X, 66))  # fewer are taken one by one
 
 
 @pytest.mark.parametrize("function", [list_in_place, list_with_a_name], ids=lambda v: v.__name__)

@@ -38,7 +38,7 @@ def nearest(a, b):
     for i in range(len(a) - 1, -1, -2):
         s = 0.0
         for j in range(len(b)):
-            s += (a[i] - b[j]) ** 2 * math.sin(b[j])
+            s += (a[i] - b[j]) ** 2 * math.sin(a[i] * b[j])
         if s < best:
             best, where = s, i
     return best + 0.1 * where + (a[where] if where >= 0 else 0.0)

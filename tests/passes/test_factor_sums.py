@@ -50,7 +50,7 @@ def two_loops_inside(q, m, x):
     total = 0.0
     for p in range(len(x)):
         for c in range(q.shape[0]):
-            y = 0.0
+            y = x[p, 0]
             for i in range(q.shape[1]):
                 for j in range(i, q.shape[2]):
                     y += q[c, i, j] * m[c, i] * m[c, j]
