@@ -22,7 +22,7 @@ from adc.ir.lazy_dataclass import dataclass
 _NAME = r'%(?:[-\w.$]+|"[^"]+")'
 _SELECT = re.compile(
     rf"  (?P<result>{_NAME}) = select (?P<flags>(?:\w+ )*)i1 (?P<condition>{_NAME}), "
-    rf"(?P<type>double|float) (?P<yes>[^\s,]+), (?:double|float) (?P<no>[^\s,]+)(?P<rest>.*)"
+    rf"(?P<type>double|float) (?P<yes>[^\s,]+), (?:double|float) (?P<no>[^\s,]+)"
 )
 _COMPARISON = re.compile(
     rf"  (?P<result>{_NAME}) = fcmp (?P<flags>(?:\w+ )*)(?P<predicate>[ou]\w\w) "

@@ -15,7 +15,7 @@ from adc.frontend.containers import pooled_lists, sequences
 from adc.frontend.control.loops import counted
 from adc.frontend.data.compounds import Structured
 from adc.frontend.data.dims import Dim, count_of, dim_value, static_dim, unravelled
-from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.type_names import describe_type, is_iterator
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -235,9 +235,8 @@ def need(frame: Frame, v: AbstractValue, name: str) -> Items:
 
 
 def not_iterable(v: AbstractValue, message: str) -> AdcError:
-    what = describe_type(v)
-    help = "make a list of its items first: list(it)" if what == "an iterator" else ""
-    return refuse(current_loc(), f"{message} {what}", help, kind=kinds.NOT_ITERABLE)
+    help = "make a list of its items first: list(it)" if is_iterator(v) else ""
+    return refuse(current_loc(), f"{message} {describe_type(v)}", help, kind=kinds.NOT_ITERABLE)
 
 
 def flat(frame: Frame, x: Array | Lazy) -> Stream:

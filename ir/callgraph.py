@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from typing import cast
 
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
 from adc.ir.nesting import enclosing, of_kinds
 from adc.ir.opdef import OpDef, Trait
-from adc.ir.states import is_in, state
+from adc.ir.states import kept
 
 _CALLS = frozenset({ops.call})
 _LOOPS = ops.having(Trait.LOOP)
@@ -21,11 +20,11 @@ def callees(func: Func) -> list[str]:
 
 
 def _callees(func: Func) -> tuple[str, ...]:
-    found = func.known.get(callees)
-    if found is None or not is_in(func, found[0]):
-        called = dict.fromkeys([op.attrs["callee"] for op in of_kinds(func.body, _CALLS)])
-        found = func.known[callees] = state(func), tuple(called)
-    return cast("tuple[str, ...]", found[1])
+    return kept(func, _called)
+
+
+def _called(func: Func) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([op.attrs["callee"] for op in of_kinds(func.body, _CALLS)]))
 
 
 def repeated(module: Module) -> set[str]:

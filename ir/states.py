@@ -7,8 +7,13 @@ making another one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar, cast
+
 from adc.ir.core import Attr, Func
 from adc.ir.types import Type
+
+T = TypeVar("T")
 
 Version = tuple[int, str, tuple[Type, ...], dict[str, Attr], list[dict[str, Attr]]]
 State = tuple[int, Version]
@@ -30,3 +35,11 @@ def state(func: Func) -> State:
 def is_in(func: Func, then: State) -> bool:
     """Whether the function is still in this state."""
     return then == (func.moves, (func.changes, func.name, func.result_types, func.attrs, func.arg_attrs))
+
+
+def kept(func: Func, make: Callable[[Func], T]) -> T:
+    """What ``make`` finds in a function alone, kept until the function changes."""
+    found = func.known.get(make)
+    if found is None or not is_in(func, found[0]):
+        found = func.known[make] = state(func), make(func)
+    return cast(T, found[1])

@@ -43,6 +43,11 @@ def _shown(option: AbstractValue) -> str:
     return str(abstract.Static(option.value)) if isinstance(option, Static) else _type_name(option)
 
 
+def is_iterator(v: AbstractValue) -> bool:
+    """Whether ``iter()`` gave it."""
+    return (isinstance(v, Compound) and v.form.cls is Iterator) or (isinstance(v, Ref) and v.cls is Iterator)
+
+
 def _type_name(v: AbstractValue) -> str:
     if isinstance(v, Static):
         if v.value is None:
@@ -72,9 +77,12 @@ def _type_name(v: AbstractValue) -> str:
         return f"method {_type_name(v.function).removeprefix('function ')}"
     if isinstance(v, Structured):
         return "an element of a structured array" if v.rank is None else "a structured array"
-    if isinstance(v, Compound | Ref):
-        cls = v.form.cls if isinstance(v, Compound) else v.cls
-        return "an iterator" if cls is Iterator else cls.__name__
+    if is_iterator(v):
+        return "an iterator"
+    if isinstance(v, Compound):
+        return v.form.cls.__name__
+    if isinstance(v, Ref):
+        return v.cls.__name__
     if isinstance(v, Method):
         return f"method {v.name}"
     if isinstance(v, Range):

@@ -6,7 +6,7 @@ from typing import Any
 
 from adc.frontend import iteration
 from adc.frontend.containers import records
-from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.type_names import describe_type, is_iterator
 from adc.frontend.data.values import AbstractValue, Generator, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -20,7 +20,7 @@ def _iter(frame: Frame, items: AbstractValue) -> AbstractValue:
     if isinstance(items, Generator) or iteration.is_ahead([items]):
         what = f"iter() of {describe_type(items)} is not supported"
         raise refuse(current_loc(), what, "make a list of it first, if nothing depends on when", kind=kinds.WRONG_TYPE)
-    if records.is_instance(items) and records.class_of(items) is python_iterators.Iterator:
+    if is_iterator(items):
         return items
     if isinstance(items, Scalar) or (isinstance(items, Static) and not hasattr(items.value, "__iter__")):
         raise refuse(current_loc(), f"iter() cannot go through {describe_type(items)}", kind=kinds.NOT_ITERABLE)

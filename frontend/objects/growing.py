@@ -82,6 +82,11 @@ def allocated(
     return rows.held_of(item, count, columns.allocated(frame, item, room, shapes), pools)
 
 
+def _room(held: Contents) -> Value:
+    """For how many items there is memory."""
+    return ops.dim(rows.buffers(held)[0].memref, dim=0)
+
+
 def converted(
     frame: Frame,
     held: Contents,
@@ -96,8 +101,7 @@ def converted(
         if rows.row_of(held) == item:
             return held
         shapes = item_shapes.shapes_for(frame, held, item, like)
-        old = rows.buffers(held)
-        room = ops.dim(old[0].memref, dim=0) if old else rows.length(held)
+        room = _room(held) if rows.buffers(held) else rows.length(held)
         result = allocated(frame, item, room, rows.length(held), shapes, rows.pools(held))
         if rows.has_arrays(held) and len(rows.buffers(held)) == len(shapes):
             copy_all(frame, held, result)
@@ -132,7 +136,7 @@ def shaped(frame: Frame, key: str, held: Contents, wanted: Sequence[columns.Shap
     count, made, same = rows.length(held), Block(), Block()
     with insert_at(made):
         trap_unless(_are_all(frame, held, NONE_TYPE), "ValueError", columns.UNEVEN)
-        result = allocated(frame, item, ops.dim(old[0].memref, dim=0), count, wanted, rows.pools(held))
+        result = allocated(frame, item, _room(held), count, wanted, rows.pools(held))
         nest([count], lambda i: write(frame, result, i[0], NONE))
         build(ops.yield_, [b.memref for b in rows.buffers(result)])
     with insert_at(same):
@@ -199,7 +203,7 @@ def with_room(
         result = allocated(frame, item, count + more, count, wanted, rows.pools(held))
         copy_all(frame, held, result)
         return result
-    needed, have = count + more, ops.dim(old[0].memref, dim=0)
+    needed, have = count + more, _room(held)
     full = ops.cmpi(needed, have, predicate="sgt")
     if other is not None:  # the first item determines the shapes
         empty = ops.cmpi(count, const_index(0), predicate="eq")

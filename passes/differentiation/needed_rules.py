@@ -41,9 +41,7 @@ def keep_needed(module: Module, entry: str, modes: Modes) -> None:
                 work += [(part, this[1][k + 1 :]) for part in parts]
     for func in module.funcs.values():
         rules = attached(func)
-        if rules is None:
-            continue
-        if func.name in expanded:
+        if rules is None or func.name in expanded:
             continue
         of = needed.get(func.name)
         if of is None:

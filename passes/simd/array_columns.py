@@ -55,9 +55,9 @@ def make_columns(alloc: Op) -> None:
     for at, extent in enumerate(extents):
         alloc.set_operand(at, extent)
     for user, position in tuple(alloc.result.uses):
-        first, *rest = user.operands[position + 1 :] or (None,)
-        for at, subscript in enumerate((*rest, first), position + 1):
-            if subscript is not None:
+        if user.opdef is not ops.dealloc:
+            first, *rest = user.operands[position + 1 :]
+            for at, subscript in enumerate((*rest, first), position + 1):
                 user.set_operand(at, subscript)
     alloc.set_attr("type", new)
     alloc.result.set_type(new)

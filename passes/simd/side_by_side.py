@@ -302,7 +302,7 @@ class _Analysis:
             return 1.0 if self._all_uniform(tuple(subscripts)) else GATHER
         if self._all_uniform((memref, *subscripts)):
             return 1.0 if op in self.lanes.summed else 0.0
-        if memref.op in self.columns and subscripts[0] is self.lanes.counter and self._all_uniform((*subscripts[1:],)):
+        if memref.op in self.columns and self._is_row(*subscripts):
             return 1.0
         t = strip_views(memref).type
         assert isinstance(t, MemRefType)
@@ -315,6 +315,10 @@ class _Analysis:
             return GATHER
         self.lanes.packings[op] = packing
         return 1.0
+
+    def _is_row(self, first: Value, *others: Value) -> bool:
+        """Whether each lane accesses the same element of a row of its own."""
+        return first is self.lanes.counter and self._all_uniform(others)
 
     def _step(self, subscript: Value) -> int | None:
         """The distance of a subscript between neighbouring lanes; None if it is not known."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import clone_func
-from adc.ir.states import is_in, state
+from adc.ir.states import kept
 from adc.ir.types import MemRefType
 from adc.passes.analysis.calls import function_of, own_calls
 from adc.passes.rewrite import put_instead
@@ -20,7 +20,7 @@ from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.sharing import may_be_copies
 from adc.passes.small_arrays.unrolling import are_short, loops_of_uses
 from adc.passes.small_arrays.views import Shape
-from adc.passes.small_arrays.webs import Web, find_shapes, find_webs, is_known, is_known_use, is_of_numbers
+from adc.passes.small_arrays.webs import find_shapes, find_webs, is_known, is_known_use, is_of_numbers
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _is_replaced(module: Module, own: Container[str], func: Func, position: int,
         return False
     if not isinstance(arg.type, MemRefType) or arg.type.rank != len(shape):
         return False
-    web = next(web for web in _webs(func) if arg in web.members)
+    web = next(web for web in kept(func, find_webs) if arg in web.members)
     if not all(v is arg or is_known(v) for v in web.members):
         return False
     if not all(_is_read(*use) or is_passed(module, own, *use, shape, code) for use in web.others):
@@ -133,14 +133,6 @@ def _is_replaced(module: Module, own: Container[str], func: Func, position: int,
     numbers = Numbers(dict.fromkeys(web.members, shape))
     loops = loops_of_uses(web.others, numbers)
     return loops is not None and may_be_copies(web) and are_short(loops, loops, numbers, code)
-
-
-def _webs(func: Func) -> list[Web]:
-    """The webs of a function, which many calls ask for."""
-    found = func.known.get(_webs)
-    if found is None or not is_in(func, found[0]):
-        found = func.known[_webs] = state(func), find_webs(func)
-    return cast("list[Web]", found[1])
 
 
 def _is_read(op: Op, position: int) -> bool:
