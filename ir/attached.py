@@ -100,11 +100,18 @@ def drop_unmentioned(module: Module, roots: Sequence[str]) -> None:
         del module.funcs[name]
 
 
-def attach(module: Module, roots: Sequence[str], find: Callable[[str], tuple[Module, str]], *, deep: bool) -> None:
+def attach(
+    module: Module,
+    roots: Sequence[str],
+    find: Callable[[str], tuple[Module, str]],
+    *,
+    deep: bool = False,
+    again: bool = False,
+) -> None:
     """Bring the rules of the functions that ``roots`` call, where they are kept elsewhere, into the module.
 
     ``find`` returns the module in which a function has rules, and its name there. ``deep``: also bring the rules of
-    what rules call, which derivatives of a derivative need.
+    what rules call, which derivatives of a derivative need. ``again``: the next derivative will ask for rules, too.
     """
     known = {func.attrs[ELSEWHERE]: func.name for func in module.funcs.values() if ELSEWHERE in func.attrs}
     known |= {func.attrs[SYMBOL]: func.name for func in module.funcs.values() if SYMBOL in func.attrs}
@@ -115,7 +122,7 @@ def attach(module: Module, roots: Sequence[str], find: Callable[[str], tuple[Mod
         if func.name in done or ELSEWHERE not in func.attrs:
             continue
         done.add(func.name)
-        source, name = find(func.attrs.pop(ELSEWHERE))
+        source, name = find(func.attrs[ELSEWHERE] if again else func.attrs.pop(ELSEWHERE))
         kept = source.funcs[name]
         rules = attached(kept)
         assert rules is not None
@@ -139,6 +146,14 @@ def attach(module: Module, roots: Sequence[str], find: Callable[[str], tuple[Mod
                 op.set_attr("callee", names[op.attrs["callee"]])
         if deep:
             work += [made.name for made in new]
+
+
+def detach(module: Module) -> None:
+    """Let rules that are kept elsewhere be brought again, as they are there."""
+    for func in module.funcs.values():
+        if ELSEWHERE in func.attrs:
+            for mark in _GIVEN:
+                func.attrs.pop(mark, None)
 
 
 # adc.ruled: see adc.ir.ops -------------------------------------------------------------------------------------------

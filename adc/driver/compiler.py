@@ -26,7 +26,7 @@ from adc.frontend.frame import NeedsConstant
 from adc.frontend.traced import ResultTuple, Traced
 from adc.ir import forks, kinds
 from adc.ir.arith import contract
-from adc.ir.attached import FORWARD, REVERSE, Modes, attach, drop_unmentioned
+from adc.ir.attached import FORWARD, REVERSE, Modes, attach, detach, drop_unmentioned
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
 from adc.ir.lazy_dataclass import dataclass
@@ -166,8 +166,7 @@ class Staged:
     def _as_function(
         self, traced: Traced, wanted: Wanted, *, with_value: bool, steps: bool = True, then: Modes | None = None
     ) -> Traced:
-        """The gradient as a function that returns what Python receives, and changes none of its arguments. ``then``:
-        the modes in which it is differentiated; None if that is not known."""
+        """The gradient as a function that returns what Python receives, and changes none of its arguments."""
         module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps, then=then)
         if traced.alias_groups:
             raise kinds.NO_DERIVATIVE(
@@ -175,6 +174,7 @@ class Staged:
                 help="pass a copy of one of them",
             )
         places = gradients_returned(module.funcs[adjoint.name], wanted.wrt, values=int(with_value))
+        detach(module)
         drop_unmentioned(module, [adjoint.name])
         result = wanted.result(traced, places)
         if with_value:
@@ -193,7 +193,7 @@ class Staged:
         if modes is None or takes_derivatives(traced.module):
             self.bring_rules(traced, deep=True)
         else:
-            self.bring_rules(traced, deep=len(modes) > 1)
+            self.bring_rules(traced, again=len(modes) > 1)
             keep_needed(traced.module, traced.entry, modes)
         passes = pipelines.PREPARE if self.subject.options.bounds else pipelines.UNCHECKED
         if (shared := self.subject.options.shared) is not None:
@@ -205,11 +205,13 @@ class Staged:
             passes = (*passes, MarkForward())
         return self.subject.remembered.simplified(traced.module, passes, lambda m: self._run(m, passes, "simplify"))
 
-    def bring_rules(self, traced: Traced, *, deep: bool) -> None:
-        """Bring the rules of kernels into the module; ``deep``: those for derivatives of derivatives, too."""
+    def bring_rules(self, traced: Traced, *, deep: bool = False, again: bool = False) -> None:
+        """Bring the rules of kernels into the module. ``deep``: those for derivatives of derivatives, too; ``again``:
+        these are brought later, when the derivative is differentiated."""
         library = self.subject.target.kernels(self.subject.options)
         if library is not None:
-            attach(traced.module, [traced.entry], library.rules if deep else library.first_rules, deep=deep)
+            find = library.rules if deep or again else library.first_rules
+            attach(traced.module, [traced.entry], find, deep=deep, again=again)
 
     def primal(self, traced: Traced) -> Module:
         """The primal, ready to be lowered to LLVM."""
@@ -229,8 +231,8 @@ class Staged:
         """A module with the gradient, before the passes that prepare it for lowering.
 
         ``clears``: the gradient sets shadows to zero itself; without it, and where arguments overlap, the caller must.
-        ``steps``: whether schedules of loops and checkpointed calls apply. ``then``: the modes in which
-        it will be differentiated; None if that is not known.
+        ``steps``: whether schedules of loops and checkpointed calls apply. ``then``: the modes in
+        which it will be differentiated; None if that is not known.
         """
         from adc.passes.checkpointing.calls import expand_calls
         from adc.passes.checkpointing.outline_steps import without_schedules

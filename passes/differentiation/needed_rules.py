@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adc.ir import ops
-from adc.ir.attached import FORWARD, MARKS, Attached, Modes, attached, drop_unmentioned
+from adc.ir.attached import ELSEWHERE, FORWARD, MARKS, Attached, Modes, attached, drop_unmentioned
 from adc.ir.core import Func, Module
 from adc.ir.nesting import of_kinds
 
@@ -29,23 +29,26 @@ def keep_needed(module: Module, entry: str, modes: Modes) -> None:
         if (this := work.pop()) in seen:
             continue
         seen.add(this)
-        for name in _called(module.funcs[this[0]]):
+        code, left = this
+        for name in _called(module.funcs[code]):
             rules = attached(module.funcs[name])
             if rules is None:
-                work.append((name, this[1]))
+                work.append((name, left))
                 continue
-            # A call that one derivative leaves as it is may be differentiated by one of the next.
-            for k, mode in enumerate(this[1]):
+            # A call that one derivative leaves as it is may be differentiated by one of the next. Of rules that are
+            # kept elsewhere the next derivative brings those that it needs.
+            last = len(left) if ELSEWHERE not in module.funcs[name].attrs else int(left == modes)
+            for k, mode in enumerate(left[:last]):
                 needed.setdefault(name, set()).add(mode)
                 parts = rules.functions if name in expanded else _parts(rules, mode)
-                work += [(part, this[1][k + 1 :]) for part in parts]
+                work += [(part, left[k + 1 :]) for part in parts]
     for func in module.funcs.values():
         rules = attached(func)
         if rules is None or func.name in expanded:
             continue
         of = needed.get(func.name)
         if of is None:
-            _drop(func, MARKS)
+            _drop(func, MARKS if len(modes) == 1 or ELSEWHERE not in func.attrs else (*_IN_REVERSE, "adc.frule"))
         elif not any(name in _parts(rules, mode) for mode in of for name in (rules.rrule, rules.pullback)):
             _drop(func, _IN_REVERSE)
         if of is not None and FORWARD not in of:

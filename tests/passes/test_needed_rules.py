@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import adc
+from adc.border.options import Derivative, Selection
+from adc.driver.compiler import Staged
 from adc.frontend.abstract import abstract_of
 from adc.frontend.entrance import trace
 from adc.ir.attached import FORWARD, REVERSE, Modes, attached
@@ -66,6 +68,20 @@ def test_code_that_is_lowered_has_no_rules() -> None:
     names = {name for name in traced.module.funcs if "pullback" in name or "frule" in name}
     part = without_rules(traced.module, [traced.entry])
     assert names and names.isdisjoint(part.funcs) and traced.entry in part.funcs
+
+
+def test_the_next_derivative_brings_rules_again() -> None:
+    """Forward mode of a gradient: of the kernels that are left, and not of those that the first derivative needed."""
+    call = adc.jit_grad(f)
+    call(A)
+    staged = Staged(call._subject, (abstract_of(A),))
+    first = staged.traced(reverse=True)
+    module = staged.simplified(first, (REVERSE, FORWARD))
+    assert rules_in(module) == {"cholesky_factor": (True, False)}
+    gradient = Staged(call._subject, (abstract_of(A),)).function(Derivative((Selection((0,)),)))
+    assert rules_in(gradient.module) == {}
+    found = rules_in(staged.simplified(gradient, (FORWARD,)))
+    assert found.keys() >= {"cholesky_factor", "upper_solved"} and set(found.values()) == {(False, True)}
 
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[int, int]]] = {
