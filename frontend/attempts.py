@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import field
 
 from adc.frontend.data.pins import pin_of
+from adc.frontend.data.values import AbstractValue, Scalar
 from adc.ir import kinds
 from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import CompileError
@@ -34,6 +35,9 @@ class Attempt:
     iteration is traced apart, because it gives variables other types. ``unrolled``: the loops over arrays of few items
     that are traced for each item, because the items become objects or numbers that must be known; ``few``: all that
     could be.
+    ``divisible``: the loops being traced whose first iteration may stand apart because ints are floats in the others;
+    ``apart``: those where it does; ``whole``: those where it must not; ``blamed``: the refusals, by kind and line, for
+    which this was tried; ``asked``: by their identities, the numbers whose types the program asks for or shows.
     ``captures_arrays``: arrays from outside were met. ``refused``: the refusal to show.
     """
 
@@ -46,12 +50,19 @@ class Attempt:
     peeled: set[Loc] = field(default_factory=set)
     unrolled: set[Loc] = field(default_factory=set)
     few: set[Loc] = field(default_factory=set)
+    divisible: set[Loc] = field(default_factory=set)
+    apart: set[Loc] = field(default_factory=set)
+    whole: set[Loc] = field(default_factory=set)
+    blamed: set[tuple[str, int]] = field(default_factory=set)
+    asked: dict[int, object] = field(default_factory=dict)
     captures_arrays: bool = False
     refused: CompileError | None = None
 
     def again(self, error: CompileError, calls: bool, given_arrays: bool) -> bool:
         """Whether to try once more after this refusal, with another attempt, which this becomes. ``calls``: functions
         are called; ``given_arrays``: arguments are arrays, whose sizes only the caller knows."""
+        if self._made_whole(error):
+            return True
         self.refused = error if self.refused is None else further(self.refused, error)
         if not self.counts and calls:
             self.counts = True
@@ -72,6 +83,23 @@ class Attempt:
             self.refused.sizes_may_help = given_arrays and not self.sized
             return False
         return True
+
+    def ask(self, number: AbstractValue) -> None:
+        """The program asks for the type of that, or shows it."""
+        asked = number.value if isinstance(number, Scalar) else number
+        self.asked[id(asked)] = asked
+
+    def _made_whole(self, error: CompileError) -> bool:
+        """Whether to try with all loops whole, of which the first iteration stood apart, as that may have led to this
+        refusal. If it comes again then, it did not."""
+        here = error.kind, error.loc.line
+        if here in self.blamed:
+            self.whole.clear()
+        elif not self.apart <= self.whole:
+            self.blamed.add(here)
+            self.whole |= self.apart
+            return True
+        return False
 
     def _to_decide(self, error: CompileError) -> Loc | None:
         choices = (*error.undecided, error.divides)

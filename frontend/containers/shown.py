@@ -40,6 +40,7 @@ def formatted(frame: Frame, v: AbstractValue, conversion: str, spec: str, values
     """The template for a value formatted as in an f-string; ``spec`` is itself a template. The numbers shown are
     appended to ``values``."""
     v = v if conversion in ("r", "a") else unboxed(v)
+    frame.tracer.attempt.ask(v)
     if isinstance(v, Scalar):
         values.append(v)
         return "{" + type_of(v) + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"

@@ -20,6 +20,7 @@ from adc.frontend.control.carried_objects import (
     settle_objects,
     widened_contents,
 )
+from adc.frontend.control.first_types import check_first, made_floats
 from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
 from adc.frontend.control.lengths import Appends, not_kept, settled_list
@@ -29,7 +30,7 @@ from adc.frontend.data.described import Maybe, describe, widen, without_dims
 from adc.frontend.data.dims import as_before
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Roots, older, overlap
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Unbound
+from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Static, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap, merge
@@ -194,6 +195,7 @@ class Carry:
         """Whether the assumptions hold at the end of the body; if not, they are widened."""
         good, start = settle_objects(self), dict(self.before)
         env, moved = self.frame.env, False
+        ints: list[tuple[Value | Static, float | None]] = []
         if not good:
             self._assume_apart()
         for name, spec in self.specs.items():
@@ -204,8 +206,10 @@ class Carry:
             wider = self._widened(name, spec, end)
             if wider != spec:
                 moved = moved or bool(array_count(wider))
+                ints += made_floats(self.before.get(name), self.head.get(name), spec, wider)
                 self.specs[name] = wider
                 good = good and differ_in_weakness(spec, wider) and not _narrow(body)
+        check_first(self.frame, self.stmt, ints)
         good = self.appends.settle(self) and good
         if moved:  # the variable may have other arrays now, so conclusions about them no longer hold
             self.apart.clear()
@@ -222,23 +226,21 @@ class Carry:
         for name in self.late:
             end = env.get(name)
             if end is not None and not isinstance(end, Poison):
-                self.late_specs[name] = widen(describe(end))
-                self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, end).items()}
-                for key, held in made_in(self, end):
-                    self.late_specs[key] = widen(describe(held))
-                    self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(key, held).items()}
+                self._settle_late(name, end, lambda spec: spec)
         for name in OUT:
             if name in env:
-                found = widen(describe(env[name]))
-                self.late_specs[name] = found if isinstance(found, Maybe) else Maybe(found)
-                self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, env[name]).items()}
-                for key, held in made_in(self, env[name]):
-                    self.late_specs[key] = Maybe(widen(describe(held)))
-                    self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(key, held).items()}
+                self._settle_late(name, env[name], lambda spec: spec if isinstance(spec, Maybe) else Maybe(spec))
         good = self._settle_memory(env) and good
         self.frame.hints[self.stmt] = {name: without_dims(spec, as_before) for name, spec in self.specs.items()}
         self.attempts += 1
         return good
+
+    def _settle_late(
+        self, name: str, end: AbstractValue, optional: Callable[[abstract.Abstract], abstract.Abstract]
+    ) -> None:
+        for key, held in ((name, end), *made_in(self, end)):
+            self.late_specs[key] = optional(widen(describe(held)))
+            self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(key, held).items()}
 
     def _widened(self, name: str, spec: abstract.Abstract, end: AbstractValue) -> abstract.Abstract:
         """The type at the head of the loop, given the value at the end of the body."""

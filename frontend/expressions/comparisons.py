@@ -73,6 +73,8 @@ def _one_comparison(
 
 def _compared(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr) -> AbstractValue:
     if isinstance(op, ast.Is | ast.IsNot):
+        frame.tracer.attempt.ask(left)
+        frame.tracer.attempt.ask(right)
         if _is_flag(left, right) or _is_flag(right, left):
             return arrays.operate(frame, "==" if isinstance(op, ast.Is) else "!=", left, right)
         if isinstance(left, Handle) and isinstance(right, Handle):

@@ -327,8 +327,14 @@ def python_type(v: AbstractValue) -> type:
     return type(python_type)
 
 
+def asked_type(frame: Frame, v: AbstractValue) -> type:
+    """The Python type of a value, which the program asks for."""
+    frame.tracer.attempt.ask(v)
+    return python_type(v)
+
+
 def _type(frame: Frame, x: AbstractValue) -> AbstractValue:
-    return Static(python_type(x))
+    return Static(asked_type(frame, x))
 
 
 def _isinstance(frame: Frame, x: AbstractValue, classes: AbstractValue) -> AbstractValue:
@@ -337,7 +343,7 @@ def _isinstance(frame: Frame, x: AbstractValue, classes: AbstractValue) -> Abstr
         if isinstance(classes, Tuple)
         else static_of(classes, "a class")
     )
-    return Static(frame.tracer.looks.counts_as(python_type(x), wanted))
+    return Static(frame.tracer.looks.counts_as(asked_type(frame, x), wanted))
 
 
 def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:

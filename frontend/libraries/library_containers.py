@@ -140,9 +140,9 @@ def _hasattr(frame: Frame, x: AbstractValue, name: AbstractValue) -> AbstractVal
         return Static(records.has_attribute(frame, x, wanted))
     if isinstance(x, Static):
         return Static(frame.tracer.looks.has(x.value, wanted))
-    from adc.frontend.libraries.library_builtins import python_type
+    from adc.frontend.libraries.library_builtins import asked_type
 
-    return Static(hasattr(python_type(x), wanted))
+    return Static(hasattr(asked_type(frame, x), wanted))
 
 
 def _callable(frame: Frame, x: AbstractValue) -> AbstractValue:

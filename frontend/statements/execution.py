@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from adc.frontend.closures import make_closure
-from adc.frontend.containers import pooled_lists, records, sequences
+from adc.frontend.containers import pooled_lists, records
 from adc.frontend.control.branches import branch
-from adc.frontend.control.loops import ChangesInTest, decided, for_range, while_loop
+from adc.frontend.control.loops import ChangesInTest, while_loop
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Generator, Poison, Range, Static, Stream, is_dict, is_list
 from adc.frontend.errors import refuse, shown
@@ -25,18 +25,18 @@ from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.few_items import each
 from adc.frontend.frame import Frame
-from adc.frontend.iteration import Indexed, Known, known, sequence
+from adc.frontend.iteration import Indexed, sequence
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.names import attribute_of, lookup
 from adc.frontend.objects import cells
-from adc.frontend.objects.heap import Unroll
 from adc.frontend.statements.assignments import annotated, assign, augmented, bind
 from adc.frontend.statements.exceptions import assert_, raise_
 from adc.frontend.statements.flow import Place, after_loop, function_body, loop_body, run
 from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.handlers import try_
-from adc.frontend.statements.items import for_items, peeled, runs_first
+from adc.frontend.statements.items import first_apart_if_seen, for_items, peeled, runs_first
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
+from adc.frontend.statements.range_loops import for_range, unrolled_if_needed
 from adc.frontend.syntax.bindings import assigned_in, imported_as
 from adc.frontend.syntax.liveness import analyse_block
 from adc.frontend.syntax.matching import unsupported_pattern
@@ -44,7 +44,6 @@ from adc.frontend.syntax.nodes import at
 from adc.frontend.syntax.walrus import assigns, tested_inside
 from adc.frontend.unsupported import refuse_expression, refuse_statement
 from adc.ir import kinds
-from adc.ir.diagnostics import AdcError
 
 
 def execute_function(frame: Frame, statements: Sequence[ast.stmt]) -> AbstractValue:
@@ -88,11 +87,11 @@ def _for_any(frame: Frame, statement: ast.For, first: int) -> None:
         )
     body = partial(loop_body, frame, statement, _execute_one)
     if isinstance(value, Range) and value.parallel and runs_in_order(frame, statement):
-        _for_range(frame, statement, replace(value, parallel=False), body)
+        for_range(frame, statement, replace(value, parallel=False), body)
     elif isinstance(value, Range) and value.parallel:
         for_prange(frame, statement, value, body)
     elif isinstance(value, Range):
-        _for_range(frame, statement, value, body)
+        for_range(frame, statement, value, body)
     else:
         with frame.at(statement.iter):
             items = sequence(frame, value)
@@ -108,7 +107,9 @@ def _for_any(frame: Frame, statement: ast.For, first: int) -> None:
         begun = frame.heap.begun
         set_target = partial(bind, frame, statement.target)
         if isinstance(items, Indexed) and items.known is not None:
-            _counted(frame, statement, items.known, lambda: for_items(frame, statement, items, set_target, body), body)
+            unrolled_if_needed(
+                frame, statement, items.known, lambda: for_items(frame, statement, items, set_target, body), body
+            )
         else:
             with each(frame, statement, items) as few:
                 for_items(frame, statement, few or items, set_target, body)
@@ -170,56 +171,6 @@ def execute_made(frame: Frame, statements: list[ast.stmt], live: frozenset[str])
     run(frame, statements, Place(live | frame.captured, False, _execute_one))
 
 
-_UNROLLED_AT_MOST = 1000  # iterations at most
-
-
-def _for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[], None]) -> None:
-    """A loop over a range. Its bounds may have to be known, and its first iteration to stand apart (``Attempt``)."""
-    place = frame.loc(statement)
-    value = decided(frame, place, value)
-    attempt = frame.tracer.attempt
-    with attempt.undecided(place), attempt.peelable(place):
-        numbers = sequences.known_items(frame, value) if place in attempt.peeled else None
-        if not numbers:
-            _for_decided(frame, statement, value, body)
-            return
-        start = partial(bind, frame, statement.target, numbers[0])
-        later = replace(value, start=numbers[1] if len(numbers) > 1 else value.stop)
-        peeled(frame, statement, start, body, partial(_for_decided, frame, statement, later, body))
-
-
-def _for_decided(frame: Frame, statement: ast.For, value: Range, body: Callable[[], None]) -> None:
-    numbers = sequences.known_items(frame, value)
-    items = None if numbers is None else known(numbers)
-    _counted(frame, statement, items, lambda: for_range(frame, statement, value, body), body)
-
-
-def _counted(
-    frame: Frame, statement: ast.For, items: Known | None, loop: Callable[[], None], body: Callable[[], None]
-) -> None:
-    """A loop over a counter. It is unrolled if its ``items`` are known and it changes, say, the structure of a list."""
-    if items is None or items.limits or items.count > _UNROLLED_AT_MOST or statement in frame.unrollable:
-        loop()
-        return
-    env, hints, loops = dict(frame.env), dict(frame.hints), list(frame.loops)
-    parallel = list(frame.parallel)
-    frame.unrollable.add(statement)
-    try:
-        loop()
-        return
-    except Unroll as need:
-        if need.stmt is not statement:
-            raise
-    except AdcError as error:  # it may be the counter that must be known
-        if error.kind != kinds.NOT_CONSTANT.name:
-            raise
-    finally:
-        frame.unrollable.discard(statement)
-    frame.env, frame.abandoned = env, True
-    frame.hints, frame.loops[:], frame.parallel[:] = hints, loops, parallel
-    for_items(frame, statement, items, lambda item: bind(frame, statement.target, item), body)
-
-
 def _while(frame: Frame, statement: ast.While) -> None:
     if assigns(statement.test):
         node = next(n for n in ast.walk(statement.test) if isinstance(n, ast.NamedExpr))
@@ -232,9 +183,10 @@ def _while(frame: Frame, statement: ast.While) -> None:
         with attempt.undecided(place), attempt.peelable(place):
             first = runs_first(frame, statement) if place in attempt.peeled else None
             if first:
-                peeled(frame, statement, lambda: None, body, loop)
+                peeled(frame, statement, _nothing, body, loop)
             elif first is None:
-                loop()
+                runs = partial(condition, frame, statement.test)
+                first_apart_if_seen(frame, statement, loop, runs, _nothing, body, loop)
     except ChangesInTest as found:
         inside = tested_inside(statement)
         if inside is None:
@@ -248,6 +200,10 @@ def _while(frame: Frame, statement: ast.While) -> None:
         _execute_one(frame, inside)
         return
     after_loop(frame, statement, _execute_one)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _expression(frame: Frame, statement: ast.Expr) -> None:

@@ -7,14 +7,17 @@ from collections.abc import Callable
 from functools import partial
 
 from adc.frontend.control.branches import trace
+from adc.frontend.control.first_types import FirstDiffers
 from adc.frontend.control.jumps import left
 from adc.frontend.control.loops import Counted, for_counted
+from adc.frontend.control.retracing import saved
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import NONE, AbstractValue
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Items, Known
 from adc.frontend.statements.flow import Place, guarded, two_paths
+from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.core import Value
 
@@ -45,7 +48,15 @@ def for_items(
         if at in attempt.peeled and constant_of(length):
             peeled(frame, loop, lambda: start(const_index(0)), body, lambda: others(1))
         else:
-            others(0)
+            runs = partial(_is_positive, length)
+            first_apart_if_seen(
+                frame, loop, partial(others, 0), runs, partial(start, const_index(0)), body, partial(others, 1)
+            )
+
+
+def _is_positive(length: Value) -> bool | Value:
+    known = constant_of(length)
+    return ops.cmpi(const_index(0), length, predicate="slt") if known is None else known > 0
 
 
 def peeled(
@@ -65,6 +76,40 @@ def peeled(
         others()
     elif has_left is not True:
         guarded(frame, has_left, others, _rest_of(frame, loop))
+
+
+def first_apart_if_seen(
+    frame: Frame,
+    loop: ast.For | ast.While,
+    whole: Callable[[], None],
+    runs: Callable[[], bool | Value],
+    start: Callable[[], None],
+    body: Callable[[], None],
+    others: Callable[[], None],
+) -> None:
+    """A loop, traced by ``whole``. If it makes ints floats, which can be seen in its first iteration, that one stands
+    before the ``others``. ``runs``: whether there is one."""
+    attempt, at = frame.tracer.attempt, frame.loc(loop)
+    if at in attempt.whole or at in attempt.divisible:
+        whole()
+        return
+    restore = saved(frame)
+    attempt.divisible.add(at)
+    try:
+        whole()
+        return
+    except FirstDiffers as found:
+        if found.loop is not loop:
+            raise
+    finally:
+        attempt.divisible.discard(at)
+    restore()
+    attempt.apart.add(at)
+    known, path = runs(), partial(peeled, frame, loop, start, body, others)
+    if known is True:
+        path()
+    elif known is not False:
+        two_paths(frame, known, path, lambda: None, _rest_of(frame, loop).live)
 
 
 def runs_first(frame: Frame, loop: ast.While) -> bool | None:
