@@ -364,8 +364,8 @@ class Func:
 
 def _touch(where: Op | Block | Func | None, *, moved: bool = False) -> bool:
     """Count a change of the function that contains ``where`` (a mere move if ``moved``). Whether there is one."""
-    while where is not None and not isinstance(where, Func):
-        where = where.parent
+    while where is not None and type(where) is not Func:
+        where = where.parent  # type: ignore[union-attr]
     if where is not None:
         where.moves += moved
         where.changes += not moved

@@ -20,6 +20,7 @@ class Pass(Protocol):
     """A transformation of modules: a frozen dataclass with a kebab-case name.
 
     It takes valid IR and leaves valid IR. It may change the module it was given, and returns the module to go on with.
+    One that ``settles`` (a class attribute) is not worth running again before another pass has changed something.
     """
 
     name: ClassVar[str]
@@ -95,9 +96,9 @@ def run_pipeline(
 ) -> Module:
     """Run ``steps`` in order.
 
-    A pass that changed nothing is not run again before something has changed. ``PassError`` names the pass that broke
-    the module, or all passes of the pipeline, depending on ``verify``. ``after(pass, changed, module, seconds)`` is
-    called after each pass: to dump, to measure.
+    A pass that changed nothing, or settles, is not run again before something else has changed. ``PassError`` names
+    the pass that broke the module, or all passes of the pipeline, depending on ``verify``. ``after(pass, changed,
+    module, seconds)`` is called after each pass: to dump, to measure.
     """
     verifies = _verifier() if verify is not Verify.NEVER else None
     if verifies is not None:
@@ -117,7 +118,7 @@ class _Run:
         self.module = module
         self._verifies = verifies
         self._after = after
-        self._settled: list[Pass] = []  # passes that changed nothing, since the last change
+        self._settled: list[Pass] = []  # passes that have changed nothing since, or settle, from the last change on
 
     def steps(self, steps: Sequence[Step]) -> bool:
         """Run all steps. Returns whether anything was changed."""
@@ -160,7 +161,10 @@ class _Run:
             before = versions(self.module)
             self.module = step.run(self.module)
             changed = differing(before, versions(self.module))
-            self._settled = [] if changed else [*self._settled, step]
+            if changed:
+                self._settled = []
+            if not changed or getattr(step, "settles", False):
+                self._settled.append(step)
         seconds = time.perf_counter() - start
         if self._verifies is not None:
             self._verifies(self.module, f"pass {step.name}")

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from adc.frontend.syntax.bindings import every_node
 from adc.frontend.syntax.classes import without_local_classes
 from adc.frontend.syntax.contexts import without_contexts
 from adc.frontend.syntax.iterators import parameters_read_once, read_once, with_iterators, without_kept_generators
@@ -214,7 +215,7 @@ def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
     tree = ast.parse(text)
     functions: dict[tuple[int, str], list[Node]] = {}
     kinds: set[object] = set()
-    for node in ast.walk(tree):
+    for node in every_node(tree):
         kind = type(node)
         kinds.add(kind)
         if kind in _ODD:

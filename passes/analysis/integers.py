@@ -28,6 +28,7 @@ MAX_SUBSTITUTIONS = 8
 _HOPELESS = -(1 << 60)
 """If a term has no greater lower bound, nothing is shown of a form unless another term cancels it."""
 
+_INDEX_LIMITS = -(1 << 63), (1 << 63) - 1
 _LINEAR = frozenset({ops.addi, ops.subi, ops.muli})
 EXTREMES = frozenset({ops.maxsi, ops.minsi})
 
@@ -55,8 +56,10 @@ def wrap(value: int, t: Type) -> int:
 
 
 def limits(t: Type) -> Interval:
-    bits = width(t)
-    if is_unsigned(t):
+    if type(t) is not IntType:
+        return _INDEX_LIMITS
+    bits = t.width
+    if t.unsigned:
         return 0, (1 << bits) - 1
     return (0, 1) if bits == 1 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
@@ -237,18 +240,19 @@ class Integers:
     def least(self, form: Linear, substitutions: int = MAX_SUBSTITUTIONS) -> int:
         """A lower bound of an exact linear form: zero or more if that can be shown, else the first that was found."""
         total = form.constant
+        hopeless = []
         for value, coefficient in form.terms.items():
-            low, high = self.interval(value)
-            total += coefficient * (low if coefficient > 0 else high)
-        if total >= 0 or not substitutions or self._needed(form, self._parts(form)):
+            low, high = self._intervals.get(value) or self.interval(value)
+            lowest = coefficient * (low if coefficient > 0 else high)
+            total += lowest
+            if lowest <= _HOPELESS:
+                hopeless.append(value)
+        if total >= 0 or not substitutions or any(self._is_alone(value, form) for value in hopeless):
             return total
-        inner: Value | None = None
-        depth = -1
-        for value in form.terms:
-            if _is_substituted(value) and (found := _depth(value)) > depth:
-                inner, depth = value, found
-        if inner is None:
+        candidates = [value for value in form.terms if _is_substituted(value)]
+        if not candidates:
             return total
+        inner = candidates[0] if len(candidates) == 1 else max(candidates, key=_depth)
         bounds = counter_bounds(inner)
         if bounds is not None:
             coefficient, rest = form.terms[inner], form.without(inner)
@@ -260,30 +264,27 @@ class Integers:
 
     def prospect(self, form: Linear, sign: int = 1) -> Prospect:
         """What may show, together with another form, that ``sign`` times this form is not negative."""
-        parts = self._parts(form)
-        return Prospect(self._needed(form, parts, sign), frozenset().union(*parts.values()))
-
-    def _parts(self, form: Linear) -> dict[Value, frozenset[Value]]:
-        """What may come to stand in place of each value of a form, itself included."""
-        return {v: self._substitutes(v) if _is_substituted(v) else frozenset({v}) for v in form.terms}
-
-    def _needed(self, form: Linear, parts: dict[Value, frozenset[Value]], sign: int = 1) -> list[frozenset[Value]]:
-        return [
-            parts[value]
+        needed = [
+            self._substitutes(value)
             for value, coefficient in form.terms.items()
             if sign * coefficient * self.interval(value)[sign * coefficient < 0] <= _HOPELESS
-            and all(part.isdisjoint(parts[value]) for v, part in parts.items() if v is not value)
+            and self._is_alone(value, form)
         ]
+        return Prospect(needed, frozenset().union(*map(self._substitutes, form.terms)))
+
+    def _is_alone(self, value: Value, form: Linear) -> bool:
+        """Whether no other value of a form can cancel one of them, nor what may come to stand in its place."""
+        own = self._substitutes(value)
+        return all(other is value or own.isdisjoint(self._substitutes(other)) for other in form.terms)
 
     def _substitutes(self, value: Value) -> frozenset[Value]:
-        """A value in whose place ``least`` puts others, and all those that may come to stand there."""
+        """A value, and all those that may come to stand in its place when ``least`` puts others there."""
         known = self._in_place.get(value)
         if known is None:
-            self._in_place[value] = frozenset({value})  # it may be among them, in a loop
-            parts = counter_bounds(value) or _operands(value)[1]
-            found = {v for part in parts for v in self.linear(part, exact=True).terms}
-            within = (self._substitutes(v) for v in found if _is_substituted(v))
-            known = self._in_place[value] = frozenset({value, *found}).union(*within)
+            known = self._in_place[value] = frozenset({value})  # it may be among them, in a loop
+            if parts := counter_bounds(value) or _operands(value)[1]:
+                found = {v for part in parts for v in self.linear(part, exact=True).terms}
+                known = self._in_place[value] = known.union(found, *map(self._substitutes, found))
         return known
 
     def by_operands(self, form: Linear, extreme: Value, holds: Callable[[Linear], bool]) -> bool:
@@ -345,7 +346,7 @@ def counter_bounds(value: Value) -> tuple[Value, Value] | None:
 
 
 def _is_substituted(value: Value) -> bool:
-    return counter_bounds(value) is not None or bool(_operands(value)[1])
+    return counter_bounds(value) is not None if value.op is None else bool(_operands(value)[1])
 
 
 def _operands(value: Value) -> tuple[bool, Sequence[Value]]:

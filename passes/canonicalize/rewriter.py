@@ -51,7 +51,7 @@ class Rewriter:
         self._block: Block = func.body
         self._out: list[Op] = []
         self._pending: list[Op] = []
-        self._constants: dict[tuple[Type, str], Op] = {}
+        self._constants: dict[tuple[Type, str | int | float], Op] = {}
         self._replaced: dict[Value, Value] = {}
         self._equal: dict[Value, Value] = {}
         self._log: list[tuple[Value, Value | None]] = []
@@ -90,7 +90,7 @@ class Rewriter:
 
     def constant(self, value: float | int | bool, type: Type) -> Value:
         value = float(value) if type.is_float else int(value)
-        key = (type, repr(value))
+        key = type, repr(value) if type.is_float else value
         op = self._constants.get(key)
         if op is None:
             op = Op(ops.constant, (), (type,), {"value": value, "type": type}, loc=self.loc)
@@ -116,14 +116,13 @@ class Rewriter:
             return True
         if not self._not_negative:
             return False
-        own = self.integers.prospect(form)
-        related = (
-            known
-            for known, prospect in self._not_negative
-            if not known.terms.keys().isdisjoint(form.terms) and own.fits(prospect)
-        )
-        if any(self.integers.least(form.plus(known, -1)) >= 0 for known in related):
-            return True
+        own: Prospect | None = None
+        for known, prospect in self._not_negative:
+            if known.terms.keys().isdisjoint(form.terms):
+                continue
+            own = own or self.integers.prospect(form)
+            if own.fits(prospect) and self.integers.least(form.plus(known, -1)) >= 0:
+                return True
         extreme = next((v for v in form.terms if v.op is not None and v.op.opdef in EXTREMES), None)
         if extreme is None or not substitutions:
             return False
@@ -290,7 +289,7 @@ class Rewriter:
 
     def _pool(self, op: Op) -> None:
         value, type = op.attrs["value"], op.result.type
-        key = (type, repr(float(value) if type.is_float else int(value)))
+        key = type, repr(float(value)) if type.is_float else int(value)
         first = self._constants.setdefault(key, op)
         if first is op:
             op.parent = self.func.body

@@ -65,9 +65,16 @@ Fusible = Callable[[Bodies, Op, Op], bool]
 """Whether two parallel loops of one range may be fused, and gain by it; what is between them is not considered."""
 
 
-def fuse(module: Module, wanted: Fusible, past: Fusible | None = None, *, throughout: bool = False) -> None:
+def fuse(
+    module: Module,
+    wanted: Fusible,
+    past: Fusible | None = None,
+    *,
+    throughout: bool = False,
+    among: Callable[[Func], bool] | None = None,
+) -> None:
     """Fuse neighbouring loops as far as ``wanted``, and branches around such loops;
-    ``throughout`` only loops all of whose inner loops may be fused, too.
+    ``throughout`` only loops all of whose inner loops may be fused, too. ``among``: in which functions.
 
     With ``past``, also loops with other loops between them. What keeps two branches apart is then done on both sides of
     one, if loops in them that are still apart may be fused in the end, as ``past`` decides. Only loops without inner
@@ -77,7 +84,7 @@ def fuse(module: Module, wanted: Fusible, past: Fusible | None = None, *, throug
     for func in module.funcs.values():
         loops = len(of_kinds(func.body, {ops.parallel}))
         many = sum(op.opdef is ops.parallel for op in walk_likely(func.body)) > MOST_LOOPS
-        if loops > 1 and not (many and past):
+        if loops > 1 and not (many and past) and (among is None or among(func)):
             _Fusion(func, module, summaries, wanted, past, many or throughout).run()
 
 
@@ -241,13 +248,13 @@ def _is_loop(op: Op) -> bool:
     return op.opdef is ops.parallel
 
 
-def _is_branch(op: Op) -> bool:
+def is_branch(op: Op) -> bool:
     return op.opdef is ops.if_ and any(_is_loop(inner) for region in warm_regions(op) for inner in region.ops)
 
 
 def _like(op: Op) -> Callable[[Op], bool]:
     """A predicate for operations with which ``op`` might be joined."""
-    return _is_loop if _is_loop(op) else _is_branch
+    return _is_loop if _is_loop(op) else is_branch
 
 
 def _run_alike(first: Op, second: Op) -> bool:

@@ -13,14 +13,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.core import Module, Op
+from adc.ir.core import Func, Module, Op
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import inside
+from adc.ir.nesting import inside, of_kinds
 from adc.passes.analysis.conflicts import conflicting, has_accumulate
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.distribution.fission import Fission
 from adc.passes.fusion.bodies import Bodies
-from adc.passes.fusion.fuse_loops import fuse, fusible
+from adc.passes.fusion.fuse_loops import fuse, fusible, is_branch
 from adc.passes.stencil_adjoints.blocks import blocks_for
 from adc.passes.stencil_adjoints.interchange import is_over_windows
 from adc.passes.stencil_adjoints.strategy_costs import Costs
@@ -33,8 +33,13 @@ class FuseSweeps:
     name: ClassVar[str] = "fuse-sweeps"
 
     def run(self, module: Module) -> Module:
-        fuse(module, _worthwhile)
+        fuse(module, _worthwhile, among=_concerns)
         return module
+
+
+def _concerns(func: Func) -> bool:
+    """Whether there are terms to add, or branches with loops, which are joined on the way."""
+    return any(op.opdef is ops.accumulate or is_branch(op) for op in of_kinds(func.body, {ops.accumulate, ops.if_}))
 
 
 def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:

@@ -32,6 +32,7 @@ class CSE:
 
     memory: bool = True
     name: ClassVar[str] = "cse"
+    settles: ClassVar[bool] = True
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module) if self.memory else None

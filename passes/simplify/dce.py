@@ -28,6 +28,7 @@ class DCE:
     """Remove code whose absence cannot be observed."""
 
     name: ClassVar[str] = "dce"
+    settles: ClassVar[bool] = True
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():

@@ -31,7 +31,7 @@ from adc.ir.arith import const, const_index, constant_of, iteration_number, trip
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing
+from adc.ir.nesting import enclosing, of_kinds
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
@@ -59,7 +59,7 @@ class FactorSums:
     @contractible()
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in [func for func in module.funcs.values() if of_kinds(func.body, {ops.accumulate})]:
             done: set[Op] = set()
             while groups := _groups(func, Analysis(func, module, summaries), done):
                 done |= _rewrite(groups)

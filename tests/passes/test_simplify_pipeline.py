@@ -49,6 +49,30 @@ def test_hook_sees_each_pass_and_its_result() -> None:
     assert seen == [("canonicalize", 2), ("dce", 1)]
 
 
+@dataclass(frozen=True)
+class Renames:
+    """Changes each function in each run."""
+
+    runs: list[str]
+    settles: bool = False
+    name: ClassVar[str] = "renames"
+
+    def run(self, module: Module) -> Module:
+        self.runs.append(self.name)
+        for func in module.funcs.values():
+            func.attrs["adc.count"] = len(self.runs)
+        return module
+
+
+def test_a_pass_that_settles_waits_for_others_to_change_something() -> None:
+    for settles, expected in ((True, 1), (False, 2)):
+        one, other = Renames([], settles), Renames([])
+        run_pipeline(parse_module(TEXT), (one, one))
+        assert len(one.runs) == expected
+        run_pipeline(parse_module(TEXT), (one, other, one))
+        assert len(one.runs) == expected + 2 and len(other.runs) == 1
+
+
 def test_passes_are_values_with_names() -> None:
     for step in passes_of((*PREPARE, *LOWER)):
         assert isinstance(step, Pass)
