@@ -138,8 +138,8 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
                 kind=kinds.UNSUPPORTED_VALUE,
             ) from None
         result = frame.capture(capture)
-        if isinstance(result, Scalar) and not result.dtype.is_float:
-            marked(result.value, functools.partial(_pin, frame, name, fetch), result.weak)
+        if isinstance(result, Scalar) and isinstance(capture.abstract, abstract.Scalar):
+            marked(result.value, functools.partial(_pin, frame, name, fetch), capture.abstract)
         return result
     try:
         form = None if isinstance(value, Schedule) else forms.form_of(value)

@@ -1,4 +1,4 @@
-"""Run-time integers that can be made constants: arguments, captured variables, and what is computed from them.
+"""Run-time numbers that can be made constants: arguments and captured variables, and what is computed from integers.
 
 The pin of such a value (``Value.pin``) returns its number and makes the code depend on it: a captured variable is
 looked at in each call, and for an argument the function is traced again, for this number (``NeedsConstant``).
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from adc.frontend import abstract
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
@@ -26,10 +27,21 @@ class _OfData:
         return self.pin()
 
 
-def marked(value: Value, pin: Callable[[], Any] | None, weak: bool) -> Value:
-    """``value`` with its pin, if it has one; ``weak``: it is an integer of Python's."""
-    value.pin = pin if pin is None or weak else _OfData(pin)
+class _OfFloat(_OfData):
+    """The pin of a float. It is made a constant where it is itself an option, as the order of a norm, and nowhere
+    else: what is computed from it depends on the run."""
+
+
+def marked(value: Value, pin: Callable[[], Any] | None, a: abstract.Scalar) -> Value:
+    """``value``, which is the number ``a``, with its pin, if it has one."""
+    kind = _OfFloat if a.type.is_float else _OfData
+    value.pin = pin if pin is None or (a.weak and not a.type.is_float) else kind(pin)
     return value
+
+
+def option_of(value: Value) -> Callable[[], Any] | None:
+    """What makes ``value``, an option of a function, a constant. None if there is no way."""
+    return value.pin if isinstance(value.pin, _OfFloat) else pin_of(value)
 
 
 def pin_of(value: Value, *, data: bool = True) -> Callable[[], Any] | None:
@@ -45,7 +57,7 @@ def _is_computable(value: Value, data: bool) -> bool:
         v = todo.pop()
         if v in found or constant_of(v) is not None:
             continue
-        if v.pin is not None and (data or not isinstance(v.pin, _OfData)):
+        if v.pin is not None and (not isinstance(v.pin, _OfData) or (data and not isinstance(v.pin, _OfFloat))):
             continue
         sources = _sources(v)
         if sources is None or len(found) == _MOST_OPERATIONS:

@@ -10,6 +10,7 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.arrays import arrays
+from adc.frontend.data.pins import option_of
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     AbstractValue,
@@ -342,7 +343,7 @@ def static_of(v: AbstractValue | None, what: str, help: str = "write it as a con
         return None
     if isinstance(v, Static):
         return v.value
-    known = v.pin if isinstance(v, Scalar) else None
+    known = option_of(v.value) if isinstance(v, Scalar) else None
     if known is not None:
         return known()
     raise refuse(

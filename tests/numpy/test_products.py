@@ -118,6 +118,7 @@ def test_norms_of_vectors() -> None:
     near("[np.linalg.norm(v, p) for p in (None, 1, 2, 3.5, 0, np.inf, -np.inf)]", v=V)
     near("(np.linalg.norm(a, axis=1), np.linalg.norm(a, 1, 0, keepdims=True), np.linalg.norm(m))", a=A, m=MANY)
     near("(np.linalg.vector_norm(a, axis=0), np.linalg.vector_norm(a, ord=1))", a=A)
+    near("(np.linalg.norm(v, np.inf), np.linalg.norm(v, -1.5), np.linalg.norm(a, ord=-np.inf))", v=V, a=A)
 
 
 def test_norms_of_matrices() -> None:
