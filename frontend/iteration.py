@@ -57,6 +57,7 @@ class Known:
     count: int
     item: Callable[[int], AbstractValue]
     limits: tuple[Value, ...] = ()
+    lacking: str = ""  # what Python says where all are needed and there are fewer
     now: Callable[[], int] | None = None  # the present number of items, for a list, whose length may change
 
     def all(self) -> list[AbstractValue] | None:
@@ -69,7 +70,7 @@ class Known:
         for limit in self.limits:
             enough = ops.cmpi(limit, const_index(self.count), predicate="sge")
             text = f"an array of {{}} items is paired with {self.count} known items here, and each of them needs one"
-            trap_unless(enough, "ValueError", text, limit)
+            trap_unless(enough, "ValueError", self.lacking or text, limit)
         return [self.item(k) for k in range(self.count)]
 
     def has(self, k: int) -> Value:

@@ -3,11 +3,11 @@
 ``adc.assert`` has its message in one of two forms. A string is one of adc's own, with ``{}`` for each value; the place
 is added to it. A tuple of strings are the arguments of an exception that the program raises, each a template in the
 grammar of ``str.format``: ``{T}``, ``{T!r:>8}`` stand for a value of Python type T, formatted so; ``{T!%:5.2f}`` for
-``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. An argument
-may begin with ``{name!=}``, if it is a keyword's, and then with ``{None!l}``, if it is a constant as Python writes it,
-such as a list of texts. The class of such an exception is a built-in one, or one of the program's, which has a dotted
-name (``class_name``). ``KEPT`` alone stands for an exception raised by Python code that compiled code called: the value
-is its number.
+``"%5.2f" % value``; ``{int!o:...}`` for the text that has that number (``one_of_texts``); an argument that is ``{T!v}``
+alone for the value itself, and ``{None!v}`` for None. An argument may begin with ``{name!=}``, if it is a keyword's,
+and then with ``{None!l}``, if it is a constant as Python writes it, such as a list of texts. The class of such an
+exception is a built-in one, or one of the program's, which has a dotted name (``class_name``). ``KEPT`` alone stands
+for an exception raised by Python code that compiled code called: the value is its number.
 """
 
 from __future__ import annotations
@@ -100,6 +100,16 @@ def escape(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
+def one_of_texts(texts: Sequence[str]) -> str:
+    """The template of one of several texts: the value is the number of the one to show."""
+    return f"{{int!o:{'.'.join(text.encode().hex() for text in texts)}}}"
+
+
+def texts_of(spec: str) -> list[str]:
+    """The texts of a ``{int!o:...}``."""
+    return [bytes.fromhex(part).decode() for part in spec.split(".")]
+
+
 def places(message: Message) -> int:
     """How many values a message shows. Raises ``ValueError`` for malformed templates."""
     if isinstance(message, str):
@@ -174,6 +184,9 @@ def _text(template: str, values: Iterator[object]) -> str:
         if field is None:
             continue
         value = TYPES[field](next(values))
+        if conversion == "o":
+            shown.append(texts_of(spec)[value])
+            continue
         if conversion == "%":
             shown.append(f"%{spec}" % value)
             continue

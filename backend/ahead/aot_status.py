@@ -234,6 +234,10 @@ def _printf(template: str, shown: Iterator[str]) -> str:
             text += "None"
         elif field is not None:
             plain = next(shown)
+            if conversion == "o":
+                numbered = ", ".join(f"{k}: {one}" for k, one in enumerate(raising.texts_of(spec)))
+                text += f"{plain} ({numbered.replace('%', '%%')})"
+                continue
             known = _SPEC.fullmatch(spec) if conversion in (None, "%") else None
             if known is None or (known[2] == "d") != (plain == "%lld"):
                 text += plain

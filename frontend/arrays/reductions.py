@@ -9,7 +9,7 @@ from adc.frontend.abstract import value_type
 from adc.frontend.arrays import complex_reductions
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Scalar, Static, Tuple, needed_int
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Range, Scalar, Static, Tuple, needed_int
 from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -324,7 +324,10 @@ def repeated_axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...]:
 
 
 def listed(v: AbstractValue) -> Sequence[AbstractValue]:
-    """The items of a tuple, or the value itself: NumPy takes one axis or shift, or several."""
+    """The items of a tuple or a range, or the value itself: NumPy takes one axis or shift, or several."""
+    bounds = [needed_int(b) for b in (v.start, v.stop, v.step)] if isinstance(v, Range) else [None]
+    if None not in bounds:
+        return tuple(map(Static, range(*bounds)))  # type: ignore[arg-type]
     if isinstance(v, Static) and isinstance(v.value, tuple):
         return tuple(map(Static, v.value))
     return v.items if isinstance(v, Tuple) else (v,)

@@ -37,7 +37,7 @@ from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.frontend.numeric.slices import Item, Slice, Window, bound, is_full, is_none, window
 from adc.frontend.objects import growing, heap, list_changes, list_pools, rows
 from adc.frontend.prelude import python_ranges
-from adc.frontend.prelude.python_collections import Held
+from adc.frontend.prelude.python_collections import Held, LongTuple
 from adc.frontend.prelude.python_dicts import DefaultDict
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -139,7 +139,8 @@ def _of_list(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractV
 
 def key_for(owner: AbstractValue, items: list[Item]) -> AbstractValue:
     """The subscript that a method of an object is given, which may be or contain slices."""
-    if issubclass(records.class_of(owner), Held) and not list_pools.is_row(owner):
+    cls = records.class_of(owner)
+    if issubclass(cls, Held) and cls is not LongTuple and not list_pools.is_row(owner):
         return key_of(items)
     values = [_slice_of(item.value) if isinstance(item.value, Slice) else item.value for item in items]
     return values[0] if len(values) == 1 else Tuple(tuple(values))

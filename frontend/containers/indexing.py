@@ -381,7 +381,11 @@ def store_slice(frame: Frame, owner: Ref, part: slice, value: AbstractValue) -> 
         made = heap.contents(frame, ref)
         heap.assign(frame, owner, made.items, made.form)
         return
-    if items is None or owner.kind != "list" or rows.grows(frame, owner):
+    if owner.kind == "list" and (items is None or rows.grows(frame, owner)):
+        bounds = [Static(b) for b in (part.start, part.stop, part.step)]
+        frame.tracer.call(frame, Static(python_lists.slice_stored), [owner, value, *bounds], {})
+        return
+    if items is None or owner.kind != "list":
         raise refuse(
             current_loc(),
             f"cannot assign {describe_type(value)} to a slice of {describe_type(owner)}",

@@ -18,14 +18,14 @@ from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT, Object
 from adc.frontend.names import external
 from adc.frontend.objects import heap
-from adc.frontend.prelude.python_collections import Deque, FrozenSet, Held, Set
+from adc.frontend.prelude.python_collections import Deque, FrozenSet, Held, LongTuple, Set
 from adc.frontend.prelude.python_dicts import Counter, DefaultDict, Dict, Keys, Pairs, Values
 from adc.frontend.prelude.python_iterators import Iterator
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 _HELD: tuple[type[Held], ...] = (Deque, FrozenSet, Set, DefaultDict, Counter)
-_PARTS = (Dict, Keys, Pairs, Values, Iterator)  # which programs do not make by name
+_PARTS = (Dict, Keys, LongTuple, Pairs, Values, Iterator)  # which programs do not make by name
 STAND_INS: dict[type, type] = {key: cls for cls in _HELD for key in (cls, cls.stands_for)}
 
 

@@ -14,7 +14,7 @@ from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame, NeedsConstant
 from adc.frontend.numeric.nests import lazy_of
 from adc.frontend.objects import growing, heap, list_pools, rows
-from adc.frontend.prelude.python_collections import FrozenSet, Held
+from adc.frontend.prelude.python_collections import Deque, FrozenSet, Held, LongTuple
 from adc.frontend.prelude.python_dicts import Dict, Pairs, is_of_dict
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -99,8 +99,8 @@ def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
     """Lists as tuples of their contents, at every depth: for library functions, which only read them."""
     if isinstance(v, View):
         v = Tuple(v.now())
-    if list_pools.is_row(v):
-        v = list_pools.items(frame, v)
+    if list_pools.is_row(v) or (isinstance(v, Ref) and v.cls in (Deque, LongTuple)):
+        v = inside(frame, v)
     if rows.grows(frame, v):
         assert isinstance(v, Ref)
         held = heap.contents(frame, v)

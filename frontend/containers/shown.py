@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import string
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 from adc.frontend.abstract import numpy_dtype
 from adc.frontend.containers import records, sequences
-from adc.frontend.data.compounds import SliceObject, Text
+from adc.frontend.data.compounds import OneOf, SliceObject, Text
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Ref, Scalar, Static, Tuple, is_dict, is_list
 from adc.frontend.errors import refuse
@@ -18,7 +19,7 @@ from adc.frontend.numeric.convert import unboxed
 from adc.frontend.objects import rows
 from adc.ir import kinds
 from adc.ir.builder import current_loc
-from adc.ir.raising import escape
+from adc.ir.raising import escape, one_of_texts
 from adc.ir.types import Type, f64, i1, i64
 
 _TYPES: dict[Type, str] = {f64: "float", i64: "int", i1: "bool"}
@@ -34,6 +35,11 @@ def text(template: str, values: Sequence[Scalar]) -> AbstractValue:
     if values:
         return Text(tuple(values), Form("text", str, (template,)))
     return Static("".join(literal for literal, *_ in string.Formatter().parse(template)))
+
+
+def is_one_of_texts(v: AbstractValue) -> TypeGuard[OneOf]:
+    """Whether this is one of several constants, each of which is shown as a text that is known."""
+    return isinstance(v, OneOf) and all(isinstance(one, Static) for one in v.options)
 
 
 def formatted(frame: Frame, v: AbstractValue, conversion: str, spec: str, values: list[Scalar]) -> str:
@@ -54,6 +60,10 @@ def formatted(frame: Frame, v: AbstractValue, conversion: str, spec: str, values
             return escape(format(functions[conversion](v.value) if conversion else v.value, known))
         except (ValueError, TypeError) as error:
             raise refuse(current_loc(), str(error), kind=kinds.INVALID_VALUE) from None
+    if is_one_of_texts(v):
+        values.append(Scalar(v.position, i64))
+        each = [text(formatted(frame, one, conversion, spec, values), ()) for one in v.options]
+        return one_of_texts([str(one.value) for one in each if isinstance(one, Static)])
     own = None if conversion else records.method(frame, v, "__format__")
     if own is not None and "{" not in known:
         made = frame.tracer.call(frame, own, [Static(known)], {})
@@ -67,7 +77,7 @@ def converted(
     frame: Frame, v: AbstractValue, conversion: str, values: list[Scalar], within: tuple[AbstractValue, ...] = ()
 ) -> str:
     """The template for the result of ``str`` or ``repr``; ``within``: the containers around the value."""
-    if isinstance(v, Scalar | Static):
+    if isinstance(v, Scalar | Static) or is_one_of_texts(v):
         return formatted(frame, v, conversion, "", values)
     if isinstance(v, Text) and conversion == "s":
         values += v.values

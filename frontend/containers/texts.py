@@ -12,7 +12,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from adc.frontend.containers.shown import formatted, text, type_of
+from adc.frontend.containers.shown import formatted, is_one_of_texts, text, type_of
 from adc.frontend.data.compounds import Text
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple
@@ -20,7 +20,8 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.ir import kinds
 from adc.ir.builder import current_loc
-from adc.ir.raising import escape
+from adc.ir.raising import escape, one_of_texts
+from adc.ir.types import i64
 
 
 def template_of(v: AbstractValue, values: list[Scalar]) -> str:
@@ -33,6 +34,11 @@ def template_of(v: AbstractValue, values: list[Scalar]) -> str:
         return f"{{{type_of(v)}!v}}"
     if isinstance(v, Static) and isinstance(v.value, str):
         return escape(v.value)
+    if is_one_of_texts(v):
+        constants = [one.value for one in v.options if isinstance(one, Static)]
+        if all(isinstance(one, str) for one in constants):
+            values.append(Scalar(v.position, i64))
+            return one_of_texts(constants)
     if isinstance(v, Static) and v.value is None:
         return "{None!v}"
     if isinstance(v, Static) and isinstance(v.value, bool | int | float):

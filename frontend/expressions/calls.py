@@ -122,7 +122,7 @@ def _takes_all(callee: AbstractValue) -> bool:
     return isinstance(callee, Static) and any(callee.value is f for f in _ALL)
 
 
-_OF_LISTS = (list, sorted, min, max, functools.reduce, np.fromiter, math.prod, math.fsum)
+_OF_LISTS = (list, tuple, sorted, min, max, functools.reduce, np.fromiter, math.prod, math.fsum)
 _WITHOUT_ORDER = (sorted, len, min, max, any, all)  # the result does not depend on the order
 _ALL = (list, tuple, dict, sum, min, max, sorted, functools.reduce)
 
@@ -186,6 +186,10 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             if items is None:
                 with frame.at(item):
                     items = iteration.all_of(frame, given)
+            if items is None and isinstance(callee, Static) and callee.value is zip and len(node.args) == 1:
+                columns = starred.unzipped(frame, given)
+                if columns is not None:
+                    return columns
             if items is None:
                 raise sequences.not_known(given, frame.loc(item), "write the arguments out, or pass a tuple")
             args += items

@@ -13,13 +13,17 @@ from adc.frontend.arrays import arrays
 from adc.frontend.containers import records
 from adc.frontend.data.callables import Bound, Closure, unbound
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Array, Generator, Static, Stream, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Generator, Scalar, Static, Stream, Tuple
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.expressions.generators import iterator_of
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, discard
+from adc.frontend.prelude import python_collections
 from adc.frontend.traps import trap_unless
 from adc.ir import ops
 from adc.ir.arith import const_index
+from adc.ir.builder import insert_at
+from adc.ir.core import Block
+from adc.ir.types import i64
 
 
 def given(frame: Frame, node: ast.Starred) -> AbstractValue:
@@ -57,6 +61,33 @@ def spread(
     fits = ops.cmpi(length, const_index(count), predicate="eq")
     trap_unless(fits, "TypeError", takes, ops.addi(length, const_index(wanted - count)))
     return [items.item(const_index(k)) for k in range(count)]
+
+
+def unzipped(frame: Frame, rows: AbstractValue) -> Stream | None:
+    """``zip(*rows)`` of rows whose number depends on the run: their columns, which are tuples. None if the rows are not
+    tuples of one length, or those of an array."""
+    items = iteration.sequence(frame, rows)
+    if not isinstance(items, iteration.Indexed):
+        return None
+    scratch, env = Block(), dict(frame.env)
+    with insert_at(scratch):
+        row = items.item(const_index(0))
+    frame.env = env
+    discard(scratch)
+
+    if isinstance(row, Tuple):
+        program = Static(python_collections.column)
+        columns = [frame.tracer.call(frame, program, [rows, Static(k)], {}) for k in range(len(row.items))]
+        there = ops.select(items.has(0), const_index(len(columns)), const_index(0))
+        text = f"not enough values to unpack (expected {len(columns)}, got {{}})"
+        return Stream("zip", iteration.Known(len(columns), lambda k: columns[k], (there,), text))
+    if isinstance(rows, Array) and rows.rank == 2:
+        count = ops.select(items.has(0), dim_value(rows.dims[1]), const_index(0))
+        program = Static(python_collections.column_of_array)
+        return Stream(
+            "zip", iteration.Indexed(count, lambda k: frame.tracer.call(frame, program, [rows, Scalar(k, i64)], {}))
+        )
+    return None
 
 
 def _name(callee: AbstractValue) -> str:

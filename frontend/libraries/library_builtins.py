@@ -40,7 +40,17 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent
-from adc.frontend.libraries.rules import Rule, apply, fold, need_numbers, no_keywords, positional, rounded, static_of
+from adc.frontend.libraries.rules import (
+    Rule,
+    apply,
+    fold,
+    need_numbers,
+    no_keywords,
+    positional,
+    rounded,
+    static_of,
+    take,
+)
 from adc.frontend.marker import prange, stop_gradient
 from adc.frontend.numeric import complexes, decimals, integers, nests, scalars
 from adc.frontend.numeric.complex_functions import parts
@@ -56,7 +66,7 @@ from adc.frontend.numeric.convert import (
     promote_types,
 )
 from adc.frontend.objects import heap, list_pools, rows
-from adc.frontend.prelude import python_operators, python_ranges
+from adc.frontend.prelude import python_collections, python_operators, python_ranges
 from adc.frontend.prelude.python_collections import Held
 from adc.frontend.traps import handled, trap_unless
 from adc.ir import kinds, ops
@@ -109,7 +119,9 @@ def _stopped(x: AbstractValue) -> Number:
     return Scalar(ops.stop_gradient(s.value), s.dtype, s.weak) if s.dtype.is_float else s
 
 
-def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) -> AbstractValue:
+def _round(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    x, digits = take("round", ("number", "ndigits"), args, kwargs)
+    assert x is not None
     need_numbers("round", [x], "use np.round on arrays")
     places = static_of(digits, "the number of digits")
     if is_static_number(x):
@@ -353,13 +365,13 @@ def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
     if items is not None:
         return Tuple(tuple(items))
     if iteration.sequence(frame, x) is not None:
-        raise sequences.not_known(x, current_loc(), "make a list: list(x)")
+        return frame.tracer.call(frame, Static(python_collections.long_tuple), [x], {})
     raise refuse(current_loc(), f"tuple() of {describe_type(x)} is not supported", kind=kinds.WRONG_TYPE)
 
 
 TABLE: dict[Any, Rule] = {
     abs: positional("abs", 1, _abs),
-    round: positional("round", range(1, 3), _round),
+    round: _round,
     int: cast_rule("int", i64, True, int),
     float: cast_rule("float", f64, True, float),
     bool: cast_rule("bool", i1, True, bool),

@@ -6,13 +6,16 @@ from typing import Any
 
 from adc.frontend import iteration
 from adc.frontend.containers import records
+from adc.frontend.control.branches import branch
 from adc.frontend.data.type_names import describe_type, is_iterator
-from adc.frontend.data.values import AbstractValue, Generator, Scalar, Static
+from adc.frontend.data.values import AbstractValue, Generator, Scalar, Static, Stream
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.iteration import Known
 from adc.frontend.libraries.rules import Rule, positional
 from adc.frontend.prelude import python_iterators
 from adc.ir import kinds
+from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 
 
@@ -31,12 +34,29 @@ def _iter(frame: Frame, items: AbstractValue) -> AbstractValue:
 
 
 def _next(frame: Frame, source: AbstractValue, default: AbstractValue | None = None) -> AbstractValue:
+    if isinstance(source, Stream) and not source.ahead:
+        return _first(frame, source, default)
     if records.method(frame, source, "__next__") is None:
         help = "go through it with a for statement, or take next(iter(list(...)))"
         raise refuse(current_loc(), f"next() of {describe_type(source)} is not supported", help, kind=kinds.WRONG_TYPE)
     if default is None:
         return frame.tracer.call(frame, Static(python_iterators.following), [source], {})
     return frame.tracer.call(frame, Static(python_iterators.following_or), [source, default], {})
+
+
+def _first(frame: Frame, source: Stream, default: AbstractValue | None) -> AbstractValue:
+    """The first item of what nothing else goes through."""
+
+    def nothing() -> AbstractValue:
+        return default or frame.tracer.call(frame, Static(python_iterators.exhausted), [], {})
+
+    items = iteration.need(frame, source, "next")
+    if isinstance(items, Known) and not (items.count and items.limits):
+        return items.item(0) if items.count else nothing()
+    first = (lambda: items.item(0)) if isinstance(items, Known) else (lambda: items.item(const_index(0)))
+    found = branch(frame, items.has(0), first, nothing)
+    assert found is not None
+    return found
 
 
 TABLE: dict[Any, Rule] = {

@@ -1,4 +1,4 @@
-"""Stand-ins for Python's containers ``collections.deque`` and sets, built on a list.
+"""Stand-ins for Python's containers ``collections.deque`` and sets, and for long tuples, built on a list.
 
 They are objects of these classes while the function is traced. ``items`` has a known or a run-time length, like any
 list. Membership in a set is tested by comparing all its items.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from typing import Any, ClassVar
+
+from adc.frontend.prelude import constant
 
 
 class Held:
@@ -118,6 +120,48 @@ class Deque(Held):
 
     def __eq__(self, other: Any) -> Any:
         return isinstance(other, deque) and self.items == list(other)
+
+
+class LongTuple(Held):
+    """A tuple whose length depends on the run."""
+
+    stands_for: ClassVar[type] = tuple
+
+    def __init__(self, items: Any) -> None:
+        self.items = items
+
+    def count(self, x: Any) -> Any:
+        return self.items.count(x)
+
+    def index(self, x: Any) -> Any:
+        return self.items.index(x)
+
+    def __getitem__(self, k: Any) -> Any:
+        return LongTuple(self.items[k]) if isinstance(k, slice) else self.items[k]
+
+    def __add__(self, more: Any) -> Any:
+        if not isinstance(more, tuple):
+            raise TypeError("can only concatenate tuple to tuple")
+        return LongTuple(self.items + list(more))
+
+    def __mul__(self, n: Any) -> Any:
+        return LongTuple(self.items * n)
+
+    def __eq__(self, other: Any) -> Any:
+        return isinstance(other, tuple) and self.items == list(other)
+
+
+def long_tuple(items: Any) -> Any:
+    return LongTuple(list(items))
+
+
+def column(rows: Any, k: Any) -> Any:
+    at = constant(k)
+    return LongTuple([row[at] for row in rows])
+
+
+def column_of_array(rows: Any, k: Any) -> Any:
+    return LongTuple(list(rows[:, k]))
 
 
 def _add_all(items: Any, more: Any) -> None:
@@ -274,4 +318,5 @@ class Set(FrozenSet):
         return self
 
 
-Deque.__name__, Set.__name__, FrozenSet.__name__ = "deque", "set", "frozenset"  # their names in messages
+for _cls in (Deque, LongTuple, Set, FrozenSet):
+    _cls.__name__ = _cls.stands_for.__name__  # their names in messages

@@ -55,3 +55,7 @@ def following_or(source: Any, default: Any, /) -> Any:
         return following(source)
     except StopIteration:
         return default
+
+
+def exhausted() -> Any:
+    raise StopIteration
