@@ -28,10 +28,10 @@ _MOST_DIVIDED = 6  # each may double the code
 @dataclass(eq=False)
 class Attempt:
     """``counts``: functions of the program are told the ints and extents that their callers know. ``sized``: the code
-    is for arrays of the extents that arguments and captured arrays have. ``divided``: the ``if`` statements in each of
-    whose branches all that comes after them in the block is traced. ``decided``: the choices between two sides that are
-    made by the values of integers when the code is compiled, and the loops and lists whose counts are known then;
-    ``decidable``: those that may be; ``around``: those around the insertion point. ``peeled``: the loops whose first
+    is for arrays of the extents that arguments and captured arrays have; ``sizable``: it may be. ``divided``: the
+    ``if`` statements in each of whose branches all that comes after them in the block is traced. ``decided``: the
+    choices between two sides that are made by the values of integers when the code is compiled, and the loops and lists
+    whose counts are known then; ``decidable``: those that may be; ``around``: those around the insertion point. ``peeled``: the loops whose first
     iteration is traced apart, because it gives variables other types. ``unrolled``: the loops over arrays of few items
     that are traced for each item, because the items become objects or numbers that must be known; ``few``: all that
     could be.
@@ -43,9 +43,11 @@ class Attempt:
 
     counts: bool = False
     sized: bool = False
+    sizable: bool = False
     divided: set[Loc] = field(default_factory=set)
     decided: set[Loc] = field(default_factory=set)
     decidable: dict[Loc, None] = field(default_factory=dict)  # in the order of the program
+    repeated: set[Loc] = field(default_factory=set)  # where ``while`` loops are
     around: list[Loc] = field(default_factory=list)
     peeled: set[Loc] = field(default_factory=set)
     unrolled: set[Loc] = field(default_factory=set)

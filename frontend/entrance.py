@@ -61,7 +61,7 @@ def trace(
     given = [leaf for a in (*args, *kwargs.values()) for leaf in abstract.walk_abstract(a)]
     given_arrays = [leaf for leaf in given if isinstance(leaf, abstract.Array) and leaf.rank > 0]
     sized = any(leaf.extents for leaf in given_arrays)
-    attempt = Attempt(counts=sized, sized=sized)
+    attempt = Attempt(counts=sized, sized=sized, sizable=bool(given_arrays) and not sized)
     while True:
         tracer = Tracer(capture_aliases, *how, entry=entry, library=library, attempt=attempt)
         try:

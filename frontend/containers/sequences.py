@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
+from adc.frontend import abstract
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.dims import static_dim
 from adc.frontend.data.type_names import describe_type
@@ -40,6 +41,17 @@ def inside(frame: Frame, v: AbstractValue, ordered: bool = True) -> AbstractValu
     if issubclass(v.cls, Pairs):
         return v
     return inside(frame, held.items[held.form.names.index(v.cls.within)])
+
+
+def are_integers(frame: Frame, v: AbstractValue) -> bool:
+    """Whether these are the items of a set of Python's integers, whose sum does not depend on their order."""
+    if not isinstance(v, Ref) or v.kind != "object" or not issubclass(v.cls, FrozenSet):
+        return False
+    held = heap.contents(frame, inside(frame, v, ordered=False))  # type: ignore[arg-type]
+    if rows.is_growing(held):
+        item = rows.row_of(held)
+        return isinstance(item, abstract.Scalar) and item.weak and not item.type.is_float
+    return all(known_int(i) is not None or (isinstance(i, Scalar) and not i.dtype.is_float) for i in held.items)
 
 
 def plain(frame: Frame, v: AbstractValue) -> AbstractValue:

@@ -8,7 +8,7 @@ them and the body is traced again. Types only ever widen, so this ends, usually 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import field
 from typing import Any
 
@@ -69,6 +69,8 @@ class Carry:
     initial: dict[str, Ref] = field(default_factory=dict)  # the objects that they are before the loop
     outset: dict[ast.stmt, Any] = field(init=False)
     appends: Appends = field(default_factory=Appends)
+    inside: Block | None = None  # the body of a ``while`` loop
+    tested: Set[int] = frozenset()  # its arguments whose extents, or which as integers, its condition uses
 
     def __post_init__(self) -> None:
         frame, live = self.frame, self.frame.liveness

@@ -27,6 +27,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined, discard
 from adc.frontend.numeric.bits import logical_not
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
+from adc.frontend.objects.counts import sources
 from adc.frontend.objects.merge import Clash, clash_message, coerce, flatten, join, rebuild
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
@@ -307,7 +308,8 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
             discard(head)
             frame.env = dict(carry.before)
             return
-        body = Block(carry.types(), carry.hints())
+        carry.tested = frozenset() if known is True else {v.index for v in sources(known) if v.block is head}
+        body = carry.inside = Block(carry.types(), carry.hints())
         with insert_at(body):
             carry.enter(iter(body.args))
             try:

@@ -233,7 +233,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         args[at] = frame.tracer.collected(frame, args[at], item)
     if not several:
         if isinstance(callee, Static) and args and any(callee.value is f for f in (sum, *_WITHOUT_ORDER)):
-            args[0] = sequences.inside(frame, args[0], ordered=callee.value is sum)
+            ordered = callee.value is sum and not sequences.are_integers(frame, args[0])
+            args[0] = sequences.inside(frame, args[0], ordered)
         if isinstance(callee, Static) and args and not kwargs and _as_loop(frame, args[0]):
             compared = callee.value in (min, max) and rows.of_objects(frame, args[0])
             found = None if compared else combined.reduced_list(frame, callee.value, node, args)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.dims import dim_value, same_dim
@@ -14,7 +15,7 @@ from adc.frontend.data.values import AbstractValue, Ref
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.objects import columns, item_shapes, rows
-from adc.ir import kinds
+from adc.ir import kinds, ops
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Loc, Value
 from adc.ir.diagnostics import AdcError, CompileError
@@ -22,9 +23,17 @@ from adc.ir.diagnostics import AdcError, CompileError
 
 def check_append(frame: Frame, ref: Ref, held: Contents, shapes: Sequence[columns.Shape]) -> None:
     """An item of these shapes is appended. If they change with the iterations of a loop, it has to be unrolled."""
-    around = frame.tracer.attempt.open_around(_site(frame, ref))
-    if around and any(_changes(frame, size, before) for size, before in _other_sizes(held, shapes)):
-        raise _uneven(around)
+    attempt = frame.tracer.attempt
+    around = [at for at in attempt.open_around(_site(frame, ref)) if at not in attempt.repeated]
+    loops = [c for c in frame.loops if c.inside is not None]
+    others = _other_sizes(held, shapes) if around or loops else []
+    if around and any(_changes(frame, size, before) for size, before in others):
+        raise _uneven(tuple(around))
+    for loop in loops:
+        at = frame.loc(loop.stmt)
+        known = attempt.may_decide(at)
+        if (known or attempt.sizable) and any(_follows(loop, size, before) for size, before in others):
+            raise _uneven((at,) if known else ())
 
 
 def check_store(frame: Frame, ref: Ref, held: Contents, shapes: Sequence[columns.Shape]) -> None:
@@ -81,3 +90,26 @@ def _changes(frame: Frame, size: Value, before: Value) -> bool:
             found.add(v)
             todo += v.op.operands
     return False
+
+
+def _follows(loop: Any, size: Value, before: Value) -> bool:
+    """Whether an extent is computed from the one ``before``, or from what decides how often a ``while`` loop runs."""
+    found = sources(size, before)
+    return before in found or any(v.block is loop.inside and v.index in loop.tested for v in found)
+
+
+def sources(start: Value, *ends: Value) -> set[Value]:
+    """The values that an integer or a condition is computed from and that no operation computes, and those of ``ends``
+    among them. Elements of arrays are not looked at."""
+    found, seen, todo = set[Value](), set[Value](), [start]
+    while todo:
+        v = todo.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        if v.op is None or v in ends:
+            found.add(v)
+        elif v.op.opdef is not ops.load:
+            todo += [x for x in v.op.operands if not x.type.is_float]
+            todo += [x for region in v.op.regions for op in region.ops for x in op.operands if not x.type.is_float]
+    return found

@@ -89,6 +89,7 @@ def insert(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
     now = growing.widened(frame, heap.contents(frame, ref), item)
     rows.check_pools(now, item)
     found = columns.parts(frame, item, rows.row_of(now))
+    counts.check_append(frame, ref, now, columns.shapes(found))
     now = growing.shaped(frame, ref.key, now, columns.shapes(found))
     held = growing.with_room(frame, now, const_index(1), growing.FIRST_ROOM, columns.shapes(found))
     count, zero = rows.length(held), const_index(0)

@@ -34,7 +34,7 @@ from adc.frontend.statements.exceptions import assert_, raise_
 from adc.frontend.statements.flow import Place, after_loop, function_body, loop_body, run
 from adc.frontend.statements.generators import for_generator
 from adc.frontend.statements.handlers import try_
-from adc.frontend.statements.items import first_apart_if_seen, for_items, peeled, runs_first
+from adc.frontend.statements.items import first_apart_if_seen, for_items, repeated
 from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
 from adc.frontend.statements.range_loops import for_range, unrolled_if_needed
 from adc.frontend.syntax.bindings import assigned_in, imported_as
@@ -181,12 +181,9 @@ def _while(frame: Frame, statement: ast.While) -> None:
     attempt, place = frame.tracer.attempt, frame.loc(statement)
     try:
         with attempt.undecided(place), attempt.peelable(place):
-            first = runs_first(frame, statement) if place in attempt.peeled else None
-            if first:
-                peeled(frame, statement, _nothing, body, loop)
-            elif first is None:
-                runs = partial(condition, frame, statement.test)
-                first_apart_if_seen(frame, statement, loop, runs, _nothing, body, loop)
+            runs = partial(condition, frame, statement.test)
+            whole = partial(first_apart_if_seen, frame, statement, loop, runs, _nothing, body, loop)
+            repeated(frame, statement, body, whole, loop)
     except ChangesInTest as found:
         inside = tested_inside(statement)
         if inside is None:

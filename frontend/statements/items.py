@@ -112,7 +112,40 @@ def first_apart_if_seen(
         two_paths(frame, known, path, lambda: None, _rest_of(frame, loop).live)
 
 
-def runs_first(frame: Frame, loop: ast.While) -> bool | None:
+def repeated(
+    frame: Frame, loop: ast.While, body: Callable[[], None], whole: Callable[[], None], others: Callable[[], None]
+) -> None:
+    """A ``while`` loop, traced by ``whole``. Its first iteration may have to stand before the ``others``; or all of
+    them one after another, if the extents of arrays in lists follow from them, and if it is known how many there are.
+    """
+    attempt, at = frame.tracer.attempt, frame.loc(loop)
+    attempt.repeated.add(at)
+    unrolled = not attempt.sizable and (at in attempt.decided or _runs_first(frame, loop) is not None)
+    if unrolled:
+        attempt.decidable[at] = None
+    most = _MOST_ITERATIONS if unrolled and at in attempt.decided else int(at in attempt.peeled)
+
+    def go_on(more: int, rest: Callable[[], None]) -> None:
+        runs = _runs_first(frame, loop) if more else None
+        after = [more - 1]
+
+        def first() -> None:
+            body()
+            if not isinstance(left(frame.env), bool):
+                after[0] = 0  # whether there are more depends on the run
+
+        if runs:
+            peeled(frame, loop, lambda: None, first, lambda: go_on(after[0], others))
+        elif runs is None:
+            rest()
+
+    go_on(most, whole)
+
+
+_MOST_ITERATIONS = 64  # of a loop whose iterations stand one after another
+
+
+def _runs_first(frame: Frame, loop: ast.While) -> bool | None:
     """Whether a loop has a first iteration, if that is known, or decided by integers that can be made constants."""
     known: list[bool | Value] = []
 
