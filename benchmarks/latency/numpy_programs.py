@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from tests.programs.numpy import complex_numbers, data, dense, learning, models, optics, physics, stencils, systems
+from tests.programs.numpy import (
+    complex_numbers,
+    data,
+    dense,
+    engineering,
+    learning,
+    models,
+    optics,
+    physics,
+    stencils,
+    systems,
+)
 from tests.programs.numpy.programs import PROGRAMS as ALL
 
-FILES = (complex_numbers, data, dense, learning, models, optics, physics, stencils, systems)
+FILES = (complex_numbers, data, dense, engineering, learning, models, optics, physics, stencils, systems)
 
 _TEXT = """
 import warnings

@@ -327,7 +327,7 @@ def listed(v: AbstractValue) -> Sequence[AbstractValue]:
     """The items of a tuple or a range, or the value itself: NumPy takes one axis or shift, or several."""
     bounds = [needed_int(b) for b in (v.start, v.stop, v.step)] if isinstance(v, Range) else [None]
     if None not in bounds:
-        return tuple(map(Static, range(*bounds)))  # type: ignore[arg-type]
+        return tuple(map(Static, range(*bounds)))
     if isinstance(v, Static) and isinstance(v.value, tuple):
         return tuple(map(Static, v.value))
     return v.items if isinstance(v, Tuple) else (v,)

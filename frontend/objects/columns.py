@@ -49,7 +49,7 @@ ASSIGN = (
 UNEVEN = (
     "the arrays of a list whose length depends on the run must all have one shape; for rows of several lengths extend "
     "a list of numbers: xs.extend(row); for a few arrays, such as the levels of a pyramid, let an "
-    "integer argument or a number say how many there are: for _ in range(4)"
+    "integer argument or a number say how many there are, for _ in range(4), or their sizes: while len(x) > 1"
 )
 
 

@@ -1,4 +1,4 @@
-"""Lists of arrays of several sizes that a ``while`` loop makes, which ends because of the sizes: levels of a pyramid."""
+"""Lists of arrays of several sizes that a ``while`` loop makes, which ends because of them: levels of a pyramid."""
 
 from __future__ import annotations
 

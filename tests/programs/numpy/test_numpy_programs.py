@@ -6,10 +6,21 @@ import numpy as np
 import pytest
 
 from tests.numpy.checking import check_function
-from tests.programs.numpy import complex_numbers, data, dense, learning, models, optics, physics, stencils, systems
+from tests.programs.numpy import (
+    complex_numbers,
+    data,
+    dense,
+    engineering,
+    learning,
+    models,
+    optics,
+    physics,
+    stencils,
+    systems,
+)
 from tests.programs.numpy.programs import PROGRAMS
 
-FILES = (complex_numbers, data, dense, learning, models, optics, physics, stencils, systems)
+FILES = (complex_numbers, data, dense, engineering, learning, models, optics, physics, stencils, systems)
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
