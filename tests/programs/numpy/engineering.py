@@ -1,10 +1,10 @@
-"""Pipes, buildings, reactors, sounds, queues, galaxies: with classes, closures, containers and texts."""
+"""Pipes, buildings, sounds, queues, galaxies: with classes, closures and containers."""
 
 # mypy: ignore-errors
 import heapq
 import math
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,79 +127,6 @@ def response_spectrum(ag, periods, fy):
             out[name].append(np.abs(newmark(mat, 1.0, c, ag, 0.02)).max())
     e, p = (np.array(v) for v in out.values())
     return e, p, (p / e).mean()
-
-
-class Reaction:
-    def __init__(self, text, A, Ea):
-        lhs, rhs = text.split("->")
-        self.reactants = Counter(s.strip() for s in lhs.split("+"))
-        self.products = Counter(s.strip() for s in rhs.split("+"))
-        self.A, self.Ea = A, Ea
-
-    def k(self, T):
-        return self.A * math.exp(-self.Ea / (8.314 * T))
-
-
-class Mechanism:
-    def __init__(self, reactions):
-        self.reactions = reactions
-        self.species = sorted({s for r in reactions for s in (*r.reactants, *r.products)})
-        self.index = {s: i for i, s in enumerate(self.species)}
-        self.nu = np.zeros((len(self.species), len(reactions)))
-        for j, r in enumerate(reactions):
-            for s, c in r.products.items():
-                self.nu[self.index[s], j] += c
-            for s, c in r.reactants.items():
-                self.nu[self.index[s], j] -= c
-
-    def rates(self, y, T):
-        out = np.empty(len(self.reactions))
-        for j, r in enumerate(self.reactions):
-            v = r.k(T)
-            for s, order in r.reactants.items():
-                v *= y[self.index[s]] ** order
-            out[j] = v
-        return out
-
-    def rhs(self, y, T):
-        return self.nu @ self.rates(y, T)
-
-    def jac(self, y, T):
-        dr = np.zeros((len(self.reactions), len(y)))
-        for j, r in enumerate(self.reactions):
-            for s in r.reactants:
-                v = r.k(T)
-                for q, order in r.reactants.items():
-                    i = self.index[q]
-                    v *= order * y[i] ** (order - 1) if q == s else y[i] ** order
-                dr[j, self.index[s]] = v
-        return self.nu @ dr
-
-
-@program(lambda r, n: (np.array([1e3, 5e5, 3e2]), np.array([2e4, 4e4, 1.5e4]), 320.0, float(n)), 1, 200, by=(0, 1, 2))
-def kinetics(A, Ea, T, end):
-    """Reactions read from texts, by Euler's implicit method with steps that grow."""
-    mech = Mechanism([Reaction(t, a, e) for t, a, e in zip(["A + B -> C", "C + C -> D + A", "D -> A + B"], A, Ea)])
-    y = np.zeros(len(mech.species))
-    y[mech.index["A"]], y[mech.index["B"]] = 1.0, 0.8
-    dt, t = 0.05, 0.0
-    n_newton = 0
-    hist = {"t": [], "C": []}
-    while t < end:
-        new = y.copy()
-        for _ in range(8):
-            F = new - y - dt * mech.rhs(new, T)
-            delta = np.linalg.solve(np.eye(len(y)) - dt * mech.jac(new, T), -F)
-            new += delta
-            n_newton += 1
-            if np.linalg.norm(delta, np.inf) < 1e-12:
-                break
-        y = new
-        t += dt
-        hist["t"].append(t)
-        hist["C"].append(y[mech.index["C"]])
-        dt = min(dt * 1.2, 0.2)
-    return y, n_newton, np.trapezoid(hist["C"], hist["t"]), max(hist["C"])
 
 
 @dataclass
