@@ -31,10 +31,10 @@ class Attempt:
     is for arrays of the extents that arguments and captured arrays have; ``sizable``: it may be. ``divided``: the
     ``if`` statements in each of whose branches all that comes after them in the block is traced. ``decided``: the
     choices between two sides that are made by the values of integers when the code is compiled, and the loops and lists
-    whose counts are known then; ``decidable``: those that may be; ``around``: those around the insertion point. ``peeled``: the loops whose first
-    iteration is traced apart, because it gives variables other types. ``unrolled``: the loops over arrays of few items
-    that are traced for each item, because the items become objects or numbers that must be known; ``few``: all that
-    could be.
+    whose counts are known then; ``decidable``: those that may be; ``around``: those around the insertion point.
+    ``peeled``: the loops whose first iteration is traced apart, because it gives variables other types. ``unrolled``:
+    the loops over arrays of few items that are traced for each item, because the items become objects or numbers that
+    must be known; ``few``: all that could be.
     ``divisible``: the loops being traced whose first iteration may stand apart because ints are floats in the others;
     ``apart``: those where it does; ``whole``: those where it must not; ``blamed``: the refusals, by kind and line, for
     which this was tried; ``asked``: by their identities, the numbers whose types the program asks for or shows.
