@@ -273,8 +273,7 @@ class Frame(Scope):
         self.func.arg_attrs.append(attrs)
         with insert_at(self.prologue, self.func.loc):
             if isinstance(a, abstract.Scalar):
-                pinned = self.pins and not (self.entry and a.type.is_float)
-                pin = partial(self._pin, name) if pinned else None
+                pin = partial(self._pin, name) if self.pins and not (self.entry and a.type.is_float) else None
                 return Scalar(pins.marked(_named(from_element(arg), name), pin, a), a.type, a.weak)
             root = self.argument_roots[arg.index] = self._root(a, name)
             if not a.writable and not protected:
