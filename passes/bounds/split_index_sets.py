@@ -172,6 +172,8 @@ class _Splitting:
         elif sign == -1:
             return None
         elif kind is ops.remsi:
+            if (_known(b) or LARGEST) <= NEAR:
+                return None  # a parity, or which of a few colours: most iterations are beyond the first period
             found = _Test(op, (at, at.plus(b, 1)), (None, op.operands[0], None))
         else:
             found = _Test(op, (at,), (None, None), ends=True)

@@ -27,8 +27,8 @@ from adc.passes.differentiation.reverse.frames import Frame, Reader
 from adc.passes.differentiation.reverse.shadows import extents_of, zeroed
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.sources import Sources
+from adc.passes.differentiation.storage.rectangles import loops_above
 from adc.passes.differentiation.storage.storage import Recipes
-from adc.passes.differentiation.storage.tape import loops_above
 
 Cotangents = dict[Value, Value]
 

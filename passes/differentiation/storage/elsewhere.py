@@ -26,7 +26,7 @@ from adc.ir.moments import strip_views
 from adc.ir.nesting import inside
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.integers import Integers
-from adc.passes.differentiation.storage.tape import visible_outside
+from adc.passes.differentiation.storage.rectangles import visible_outside
 
 _WRITES = (ops.store, ops.accumulate, ops.fill, ops.copy)
 _SUBSCRIPTS = {ops.load: 1, ops.store: 2, ops.accumulate: 2}

@@ -18,7 +18,7 @@ from dataclasses import field
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
-from adc.ir.arith import const_index, constant_of, iteration_number, trip_count
+from adc.ir.arith import const_index, constant_of, iteration_number
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.lazy_dataclass import dataclass
@@ -32,8 +32,8 @@ from adc.passes.analysis.kinds import COUNTED, LOOPS
 from adc.passes.building import parallel_loop
 from adc.passes.differentiation.storage.kept import ITS_ELEMENTS, Kept, trips_of
 from adc.passes.differentiation.storage.legality import Written
+from adc.passes.differentiation.storage.rectangles import Rectangles, loops_above, visible_outside
 from adc.passes.differentiation.storage.swept import Swept
-from adc.passes.differentiation.storage.tape import loops_above, rectangle, visible_outside
 from adc.passes.rewrite import put_before
 
 _COPYING = 2 * cost_of(ops.load)  # of an element
@@ -204,8 +204,15 @@ def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
     fixed = [v for side in sides for v in side.values()]
     fixed += [v for e in shape if isinstance(v := e[0] if isinstance(e, tuple) else e, Value)]
     assert anchor.parent is not None
-    loops = rectangle(loops_above(anchor.parent), (v for v in fixed if constant_of(v) is None))
-    memory, starts, made = _allocate(sides, shape, loops, memref, loops[0] if loops else anchor)
+    rectangles = Rectangles()
+    loops = rectangles.around(loops_above(anchor.parent), [v for v in fixed if constant_of(v) is None])
+    before = loops[0] if loops else anchor
+    scratch = Block()
+    with insert_at(scratch, before.loc):
+        trips_of = [rectangles.trips(loop, before) for loop in loops]
+        memory, starts = _allocate(sides, shape, trips_of, memref)
+    put_before(before, scratch.ops)
+    made = list(scratch.ops)
     copying = Block()
     with insert_at(copying, anchor.loc):
         numbers = [iteration_number(o.regions[0].args[0], o.operands[0], o.operands[2]) for o in loops]
@@ -220,23 +227,19 @@ def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
 
 
 def _allocate(
-    sides: Sequence[_Side], shape: Shape, loops: Sequence[Op], memref: Value, before: Op
-) -> tuple[Value, tuple[Value, ...], list[Op]]:
-    """Memory for the copies, allocated before ``before``; where the box begins; and the operations that were made."""
+    sides: Sequence[_Side], shape: Shape, trips_of: Sequence[Value], memref: Value
+) -> tuple[Value, tuple[Value, ...]]:
+    """Append memory for the copies. Returns where the box begins, too."""
     assert isinstance(memref.type, MemRefType)
-    scratch = Block()
-    with insert_at(scratch, before.loc):
-        trips_of = [trip_count(*loop.operands[:3]) for loop in loops]
-        starts = tuple(side.start() for side in sides)
-        ends = [side.end(_as_value(e)) for side, e in zip(sides, shape, strict=True)]
-        extents = [ops.maxsi(end - start, const_index(0)) for start, end in zip(starts, ends, strict=True)]
-        t = MemRefType((None,) * (len(loops) + len(sides)), memref.type.element)
-        memory = ops.alloc(*trips_of, *extents, type=t)
-        assert memory.op is not None
-        memory.op.set_attr(TAPE, True)
-        memory.hint = f"{memref.hint or 'array'}_before"
-    put_before(before, scratch.ops)
-    return memory, starts, list(scratch.ops)
+    starts = tuple(side.start() for side in sides)
+    ends = [side.end(_as_value(e)) for side, e in zip(sides, shape, strict=True)]
+    extents = [ops.maxsi(end - start, const_index(0)) for start, end in zip(starts, ends, strict=True)]
+    t = MemRefType((None,) * (len(trips_of) + len(sides)), memref.type.element)
+    memory = ops.alloc(*trips_of, *extents, type=t)
+    assert memory.op is not None
+    memory.op.set_attr(TAPE, True)
+    memory.hint = f"{memref.hint or 'array'}_before"
+    return memory, starts
 
 
 def _as_value(extent: Extent) -> Value:

@@ -12,8 +12,8 @@ from adc.ir.types import scalar_bytes
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.costs import executions, trips
 from adc.passes.differentiation.storage.kept import Kept, trips_of
+from adc.passes.differentiation.storage.rectangles import loops_above
 from adc.passes.differentiation.storage.snapshots import Snapshot
-from adc.passes.differentiation.storage.tape import loops_above
 
 
 @dataclass

@@ -17,7 +17,7 @@ from adc.ir.moments import strip_views
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.extents import Extent, Extents
 from adc.passes.analysis.kinds import COUNTED, ELEMENT_WRITES, LOOPS
-from adc.passes.differentiation.storage.tape import visible_outside
+from adc.passes.differentiation.storage.rectangles import visible_outside
 
 
 class Swept:

@@ -1,28 +1,30 @@
 """The tape: buffers for the values that the storage plan keeps, indexed by iteration.
 
-A value computed inside loops gets a buffer with one extent per loop, exactly as long as the loops run, allocated before
-the outermost loop whose extents are known there; so values of rectangular nests are contiguous in the innermost
-loop, and nests whose inner bounds depend on outer counters get a buffer per outer iteration, which is itself a value
-to be kept (a memref of memrefs). A while loop's buffer grows. A value inside a branch, but in no loop, becomes a result
-of the branch. So does a number inside a branch of a parallel loop; what the branch returns is kept whether it was taken
-or not. As nothing is stored or loaded in branches, both sweeps can be SIMD, and need no masks.
+A value computed inside loops gets a buffer with one extent per loop, as long as the loops run, allocated before the
+outermost loop whose extents are known there; so values of rectangular nests are contiguous in the innermost loop, and
+nests whose inner bounds depend on outer counters get a buffer per outer iteration, which is itself a value to be kept
+(a memref of memrefs). If all that is not known outside is where a loop begins or ends within a few iterations, as in
+``range(1 + (i + colour) % 2, n, 2)``, the nest counts as rectangular, and its rows are as long as the longest can be
+(`Rectangles`). A while loop's buffer grows. A value inside a branch, but in no loop, becomes a result of the branch.
+So does a number inside a branch of a parallel loop; what the branch returns is kept whether it was taken or not. As
+nothing is stored or loaded in branches, both sweeps can be SIMD, and need no masks.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from adc.ir import ops
-from adc.ir.arith import const, iteration_number, trip_count
+from adc.ir.arith import const, iteration_number
 from adc.ir.builder import build
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.cold import is_cold
-from adc.passes.analysis.kinds import LOOPS
 from adc.passes.differentiation.storage.insertion import Insertions
+from adc.passes.differentiation.storage.rectangles import Rectangles, loops_above
 
 MOST_ALWAYS = 16
 """The most values of one region that are kept whether it runs or not."""
@@ -49,6 +51,7 @@ class Tape:
         self.residuals: list[Value] = []  # values of the function's own block that a separate reverse function needs
         self._numbers: dict[Op, Value] = {}
         self._extents: dict[tuple[Op, Op], Value] = {}
+        self._rectangles = Rectangles()
         self._together: Counter[Block | None] = Counter()
         self._sides: dict[Value, set[Block]] = {}  # results of branches that go to the record: which sides give them
         self._further: dict[Value, Value] = {}  # to the same value as a result of the branch around it
@@ -135,7 +138,7 @@ class Tape:
     # Counted loops ---------------------------------------------------------------------------------
 
     def _keep_in_buffer(self, value: Value, loops: list[Op], anchor: Op | None) -> None:
-        group = rectangle(loops)
+        group = self._rectangles.around(loops)
         first = group[0]
         t = MemRefType((None,) * len(group), value.type)
         with self.insertions.before(first):
@@ -150,7 +153,7 @@ class Tape:
 
     def _extent(self, loop: Op, before: Op) -> Value:
         if (loop, before) not in self._extents:
-            self._extents[loop, before] = trip_count(*loop.operands[:3])
+            self._extents[loop, before] = self._rectangles.trips(loop, before)
         return self._extents[loop, before]
 
     def _number(self, loop: Op) -> Value:
@@ -217,38 +220,3 @@ def _is_free_to_share(value: Value) -> bool:
     if not isinstance(value.type, MemRefType):
         return True
     return value.op is not None and value.op.opdef is ops.alloc and TAPE in value.op.attrs
-
-
-def loops_above(block: Block) -> list[Op]:
-    """The loops around a block, outermost first."""
-    loops: list[Op] = []
-    op = block.parent_op
-    while op is not None:
-        if op.opdef in LOOPS:
-            loops.append(op)
-        op = op.parent.parent_op if op.parent is not None else None
-    return loops[::-1]
-
-
-def rectangle(loops: Sequence[Op], fixed: Iterable[Value] = ()) -> list[Op]:
-    """The innermost of ``loops`` that one block of memory can serve: their extents, and the values ``fixed``, are known
-    outside of them."""
-    found: list[Op] = []
-    known = list(fixed)
-    for loop in reversed(loops):
-        if loop.opdef is ops.while_ or not all(visible_outside(v, loop) for v in known):
-            break
-        found.insert(0, loop)
-        known += loop.operands[:3]
-    return found
-
-
-def visible_outside(value: Value, loop: Op) -> bool:
-    """Whether ``value`` is defined outside ``loop``."""
-    block = value.block
-    while block is not None:
-        op = block.parent_op
-        if op is loop:
-            return False
-        block = op.parent if op is not None else None
-    return True
