@@ -84,6 +84,7 @@ from adc.passes.small_arrays.pass_elements import PassElements
 from adc.passes.small_arrays.replace_small_arrays import ReplaceSmallArrays
 from adc.passes.small_arrays.return_elements import ReturnElements
 from adc.passes.small_arrays.small_extents import SmallExtents
+from adc.passes.sums.distribute_products import DistributeProducts
 from adc.passes.sums.factor_sums import FactorSums
 from adc.passes.sums.match_products import MatchProducts, is_product
 from adc.passes.sums.version_products import VersionProducts
@@ -263,6 +264,7 @@ LOWER: Pipeline = (
     *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ExpandPowers(), ForwardCopies(), CSE()),
     IfChanged(FuseCalls(), SIMPLIFY),
     IfChanged(ExpandArrays(), (Canonicalize(), CSE())),
+    IfChanged(DistributeProducts(), TIDY),
     IfChanged(MatchProducts(), (Canonicalize(), CSE())),
     IfChanged(InterchangeLoops(extremes=True), CONTRACT),
     IfChanged(PromoteElements(), TIDY),

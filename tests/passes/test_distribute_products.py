@@ -1,0 +1,109 @@
+"""distribute-products: products of matrices that programs write as loops; gradients, and where the kernel is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+
+
+def added_up(a: Any, b: Any) -> Any:
+    n, k = a.shape
+    m = b.shape[1]
+    c = np.zeros((n, m), dtype=a.dtype)
+    for i in range(n):
+        for j in range(m):
+            for q in range(k):
+                c[i, j] += a[i, q] * b[q, j]
+    return np.sum(c * c)
+
+
+def numbers(a: Any, b: Any) -> Any:
+    total = 0.0
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            s = 0.0
+            for q in range(a.shape[1]):
+                s += a[i, q] * b[q, j]
+            total += s * s * s
+    return total
+
+
+def in_steps(a: Any, b: Any) -> Any:
+    n, k = a.shape
+    m = b.shape[1]
+    c = np.zeros((n, m), dtype=a.dtype)
+    total = 0.0
+    for _ in range(3):
+        for i in range(n):
+            for j in range(m):
+                s = c[i, j] * 0.25
+                for q in range(k):
+                    s += a[i, q] * b[q, j]
+                c[i, j] = s * 0.5
+        total += np.sum(c * c)
+    return total
+
+
+def with_itself(a: Any, b: Any) -> Any:
+    total = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            s = 0.0
+            for q in range(a.shape[1]):
+                s += a[i, q] * a[j, q]
+            total += s * s
+    return total + np.sum(b)
+
+
+def changes_factors(a: Any, b: Any) -> Any:
+    x = a.copy()
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(b.shape[1]):
+            s = 0.0
+            for q in range(x.shape[1]):
+                s += x[i, q] * b[q, j]
+            x[i, j % x.shape[1]] = s * 0.1
+            total += s * s
+    return total + np.sum(x)
+
+
+ALL = [added_up, numbers, in_steps, with_itself, changes_factors]
+
+
+@pytest.mark.parametrize("f", [added_up, numbers, in_steps, with_itself, changes_factors])
+def test_gradients(f: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(1)
+    g = jit_grad(argnums=(0, 1), threads=2)(f)
+    for n, k, m in ((3, 40, 5), (1, 25, 1), (4, 6, 3), (0, 30, 2)):
+        a, da, b, db = rng.random((n, k)), rng.random((n, k)), rng.random((k, m)), rng.random((k, m))
+        to_a, to_b = g.grad(a, b)
+        along = f(a + 1e-30j * da, b + 1e-30j * db).imag / 1e-30
+        assert np.sum(to_a * da) + np.sum(to_b * db) == pytest.approx(along, rel=1e-10, abs=1e-10)
+        if n == 3:
+            assert ("linalg.matmul" in str(g.dump_ir("lowered"))) is (f is not changes_factors)
+
+
+def test_zeros_are_strong() -> None:
+    """What no result depends on adds nothing to gradients, even if it is infinite."""
+
+    def first_column(a: Any, b: Any) -> Any:
+        c = np.zeros((a.shape[0], b.shape[1]))
+        for i in range(a.shape[0]):
+            for j in range(b.shape[1]):
+                for q in range(a.shape[1]):
+                    c[i, j] += a[i, q] * b[q, j]
+        return np.sum(c[:, 0] ** 2)
+
+    rng = np.random.default_rng(2)
+    a, b = rng.random((3, 40)), rng.random((40, 4))
+    b[2, 1], b[3, 2] = np.inf, np.nan
+    to_a, to_b = jit_grad(argnums=(0, 1))(first_column).grad(a, b)
+    sums = a @ b[:, 0]
+    np.testing.assert_allclose(to_a, 2 * sums[:, None] * b[:, 0])
+    np.testing.assert_allclose(to_b, np.outer(2 * a.T @ sums, [1.0, 0.0, 0.0, 0.0]))
