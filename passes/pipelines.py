@@ -176,7 +176,7 @@ PREPARE: Pipeline = (
 # Elements that are carried are no longer seen to be those of one iteration.
 _across = (
     *(InterchangeLoops.name, ContractArrays.name, PromoteElements.name, FuseSweeps.name, FuseRows.name),
-    *(VersionProducts.name, DistributeInvariants.name),
+    *(VersionProducts.name, DistributeInvariants.name, DistributeProducts.name),
 )
 
 

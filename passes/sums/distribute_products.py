@@ -13,8 +13,8 @@ kernel for each), on the left every term is added to memory on its own. They are
 many terms, which is asked when it is known.
 
 What is taken out comes last. So it must add to arrays that the loops do not touch otherwise, and read arrays that they
-do not change, apart from ``g``: numbers, or elements of arrays, that are the same in all iterations of the innermost
-loop. The three loops may be sequential: their order does not matter to what they add.
+do not change, apart from ``g``: a number, or an element of an array, that is the same in all iterations of the
+innermost loop, times constants. The three loops may be sequential: their order does not matter to what they add.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, sections 5.2 and 5.3.
 """
@@ -25,12 +25,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import const_index, constant_of
+from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside, with_inner
-from adc.ir.rewrite import Mapping, clone_op, used_from_outside
+from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
@@ -42,6 +42,7 @@ from adc.passes.sums.match_products import is_product
 
 _IN_PRODUCTS = PURE | TERMINATORS | {ops.load, ops.accumulate}
 LONG = 1 << 20  # terms, if it is not known how many
+AROUND = 40  # operations beside the innermost loop, which become two: a step of a large program stays as it is
 MOST = 2  # arrays for what is computed in the two outer loops
 
 
@@ -117,29 +118,25 @@ def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
     outer, _, inner = nest.loops
     memory = Memory.asked(func, summaries)
     sums = [op for op in inner.regions[0].ops if op.opdef is ops.accumulate]
+    if sum(1 for _ in with_inner(outer)) - sum(1 for _ in with_inner(inner)) > AROUND:
+        return
     if not _may_come_last(sums, outer, memory) or not _is_private(sums, outer):
         return
-    body = [op for op in inner.regions[0].ops[:-1] if not nest.places.keys() & set(op.results)]
     writes = [op for op in with_inner(outer) if not (op.regions or op.opdef is ops.load or op in sums)]
-    again = {
-        op
-        for op in body
-        if op.opdef is ops.load
-        and (inside(op.operands[0], outer) or any(memory.may_write(w, op.operands[0]) for w in writes))
-    }
-    if any(inside(v, inner) for op in again for v in op.operands):
-        return  # an element that is not the same in all iterations
-    body = [op for op in body if op not in again]
-    taken = [op.result for op in again]
-    taken += [v for v in used_from_outside(body) if inside(v, outer) and v not in nest.places and v not in taken]
-    terms = inner.operands[1]
-    known = constant_of(terms)
-    if len(taken) > MOST or not all(v.type.is_float for v in taken) or (known or LONG) <= machine().few_terms:
+
+    terms = [_term(op, nest) for op in sums]
+    found = [term for term in terms if term is not None]
+    if len(found) < len(terms) or any(memory.may_write(w, t.load.operands[0]) for t in found for w in writes):
+        return
+    count = inner.operands[1]
+    known = constant_of(count)
+    kept = dict.fromkeys(term.kept for term in found)
+    if len(kept) > MOST or (known or LONG) <= machine().few_terms:
         return
     with insert_at(Block(), inner.loc) as apart:
         extents = [loop.operands[1] for loop in nest.loops[:2]]
-        arrays = {v: ops.alloc(*extents, type=MemRefType((None, None), v.type)) for v in taken}
-        product = _product(nest, arrays, body)
+        arrays = {of: ops.alloc(*extents, type=MemRefType((None, None), of[0].type)) for of in kept}
+        product = _product(nest, arrays, found)
     if not is_product(product):
         for op in reversed(apart.ops):
             op.drop()
@@ -147,7 +144,64 @@ def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
     with insert_at(Block(), outer.loc) as otherwise:
         build(ops.yield_, clone_op(outer, {}).results)
     _keep(nest, arrays)
-    _put(outer, apart, otherwise if known is None else None, terms)
+    _put(outer, apart, otherwise if known is None else None, count)
+
+
+@dataclass(frozen=True, eq=False)
+class _Term:
+    """What is added to an array: the product of numbers that are ``kept`` and an element that is loaded. ``strong``:
+    nothing, if the first of the numbers is zero."""
+
+    sum: Op
+    kept: tuple[Value, ...]
+    load: Op
+    strong: bool
+
+
+def _term(sum: Op, nest: _Nest) -> _Term | None:
+    outer, _, inner = nest.loops
+    factors: list[Value] = []
+    tests: list[Value] = []
+    _take_apart(sum.operands[0], factors, tests)
+    scales = [f for f in factors if not inside(f, outer)]
+    kept = [f for f in factors if f not in scales and _is_fixed(f, inner)]
+    loads = [f.op for f in factors if f not in kept and f not in scales]
+    if len(kept) != 1 or len(loads) != 1 or loads[0] is None or loads[0].opdef is not ops.load:
+        return None
+    if any(not _is_zero_test(test, kept[0]) for test in tests):
+        return None
+    at = [v for v in (*loads[0].operands, *sum.operands[1:]) if v not in nest.places]
+    if any(inside(v, outer) for v in at):
+        return None
+    return _Term(sum, (kept[0], *scales), loads[0], bool(tests))
+
+
+def _is_fixed(value: Value, inner: Op) -> bool:
+    """Whether a factor is the same in all iterations of the innermost loop: known before it, or an element."""
+    if not inside(value, inner):
+        return True
+    op = value.op
+    return op is not None and op.opdef is ops.load and not any(inside(v, inner) for v in op.operands)
+
+
+def _take_apart(value: Value, factors: list[Value], tests: list[Value]) -> None:
+    """The factors of a product, and the conditions under which one of them is taken to be zero."""
+    op = value.op
+    if op is not None and op.opdef is ops.mulf:
+        for operand in op.operands:
+            _take_apart(operand, factors, tests)
+    elif op is not None and op.opdef is ops.select and constant_of(op.operands[1]) == 0.0:
+        tests.append(op.operands[0])
+        _take_apart(op.operands[2], factors, tests)
+    else:
+        factors.append(value)
+
+
+def _is_zero_test(test: Value, number: Value) -> bool:
+    op = test.op
+    if op is None or op.opdef is not ops.cmpf or op.attrs["predicate"] != "oeq":
+        return False
+    return op.operands[0] is number and constant_of(op.operands[1]) == 0.0
 
 
 def _may_come_last(sums: Sequence[Op], outer: Op, memory: Memory) -> bool:
@@ -169,8 +223,8 @@ def _is_private(sums: Sequence[Op], outer: Op) -> bool:
     )
 
 
-def _product(nest: _Nest, arrays: dict[Value, Value], body: Sequence[Op]) -> Op:
-    """Append a parallel nest of the operations ``body`` of the innermost loop."""
+def _product(nest: _Nest, arrays: dict[tuple[Value, ...], Value], terms: Sequence[_Term]) -> Op:
+    """Append a parallel nest that adds the terms."""
     zero, one = const_index(0), const_index(1)
 
     def inside_of(counters: list[Value]) -> None:
@@ -179,24 +233,36 @@ def _product(nest: _Nest, arrays: dict[Value, Value], body: Sequence[Op]) -> Op:
             loop_of(ops.parallel, zero, upper, one, lambda x: inside_of([*counters, x]), "x")
             return
         mapping: Mapping = {v: counters[k] for v, k in nest.places.items()}
-        mapping.update((v, ops.load(array, *counters[:2])) for v, array in arrays.items())
-        for op in body:
-            clone_op(op, mapping)
+        kept = {of: ops.load(array, *counters[:2]) for of, array in arrays.items()}
+        for term in terms:
+            number, factor = kept[term.kept], clone_op(term.load, mapping).result
+            if term.strong:
+                nothing = const(0.0, factor.type)
+                factor = ops.select(ops.cmpf(number, nothing, predicate="oeq"), nothing, factor)
+            added = ops.mulf(number, factor, fastmath=ops.CONTRACT)
+            mapping[term.sum.operands[0]] = added
+            clone_op(term.sum, mapping)
 
     block = current_block()
     inside_of([])
     return block.ops[-1]
 
 
-def _keep(nest: _Nest, arrays: dict[Value, Value]) -> None:
+def _keep(nest: _Nest, arrays: dict[tuple[Value, ...], Value]) -> None:
     """Store what the product takes, instead of the innermost loop, which is dropped."""
     inner = nest.inner
     with insert_at(Block(), inner.loc) as stores:
-        at = [next(v for v, k in nest.places.items() if k == level) for level in range(2)]
-        for value, array in arrays.items():
-            op = value.op
-            again = op is not None and inside(value, inner)
-            build(ops.store, [clone_op(op, {}).result if again and op is not None else value, array, *at])
+        at = []
+        for loop in nest.loops[:2]:
+            counter = loop.regions[0].args[0]
+            is_forward = counter in nest.places
+            at.append(counter if is_forward else ops.subi(ops.addi(loop.operands[1], const_index(-1)), counter))
+        for (number, *scales), array in arrays.items():
+            again = number.op if number.op is not None and inside(number, inner) else None
+            total = clone_op(again, {}).result if again is not None else number
+            for scale in scales:
+                total = ops.mulf(total, scale)
+            build(ops.store, [total, array, *at])
     put_instead(inner, stores.ops)
     inner.drop()
 

@@ -33,6 +33,18 @@ def numbers(a: Any, b: Any) -> Any:
     return total
 
 
+def scaled(a: Any, b: Any) -> Any:
+    n, k = a.shape
+    m = b.shape[1]
+    c = np.ones((n, m), dtype=a.dtype)
+    for i in range(n):
+        for j in range(m):
+            c[i, j] *= 0.5
+            for q in range(k):
+                c[i, j] += n * a[i, q] * b[q, j]
+    return np.sum(c * c)
+
+
 def in_steps(a: Any, b: Any) -> Any:
     n, k = a.shape
     m = b.shape[1]
@@ -73,10 +85,10 @@ def changes_factors(a: Any, b: Any) -> Any:
     return total + np.sum(x)
 
 
-ALL = [added_up, numbers, in_steps, with_itself, changes_factors]
+ALL = [added_up, numbers, scaled, in_steps, with_itself, changes_factors]
 
 
-@pytest.mark.parametrize("f", [added_up, numbers, in_steps, with_itself, changes_factors])
+@pytest.mark.parametrize("f", [added_up, numbers, scaled, in_steps, with_itself, changes_factors])
 def test_gradients(f: Callable[..., Any]) -> None:
     rng = np.random.default_rng(1)
     g = jit_grad(argnums=(0, 1), threads=2)(f)

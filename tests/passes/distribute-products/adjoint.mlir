@@ -83,12 +83,12 @@ func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %y: memref<?x?xf64>, %a_b
       scf.parallel (%x_0) = (%c0) to (%m) step (%c1) {
         scf.parallel (%x_1) = (%c0) to (%k) step (%c1) {
           %2 = memref.load %1[%x, %x_0] : memref<?x?xf64>
-          %u = memref.load %a[%x, %x_1] : memref<?x?xf64>
           %v = memref.load %b[%x_1, %x_0] : memref<?x?xf64>
-          %to_a = arith.mulf %2, %v fastmath<contract> : f64
-          %to_b = arith.mulf %2, %u fastmath<contract> : f64
-          adc.accumulate %to_a, %a_bar[%x, %x_1] : memref<?x?xf64>
-          adc.accumulate %to_b, %b_bar[%x_1, %x_0] : memref<?x?xf64>
+          %3 = arith.mulf %2, %v fastmath<contract> : f64
+          adc.accumulate %3, %a_bar[%x, %x_1] : memref<?x?xf64>
+          %u = memref.load %a[%x, %x_1] : memref<?x?xf64>
+          %4 = arith.mulf %2, %u fastmath<contract> : f64
+          adc.accumulate %4, %b_bar[%x_1, %x_0] : memref<?x?xf64>
           scf.reduce()
         }
         scf.reduce()
@@ -106,10 +106,10 @@ func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %y: memref<?x?xf64>, %a_b
           %l = arith.subi %last_term, %r : index
           %u_0 = memref.load %a[%i_0, %l] : memref<?x?xf64>
           %v_0 = memref.load %b[%l, %j_0] : memref<?x?xf64>
-          %to_a_0 = arith.mulf %g_0, %v_0 fastmath<contract> : f64
-          %to_b_0 = arith.mulf %g_0, %u_0 fastmath<contract> : f64
-          adc.accumulate %to_a_0, %a_bar[%i_0, %l] : memref<?x?xf64>
-          adc.accumulate %to_b_0, %b_bar[%l, %j_0] : memref<?x?xf64>
+          %to_a = arith.mulf %g_0, %v_0 fastmath<contract> : f64
+          %to_b = arith.mulf %g_0, %u_0 fastmath<contract> : f64
+          adc.accumulate %to_a, %a_bar[%i_0, %l] : memref<?x?xf64>
+          adc.accumulate %to_b, %b_bar[%l, %j_0] : memref<?x?xf64>
           scf.yield
         }
         scf.reduce()
