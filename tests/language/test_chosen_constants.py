@@ -405,9 +405,7 @@ def looped_over(x):
     return x
 
 
-@pytest.mark.parametrize(
-    "fn", [none_plus, looped_over], ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("fn", [none_plus, looped_over], ids=lambda f: f.__name__)
 def test_what_stays_refused(fn: Any) -> None:
     with pytest.raises(CompileError) as caught:
         jit_grad(fn)(2.0)
@@ -581,3 +579,44 @@ def item_of_an_object_read_before_the_right_side(x, c):
 )
 def test_what_is_added_to_is_read_first(fn: Any, c: bool) -> None:
     assert jit_grad(fn)(1.0, c) == fn(1.0, c)
+
+
+def refused_by_name(x, k):
+    kind = "or{al" if k > 2 else "b%us"
+    if x > 0.0:
+        raise ValueError(f"unknown {kind!r} {kind:>8} {x:.2f} at {k}")
+    return x
+
+
+def refused_with_none(x, k):
+    kind = "oral" if k > 2 else None
+    raise ValueError("unknown %s at %d" % (kind, k))  # noqa: UP031
+
+
+def refused_key(x, k):
+    kind = "oral" if k > 2 else "bolus"
+    raise KeyError(kind)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("fn", [refused_by_name, refused_with_none, refused_key], ids=lambda f: f.__name__)
+def test_texts_that_the_run_chooses_are_shown_in_texts(fn: Any, k: int) -> None:
+    found = []
+    for function in (fn, jit_grad(fn)):
+        with pytest.raises((ValueError, KeyError)) as raised:
+            function(0.1, k)
+        found.append(raised.value.args)
+    assert found[0] == found[1]
+
+
+def test_texts_that_the_run_chooses_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(x, k):
+        kind = "oral" if k > 2 else "bolus"
+        print(f"<{kind}>", "{:>6}".format(kind), x)  # noqa: UP032
+        return 2.0 * x
+
+    for k in (1, 3):
+        shown(0.5, k)
+        expected = capsys.readouterr().out
+        assert jit_grad(shown)(0.5, k) == 1.0
+        assert capsys.readouterr().out == expected

@@ -97,3 +97,47 @@ def test_what_changes_them_is_refused() -> None:
     for function in (store, append):
         with pytest.raises(CompileError, match="tuple"):
             adc.jit_grad(function)(X)
+
+
+def slices_of_long_lists(x):  # type: ignore[no-untyped-def]
+    kept = [v for v in x if v > 0.2]
+    kept[1:1] = [2.0 * v for v in kept]
+    kept[:1] = [5.0, 6.0 * x[0]]
+    kept[::-1] = list(kept)
+    kept[4:] = []
+    return kept[0] + 2.0 * kept[1] + 3.0 * kept[-1] + len(kept)
+
+
+def first_items(x):  # type: ignore[no-untyped-def]
+    a, b = next(zip(x, x[1:], strict=False))  # noqa: RUF007
+    k, v = next(enumerate(x, 3))
+    nothing = next(zip(x[:0], x[:0], strict=True), (2.0, 3.0))
+    return a * b + k * v + next(map(lambda v: v * v, x)) + next(reversed(x)) + nothing[1] * x[2]
+
+
+def sums_of_sets(x):  # type: ignore[no-untyped-def]
+    places = set()
+    for k in range(len(x)):
+        if x[k] > 0.2:
+            places.add(k)
+    return x[0] * sum(places) + sum({1, 2, 3})
+
+
+@pytest.mark.parametrize("function", [slices_of_long_lists, first_items, sums_of_sets])
+def test_relatives(function: Callable[..., Any]) -> None:
+    assert adc.jit_grad(function)(X) == pytest.approx(function(X), rel=1e-15)
+    assert adc.jit_grad(function).grad(X) == pytest.approx(
+        np.array([(function(X + 1e-6 * e) - function(X - 1e-6 * e)) / 2e-6 for e in np.eye(4)]), rel=1e-6
+    )
+
+
+def test_slices_of_other_lengths_and_nothing_that_is_first() -> None:
+    def other_length(x):  # type: ignore[no-untyped-def]
+        kept = [v for v in x if v > 0.2]
+        kept[::2] = [v for v in x]
+        return kept[0]
+
+    with pytest.raises(ValueError, match="attempt to assign sequence of size 4 to extended slice of size 2"):
+        adc.jit_grad(other_length)(X)
+    with pytest.raises(StopIteration):
+        adc.jit_grad(lambda x: next(zip(x[:0], x, strict=False))[0])(X)
