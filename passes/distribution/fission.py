@@ -33,6 +33,9 @@ class Fission:
         self.loop = loop
         self.accesses = analysis.accesses(loop)
         self.position = {op: n for n, op in enumerate(loop.regions[0].walk())}
+        # Each group of accumulations asks about much the same pairs of accesses.
+        self._meetings: dict[tuple[Access, Access], bool] = {}
+        self._orders: dict[tuple[Access, Access], bool] = {}
 
     # What is needed ---------------------------------------------------------------------------------------------------
 
@@ -123,6 +126,12 @@ class Fission:
         return all(level.opdef in COUNTED and self.analysis.independent(a, b, level) for level in self._levels(a, b))
 
     def _never_meet(self, a: Access, b: Access) -> bool:
+        found = self._meetings.get((a, b))
+        if found is None:
+            found = self._meetings[a, b] = self._find_apart(a, b)
+        return found
+
+    def _find_apart(self, a: Access, b: Access) -> bool:
         if self._apart(a, b):
             return True
         if a.base is not b.base or not self._other_iterations_apart(a, b):
@@ -152,6 +161,12 @@ class Fission:
 
     def _reads_before(self, read: Access, write: Access) -> bool:
         """Whether ``write`` never changes what ``read`` reads before it is read."""
+        found = self._orders.get((read, write))
+        if found is None:
+            found = self._orders[read, write] = self._find_order(read, write)
+        return found
+
+    def _find_order(self, read: Access, write: Access) -> bool:
         if self._apart(read, write):
             return True
         if read.base is not write.base or not self._other_iterations_apart(read, write):
