@@ -8,7 +8,7 @@ Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, cha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -87,28 +87,42 @@ def _stored(name: str, module: Module, wrt: tuple[int, ...]) -> list[StoragePlan
     func = clone_func(module.funcs[name], module.unique_name(f"{name}.grad"))
     differentiator = _Differentiator(module)
     own = plan_storage(*differentiator._augmented(func, wrt, frozenset(wrt)))
-    return [own, *(adjoint.plan for adjoint in differentiator.adjoints.values())]
+    return [own, *differentiator._plans()]
 
 
 class _Differentiator:
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.plans = SplitPlans(module, self._split, self._both_sweeps)
+        self.once = False  # whether the reverse sweep of what is being differentiated runs only once
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget which functions were made."""
+        self.plans = SplitPlans(self.module, self._split, self._both_sweeps)
         self.adjoints: dict[SplitKey, Adjoint] = {}
         self.sweeps: dict[SweepsKey, Adjoint] = {}
-        self.once = False  # whether the reverse sweep of what is being differentiated runs only once
+
+    def _plans(self) -> Iterable[StoragePlan]:
+        """What is stored by the functions that are called."""
+        return [adjoint.plan for adjoint in self.adjoints.values()]
 
     # One function ----------------------------------------------------------------------------------------------------
 
     def gradient(self, name: str, wrt: tuple[int, ...], with_value: bool) -> Adjoint:
-        both = mixed(self.module, name, wrt, partial(_stored, name))
-        primal = self.module.funcs[name] if both is None else both.func
+        before = Module(dict(self.module.funcs))
+        func = clone_func(self.module.funcs[name], self.module.unique_name(f"{name}.grad"))
+        augmented, recipes = self._augmented(func, wrt, frozenset(wrt))
+        plan = plan_storage(augmented, recipes)
+        both = mixed(before, name, wrt, [plan, *self._plans()], partial(_stored, name))
         forward = () if both is None else both.positions
-        func = clone_func(primal, self.module.unique_name(f"{name}.grad"))
-        originals = list(func.args)
-        backward = frozenset(wrt).difference(forward)
-        augmented, recipes = self._augmented(func, wrt, backward)
-        plan, tape = self._store(augmented, recipes)
+        if both is not None:
+            self.module.funcs = before.funcs
+            self._forget()
+            func = clone_func(both.func, self.module.unique_name(f"{name}.grad"))
+            augmented, recipes = self._augmented(func, wrt, frozenset(wrt).difference(forward))
+            plan = plan_storage(augmented, recipes)
+        originals = list(func.args)[: len(self.module.funcs[name].args)]
+        tape = self._keep(augmented, recipes, plan)
         returned = derived_signatures.remove_return(func)
         tangents = dict(zip(forward, returned[len(returned) - len(forward) :], strict=True))
         root = Frame(func.body, func.body, func.loc)
@@ -355,11 +369,14 @@ class _Differentiator:
 
     def _store(self, augmented: Augmented, recipes: Recipes) -> tuple[StoragePlan, Tape]:
         plan = plan_storage(augmented, recipes)
+        return plan, self._keep(augmented, recipes, plan)
+
+    def _keep(self, augmented: Augmented, recipes: Recipes, plan: StoragePlan) -> Tape:
         insertions = Insertions()
         tape = Tape(augmented.func, insertions, augmented.counters, direct=augmented.direct)
         tape.keep_all([value for value in plan.stored if not recipes.free(value)])
         insertions.apply(augmented.func)
-        return plan, tape
+        return tape
 
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
         wanted = {call.augmented for call in augmented.calls.values()}

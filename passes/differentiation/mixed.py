@@ -56,8 +56,11 @@ class Mixed:
         return f"by {names} in forward mode: the tangents cost less than the tape that they would need in reverse mode"
 
 
-def mixed(module: Module, name: str, wrt: tuple[int, ...], plans_of: PlansOf) -> Mixed | None:
-    """The function with tangents of some scalars in ``wrt``, if that removes most of the tape and pays."""
+def mixed(
+    module: Module, name: str, wrt: tuple[int, ...], plans: Iterable[StoragePlan], plans_of: PlansOf
+) -> Mixed | None:
+    """The function with tangents of some scalars in ``wrt``, if that removes most of the tape and pays. ``plans``: what
+    is stored without them."""
     primal = module.funcs[name]
     scalars = [k for k in wrt if primal.args[k].type.is_float]
     called = [module.funcs[other] for other in reachable(module, [name])]
@@ -70,7 +73,10 @@ def mixed(module: Module, name: str, wrt: tuple[int, ...], plans_of: PlansOf) ->
         return sum(map(_tape, plans_of(Module(dict(module.funcs)), tuple(chosen))))
 
     rest = [k for k in wrt if k not in scalars]
-    everything, least = tape(wrt), tape(rest)
+    everything = sum(map(_tape, plans))
+    if not everything:
+        return None
+    least = tape(rest)
     if least > LARGEST_REST * everything:
         return None
     if len(scalars) > 1:  # scalars that need no tape of their own stay in reverse mode
