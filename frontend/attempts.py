@@ -54,6 +54,7 @@ class Attempt:
     few: set[Loc] = field(default_factory=set)
     divisible: set[Loc] = field(default_factory=set)
     apart: set[Loc] = field(default_factory=set)
+    firsts: int = 0  # the first iterations of such loops around the insertion point
     whole: set[Loc] = field(default_factory=set)
     blamed: set[tuple[str, int]] = field(default_factory=set)
     asked: dict[int, object] = field(default_factory=dict)

@@ -295,10 +295,13 @@ def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
-    """The argument ``axis``: None for all."""
+def axes_of(axis: AbstractValue | None, rank: int, *, ranges: bool = True) -> tuple[int, ...] | None:
+    """The argument ``axis``: None for all. ``ranges``: whether NumPy takes a range there."""
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return None
+    if isinstance(axis, Range) and not ranges:
+        message = "the axis is an integer or a tuple of integers here, not a range"
+        raise refuse(current_loc(), message, "write tuple(range(...))", kind=kinds.WRONG_TYPE)
     items = listed(axis)
     numbers = [needed_int(item) for item in items]
     known = [n for n in numbers if n is not None]

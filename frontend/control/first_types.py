@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
+import numpy as np
+
 from adc.frontend import abstract
 from adc.frontend.data.values import AbstractValue, Compound, Scalar, Static
 from adc.frontend.frame import Frame
@@ -40,8 +42,8 @@ def made_floats(
     if head is None or start is None:
         return
     if isinstance(head, Static):
-        if type(head.value) in (int, bool) and any(t.is_float for t in types(wider)):
-            yield head, head.value
+        if isinstance(head.value, int | np.integer | np.bool_) and any(t.is_float for t in types(wider)):
+            yield head, int(head.value)
     elif isinstance(head, Compound) and isinstance(start, Compound):
         if isinstance(spec, abstract.Tuple) and isinstance(wider, abstract.Tuple) and spec.form == wider.form:
             for part in zip(start.items, head.items, spec.items, wider.items, strict=False):

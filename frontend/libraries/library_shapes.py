@@ -111,7 +111,7 @@ def _flatten(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) ->
 def _squeeze(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     value, axis = take("np.squeeze", ["a", "axis"], args, kwargs)
     owner = in_memory(frame, "np.squeeze", value)
-    axes = axes_of(axis, owner.rank)
+    axes = axes_of(axis, owner.rank, ranges=False)
     if axes is None:
         if any(is_one(d) is None for d in owner.dims):
             message = "which extents are 1 is known at run time only, so np.squeeze() needs an axis"
@@ -124,7 +124,7 @@ def _expand_dims(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     value, axis = take("np.expand_dims", ["a", "axis"], args, kwargs, 2)
     owner = in_memory(frame, "np.expand_dims", value)
     rank = owner.rank + (len(axis.items) if isinstance(axis, Tuple) else len(_tuple(axis)))
-    axes = axes_of(axis, rank) or ()
+    axes = axes_of(axis, rank, ranges=False) or ()
     return views.with_new_axes(owner, [k in axes for k in range(rank)])
 
 

@@ -126,7 +126,8 @@ def call_of(name: str, parameters: Sequence[str], frame: Frame, args: Args, kwar
         if v is not None and not (isinstance(v, Static) and v.value is None)
     }
     value = as_array(frame, name, given["a"] if "a" in given else Static(None))
-    over = Over(axes_of(given.get("axis"), value.rank), bool(static_of(given.get("keepdims"), "keepdims")))
+    axes = axes_of(given.get("axis"), value.rank, ranges=False)
+    over = Over(axes, bool(static_of(given.get("keepdims"), "keepdims")))
     return Call(frame, name, given, value, over)
 
 

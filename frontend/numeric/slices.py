@@ -24,11 +24,13 @@ class Slice:
     upper: AbstractValue | None = None
     step: AbstractValue | None = None
 
+    def is_by_one(self) -> bool:
+        """Whether the step is left out, None or one."""
+        return self.step is None or (isinstance(self.step, Static) and self.step.value in (None, 1))
+
 
 def is_full(s: Slice) -> bool:
-    return all(p is None or is_none(p) for p in (s.lower, s.upper)) and (
-        s.step is None or is_none(s.step) or (isinstance(s.step, Static) and s.step.value == 1)
-    )
+    return all(p is None or is_none(p) for p in (s.lower, s.upper)) and s.is_by_one()
 
 
 @dataclass(frozen=True)

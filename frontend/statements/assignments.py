@@ -208,7 +208,7 @@ def _store_item(
         frame.tracer.call(frame, setter, [subscripts.key_for(owner, items), value], {})
     elif not isinstance(owner, Ref) or owner.kind == "object":
         raise refuse(current_loc(), f"cannot store into {describe_type(owner)}", kind=kinds.UNSUPPORTED_TARGET)
-    elif rows.grows(frame, owner) and isinstance(items[0].value, slices.Slice) and items[0].value.step is None:
+    elif rows.grows(frame, owner) and isinstance(items[0].value, slices.Slice) and items[0].value.is_by_one():
         bounds = [NONE if p is None else p for p in (items[0].value.lower, items[0].value.upper)]
         made = frame.tracer.call(frame, Static(python_lists.with_part), [owner, *bounds, value], {})
         assert isinstance(made, Ref)

@@ -21,6 +21,8 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.core import Value
 
+_MOST_FIRSTS = 3  # first iterations in each other: each loop around is traced several times
+
 
 def for_items(
     frame: Frame,
@@ -90,7 +92,7 @@ def first_apart_if_seen(
     """A loop, traced by ``whole``. If it makes ints floats, which can be seen in its first iteration, that one stands
     before the ``others``. ``runs``: whether there is one."""
     attempt, at = frame.tracer.attempt, frame.loc(loop)
-    if at in attempt.whole or at in attempt.divisible:
+    if at in attempt.whole or at in attempt.divisible or attempt.firsts == _MOST_FIRSTS:
         whole()
         return
     restore = saved(frame)
@@ -105,7 +107,15 @@ def first_apart_if_seen(
         attempt.divisible.discard(at)
     restore()
     attempt.apart.add(at)
-    known, path = runs(), partial(peeled, frame, loop, start, body, others)
+
+    def first() -> None:
+        attempt.firsts += 1
+        try:
+            body()
+        finally:
+            attempt.firsts -= 1
+
+    known, path = runs(), partial(peeled, frame, loop, start, first, others)
     if known is True:
         path()
     elif known is not False:

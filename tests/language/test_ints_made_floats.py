@@ -189,3 +189,33 @@ def test_one_loop_where_nothing_can_be_seen() -> None:
     assert whole.count("scf.for") == 1
     assert "scf.if" not in whole
     assert "scf.if" in divided
+
+
+def deep(x: Any) -> Any:
+    s = 0
+    for i in range(2):
+        for j in range(2):
+            for k in range(2):
+                print(s)
+                s = s + x[i + j + k]
+    return s
+
+
+def test_shown_in_three_loops(capfd: pytest.CaptureFixture[str]) -> None:
+    deep(X)
+    expected = capfd.readouterr().out
+    adc.jit_grad(deep)(X)
+    assert capfd.readouterr().out == expected
+
+
+def numpys_in_a_list(x: Any) -> Any:
+    held = [np.int64(0)]
+    s = 0.0
+    for v in x:
+        s += v if isinstance(held[0], np.integer) else 10 * v
+        held[0] = held[0] + v
+    return s
+
+
+def test_numpys_integers() -> None:
+    assert adc.jit_grad(numpys_in_a_list)(X) == numpys_in_a_list(X)

@@ -131,6 +131,25 @@ def test_relatives(function: Callable[..., Any]) -> None:
     )
 
 
+def slices_by_one(x: Any) -> Any:
+    kept = [v for v in x if v > -9.0]
+    kept[1:3:1] = [x[0]]
+    kept[::1] = [*kept, 2.0 * x[1]]
+    return kept[0] * kept[-1] + len(kept) * kept[1]
+
+
+def test_slices_by_one_may_change_the_length() -> None:
+    assert adc.jit_grad(slices_by_one)(X) == slices_by_one(X)
+
+
+@pytest.mark.parametrize("function", [lambda x: np.sum(x, axis=range(1)), lambda x: np.expand_dims(x, range(1))[0, 0]])
+def test_ranges_are_no_axes_of_sums(function: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match="not a range"):
+        adc.jit_grad(function)(X)
+    with pytest.raises(TypeError):
+        function(X)
+
+
 def test_slices_of_other_lengths_and_nothing_that_is_first() -> None:
     def other_length(x):  # type: ignore[no-untyped-def]
         kept = [v for v in x if v > 0.2]
