@@ -8,7 +8,8 @@ branches and around loops; loops and branches carry flags beside the memrefs tha
 
 ``u`` may start as the caller's array, which is not ours to free, and from the second iteration on is the buffer of the
 iteration before: the flag starts as false, each iteration yields true, and frees what it was given if the flag is true.
-Most flags are constant, which ``Canonicalize`` finds afterwards.
+Most flags are constant, which ``Canonicalize`` finds afterwards. What the code frees itself, as reverse sweeps do, no
+memref owns from there on, whatever name its memory has got in branches.
 
 Safe by construction: if it cannot be told who else refers to memory, nobody owns it, and it stays until the end of the
 run, when the arena takes back what is left.
@@ -139,7 +140,7 @@ class _Ownership(Flags):
             elif kind is ops.alloc:
                 self._own(scope, op.result)
             elif kind is ops.grow:
-                self._take(scope, op.operands[0])
+                self._give_back(scope, op.operands[0])
                 self._classes.union(op.result, op.operands[0])
                 self._own(scope, op.result)
             elif kind is ops.dealloc:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.types import MemRefType, RecordType, i1
+from adc.ir.types import MemRefType, RecordType, Type, i1
 from adc.passes.memory.ownership import Classes
 
 _SOURCES = frozenset({ops.alloc, ops.grow, ops.call})
@@ -35,6 +35,11 @@ class Scope:
     def set(self, memref: Value, flag: Value) -> None:
         (self.flags if memref in self.flags else self.changed)[memref] = flag
 
+    def owners(self) -> dict[Value, None]:
+        """The memrefs that have a flag here."""
+        outer = self.outer.owners() if self.outer is not None else {}
+        return outer | dict.fromkeys(self.flags)
+
 
 class Flags:
     """The flags of the memrefs of ``func``, and what they may refer to."""
@@ -52,8 +57,10 @@ class Flags:
         )
 
     def _own(self, scope: Scope, memref: Value) -> None:
-        self._flag(scope, memref, self._true.result)
+        """Note that ``memref`` was allocated, and is owned unless the code that follows frees it anyway."""
         self._fresh.add(memref)
+        if not any(user.opdef is ops.dealloc and user.parent is scope.block for user, _ in memref.uses):
+            self._flag(scope, memref, self._true.result)
 
     def _flag(self, scope: Scope, memref: Value, flag: Value) -> None:
         scope.flags[memref] = flag
@@ -81,9 +88,7 @@ class Flags:
             callee = self._module.funcs.get(call.attrs["callee"])
             self._give_up(scope, record, None if callee is None else [callee.args[call.operands.index(record)]])
             return
-        for value in self._classes.members(self._classes.reach(record)):
-            if value is not record:
-                self._take(scope, value)
+        self._lose(scope, record)
 
     def _give_up(self, scope: Scope, value: Value, names: Sequence[Value] | None) -> None:
         """Note that whatever is freed of ``value`` under its ``names`` in other functions is not owned here any more;
@@ -94,7 +99,7 @@ class Flags:
                 self._give_up(scope, part, None if unpacked is None else [parts[k] for parts in unpacked])
         elif isinstance(value.type, MemRefType):
             if names is None or any(map(_is_freed, names)):
-                self._take(scope, value)
+                self._give_back(scope, value)
             if names is None or any(map(_is_emptied, names)):
                 self._take_contents(scope, value)
 
@@ -123,18 +128,34 @@ class Flags:
     def _freed_here(self, scope: Scope, memref: Value) -> None:
         """Note that ``memref`` is freed. If it was loaded, it may be anything that its holder has."""
         base = uncast(memref)
-        self._take(scope, base)
+        self._give_back(scope, base)
         if base.op is not None and base.op.opdef is ops.load:
             self._take_contents(scope, base.op.operands[0])
 
     def _take_contents(self, scope: Scope, holder: Value) -> None:
         """Note that what ``holder``, a memref of memrefs, may hold is freed by whoever has the holder."""
         t = holder.type.element if isinstance(holder.type, MemRefType) else None
-        if not isinstance(t, MemRefType):
-            return
-        for value in list(self._classes.members(self._classes.reach(holder))):
-            if isinstance(value.type, MemRefType) and (value.type.rank, value.type.element) == (t.rank, t.element):
-                self._take(scope, value)
+        if isinstance(t, MemRefType):
+            self._lose(scope, holder, t.element)
+
+    def _give_back(self, scope: Scope, memref: Value) -> None:
+        """Note that ``memref`` is freed by the code: under this name, and under all others that it may have."""
+        base = uncast(memref)
+        flag = self._take(scope, base)
+        freed_anyway = base in self._fresh and base not in self._owners
+        if flag is not self._true.result and not freed_anyway and isinstance(base.type, MemRefType):
+            self._lose(scope, base, base.type.element)
+
+    def _lose(self, scope: Scope, value: Value, element: Type | None = None) -> None:
+        """Note that nothing that may be the memory of ``value``, or of what it holds, is owned from here on; if
+        ``element`` is given, no memref of such elements. Ownership may have moved to other names before."""
+        reach = self._classes.reach(value)
+        for memref in scope.owners():
+            assert isinstance(memref.type, MemRefType)
+            if scope.flag(memref) is self._false.result or element not in (None, memref.type.element):
+                continue
+            if not reach.isdisjoint(self._classes.reach(memref)):
+                self._take(scope, memref)
 
     def _take(self, scope: Scope, memref: Value) -> Value | None:
         """The flag of ``memref``, which owns nothing from here on; None if it is not owned in this scope."""
