@@ -13,6 +13,7 @@ Candidates are put into the function before the plan is made, and those that it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 
@@ -205,7 +206,8 @@ def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
     fixed += [v for e in shape if isinstance(v := e[0] if isinstance(e, tuple) else e, Value)]
     assert anchor.parent is not None
     rectangles = Rectangles()
-    loops = rectangles.around(loops_above(anchor.parent), [v for v in fixed if constant_of(v) is None])
+    box = math.prod(side.trips for side in sides)
+    loops = rectangles.around(loops_above(anchor.parent), [v for v in fixed if constant_of(v) is None], box)
     before = loops[0] if loops else anchor
     scratch = Block()
     with insert_at(scratch, before.loc):
@@ -219,10 +221,7 @@ def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
         _copy(memref, starts, memory, numbers, [])
     made += copying.ops
     put_before(anchor, copying.ops)
-    elements = executions(anchor.parent)
-    for side in sides:
-        elements *= side.trips
-    cost = elements * (STORE_BYTE * scalar_bytes(memref.type.element) + _COPYING)
+    cost = executions(anchor.parent) * box * (STORE_BYTE * scalar_bytes(memref.type.element) + _COPYING)
     return Snapshot(memory, tuple(loops), starts, [load for load, _ in candidate.loads], cost, made)
 
 

@@ -4,10 +4,10 @@ A value computed inside loops gets a buffer with one extent per loop, as long as
 outermost loop whose extents are known there; so values of rectangular nests are contiguous in the innermost loop, and
 nests whose inner bounds depend on outer counters get a buffer per outer iteration, which is itself a value to be kept
 (a memref of memrefs). If all that is not known outside is where a loop begins or ends within a few iterations, as in
-``range(1 + (i + colour) % 2, n, 2)``, the nest counts as rectangular, and its rows are as long as the longest can be
-(`Rectangles`). A while loop's buffer grows. A value inside a branch, but in no loop, becomes a result of the branch.
-So does a number inside a branch of a parallel loop; what the branch returns is kept whether it was taken or not. As
-nothing is stored or loaded in branches, both sweeps can be SIMD, and need no masks.
+``range(1 + (i + colour) % 2, n, 2)``, the nest counts as rectangular, and its rows are as long as the longest can be,
+if most of that is used (`Rectangles`). A while loop's buffer grows. A value inside a branch, but in no loop, becomes a
+result of the branch. So does a number inside a branch of a parallel loop; what the branch returns is kept whether it
+was taken or not. As nothing is stored or loaded in branches, both sweeps can be SIMD, and need no masks.
 """
 
 from __future__ import annotations
