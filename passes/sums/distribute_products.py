@@ -9,19 +9,23 @@
 
 That is how the adjoint of a product looks that a program writes as three loops: where its sums become known, the nest
 adds to two matrices. On the right are two products (loop distribution with scalar expansion; ``match-products`` calls a
-kernel for each), on the left every term is added to memory on its own. They are worth an array for ``g`` if sums have
-many terms, which is asked when it is known.
+kernel for each), on the left every term is added to memory on its own. They are worth an array for ``g`` and the calls
+if sums have many terms, and there are some rows and columns, which is asked when it is known.
 
 What is taken out comes last. So it must add to arrays that the loops do not touch otherwise, and read arrays that they
 do not change, apart from ``g``: a number, or an element of an array, that is the same in all iterations of the
-innermost loop, times constants. The three loops may be sequential: their order does not matter to what they add.
+innermost loop, times scales that the loops do not change. A scale that the nest multiplies later, as ``alpha`` in
+``(g * b[l, j]) * alpha``, is multiplied into ``g`` only if it is moderate, as the product may be out of range otherwise
+where the numbers in their order were not. The three loops may be sequential: their order does not matter to what they
+add.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, sections 5.2 and 5.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import ClassVar
 
 from adc.ir import ops
@@ -41,8 +45,9 @@ from adc.passes.rewrite import put_instead
 from adc.passes.sums.match_products import is_product
 
 _IN_PRODUCTS = PURE | TERMINATORS | {ops.load, ops.accumulate}
-LONG = 1 << 20  # terms, if it is not known how many
 AROUND = 40  # operations beside the innermost loop, which become two: a step of a large program stays as it is
+FEWEST = 4  # rows and columns; with fewer, the calls take as long as the loops
+MODERATE = 1e-3, 1e3  # absolute values of scales
 MOST = 2  # arrays for what is computed in the two outer loops
 
 
@@ -97,21 +102,31 @@ def _counts(loop: Op, k: int, places: dict[Value, int]) -> bool:
     """Enter the counter of a loop, or what a loop of a reverse sweep subtracts it from."""
     counter, upper = loop.regions[0].args[0], loop.operands[1]
     users = [user for user, _ in counter.uses]
-    backward = [user for user in users if _is_reversed(user, counter, upper)]
-    if backward and len(backward) != len(users):
-        return False
-    places.update({user.result: k for user in backward} if backward else {counter: k})
-    return True
+    backward = [found for user in users for found in _reversed(user, counter, upper)]
+    if not backward:
+        places[counter] = k
+        return True
+    places.update((found, k) for found in backward)
+    return all(_reversed(user, counter, upper) for user in users)
 
 
-def _is_reversed(op: Op, counter: Value, upper: Value) -> bool:
-    """Whether ``op`` is ``upper - 1 - counter``."""
+def _reversed(op: Op, counter: Value, upper: Value) -> list[Value]:
+    """What is ``upper - 1 - counter``, if ``op`` subtracts the counter from one of the first two and nothing else is
+    computed from that."""
     if op.opdef is not ops.subi or op.operands[1] is not counter:
-        return False
-    last = op.operands[0].op
-    if last is None or last.opdef is not ops.addi:
-        return False
-    return last.operands[0] is upper and constant_of(last.operands[1]) == -1
+        return []
+    if _is_before(op.operands[0], upper):
+        return [op.result]
+    users = [user for user, _ in op.result.uses]
+    if op.operands[0] is upper and all(_is_before(user.result, op.result) for user in users if user.results):
+        return [user.result for user in users if user.results]
+    return []
+
+
+def _is_before(value: Value, end: Value) -> bool:
+    """Whether a value is ``end - 1``."""
+    op = value.op
+    return op is not None and op.opdef is ops.addi and op.operands[0] is end and constant_of(op.operands[1]) == -1
 
 
 def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
@@ -128,33 +143,64 @@ def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
     found = [term for term in terms if term is not None]
     if len(found) < len(terms) or any(memory.may_write(w, t.load.operands[0]) for t in found for w in writes):
         return
-    count = inner.operands[1]
-    known = constant_of(count)
     kept = dict.fromkeys(term.kept for term in found)
-    if len(kept) > MOST or (known or LONG) <= machine().few_terms:
+    with insert_at(Block(), outer.loc) as asked:
+        worth = _worth(nest, dict.fromkeys(scale for term in found for scale in term.late))
+    if len(kept) > MOST or worth is False:
+        _drop(asked)
         return
     with insert_at(Block(), inner.loc) as apart:
         extents = [loop.operands[1] for loop in nest.loops[:2]]
         arrays = {of: ops.alloc(*extents, type=MemRefType((None, None), of[0].type)) for of in kept}
         product = _product(nest, arrays, found)
     if not is_product(product):
-        for op in reversed(apart.ops):
-            op.drop()
+        _drop(apart)
+        _drop(asked)
         return
     with insert_at(Block(), outer.loc) as otherwise:
         build(ops.yield_, clone_op(outer, {}).results)
     _keep(nest, arrays)
-    _put(outer, apart, otherwise if known is None else None, count)
+    put_instead(outer, [*asked.ops, outer])
+    _put(outer, apart, otherwise, worth)
+
+
+def _drop(block: Block) -> None:
+    for op in reversed(block.ops):
+        op.drop()
+
+
+def _worth(nest: _Nest, scales: Iterable[Value]) -> Value | bool:
+    """Whether there are enough terms, rows and columns, and the scales are moderate; appended if not known."""
+    tests: list[Value] = []
+    rows, columns, terms = (loop.operands[1] for loop in nest.loops)
+    for extent, few in ((rows, FEWEST - 1), (columns, FEWEST - 1), (terms, machine().few_terms)):
+        known = constant_of(extent)
+        if known is None:
+            tests.append(ops.cmpi(extent, const_index(few), predicate="sgt"))
+        elif known <= few:
+            return False
+    low, high = MODERATE
+    for scale in scales:
+        known = constant_of(scale)
+        if known is None:
+            size = ops.absf(scale)
+            tests.append(ops.cmpf(size, const(low, size.type), predicate="oge"))
+            tests.append(ops.cmpf(size, const(high, size.type), predicate="ole"))
+        elif not low <= abs(known) <= high:
+            return False
+    return reduce(ops.andi, tests) if tests else True
 
 
 @dataclass(frozen=True, eq=False)
 class _Term:
-    """What is added to an array: the product of numbers that are ``kept`` and an element that is loaded. ``strong``:
-    nothing, if the first of the numbers is zero."""
+    """What is added to an array: the product of numbers that are ``kept`` and an element that is loaded. ``late``: the
+    scales among the numbers, unless they are multiplied before the element. ``strong``: nothing, if the first of the
+    numbers is zero."""
 
     sum: Op
     kept: tuple[Value, ...]
     load: Op
+    late: Sequence[Value]
     strong: bool
 
 
@@ -173,7 +219,17 @@ def _term(sum: Op, nest: _Nest) -> _Term | None:
     at = [v for v in (*loads[0].operands, *sum.operands[1:]) if v not in nest.places]
     if any(inside(v, outer) for v in at):
         return None
-    return _Term(sum, (kept[0], *scales), loads[0], bool(tests))
+    is_last = _is_factor(loads[0].result, sum.operands[0])
+    return _Term(sum, (kept[0], *scales), loads[0], () if is_last else scales, bool(tests))
+
+
+def _is_factor(value: Value, product: Value) -> bool:
+    """Whether a product is written as that of all its other factors and ``value``."""
+    op = product.op
+    if op is None or op.opdef is not ops.mulf:
+        return False
+    chosen = [x.op.operands[2] if x.op is not None and x.op.opdef is ops.select else x for x in op.operands]
+    return value in chosen
 
 
 def _is_fixed(value: Value, inner: Op) -> bool:
@@ -267,18 +323,18 @@ def _keep(nest: _Nest, arrays: dict[tuple[Value, ...], Value]) -> None:
     inner.drop()
 
 
-def _put(outer: Op, apart: Block, otherwise: Block | None, terms: Value) -> None:
-    """Put arrays before the nest and the product after it; if there are few terms, run the nest as it was."""
+def _put(outer: Op, apart: Block, otherwise: Block, worth: Value | bool) -> None:
+    """Put arrays before the nest and the product after it; if that is not worth it, run the nest as it was."""
     *made, product = apart.ops
-    if otherwise is None:
+    if isinstance(worth, bool):
         put_instead(outer, [*made, outer, product])
+        _drop(otherwise)
         return
     block, results = outer.parent, outer.results
     assert block is not None
     then = Block()
     with insert_at(Block(), outer.loc) as chosen:
-        many = ops.cmpi(terms, const_index(machine().few_terms), predicate="sgt")
-        branch = build(ops.if_, [many], {}, [r.type for r in results], [then, otherwise])
+        branch = build(ops.if_, [worth], {}, [r.type for r in results], [then, otherwise])
     put_instead(outer, chosen.ops)
     for result, new in zip(results, branch.results, strict=True):
         result.replace_uses(new)

@@ -61,6 +61,22 @@ def in_steps(a: Any, b: Any) -> Any:
     return total
 
 
+def moving(a: Any, b: Any) -> Any:
+    x = b.copy()
+    total = 0.0
+    for _ in range(3):
+        for i in range(a.shape[0]):
+            for j in range(b.shape[1]):
+                s = 0.0
+                for q in range(a.shape[1]):
+                    s += a[i, q] * x[q, j]
+                total += s * s
+        for q in range(a.shape[1]):
+            for j in range(b.shape[1]):
+                x[q, j] = x[q, j] * 0.5 + 0.1
+    return total
+
+
 def with_itself(a: Any, b: Any) -> Any:
     total = 0.0
     for i in range(a.shape[0]):
@@ -85,19 +101,16 @@ def changes_factors(a: Any, b: Any) -> Any:
     return total + np.sum(x)
 
 
-ALL = [added_up, numbers, scaled, in_steps, with_itself, changes_factors]
-
-
-@pytest.mark.parametrize("f", [added_up, numbers, scaled, in_steps, with_itself, changes_factors])
+@pytest.mark.parametrize("f", [added_up, numbers, scaled, in_steps, moving, with_itself, changes_factors])
 def test_gradients(f: Callable[..., Any]) -> None:
     rng = np.random.default_rng(1)
     g = jit_grad(argnums=(0, 1), threads=2)(f)
-    for n, k, m in ((3, 40, 5), (1, 25, 1), (4, 6, 3), (0, 30, 2)):
+    for n, k, m in ((5, 40, 6), (4, 25, 4), (3, 40, 5), (1, 25, 1), (4, 6, 3), (0, 30, 2)):
         a, da, b, db = rng.random((n, k)), rng.random((n, k)), rng.random((k, m)), rng.random((k, m))
         to_a, to_b = g.grad(a, b)
         along = f(a + 1e-30j * da, b + 1e-30j * db).imag / 1e-30
         assert np.sum(to_a * da) + np.sum(to_b * db) == pytest.approx(along, rel=1e-10, abs=1e-10)
-        if n == 3:
+        if n == 5:
             assert ("linalg.matmul" in str(g.dump_ir("lowered"))) is (f is not changes_factors)
 
 
@@ -113,9 +126,44 @@ def test_zeros_are_strong() -> None:
         return np.sum(c[:, 0] ** 2)
 
     rng = np.random.default_rng(2)
-    a, b = rng.random((3, 40)), rng.random((40, 4))
+    a, b = rng.random((5, 40)), rng.random((40, 4))
     b[2, 1], b[3, 2] = np.inf, np.nan
     to_a, to_b = jit_grad(argnums=(0, 1))(first_column).grad(a, b)
     sums = a @ b[:, 0]
     np.testing.assert_allclose(to_a, 2 * sums[:, None] * b[:, 0])
     np.testing.assert_allclose(to_b, np.outer(2 * a.T @ sums, [1.0, 0.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("k", [24, 25])
+def test_scales_are_multiplied_in_their_order_if_they_are_not_moderate(k: int) -> None:
+    def by_argument(a: Any, b: Any, w: Any, alpha: Any) -> Any:
+        total = np.float32(0.0)
+        for i in range(a.shape[0]):
+            for j in range(b.shape[1]):
+                s = np.float32(0.0)
+                for q in range(a.shape[1]):
+                    s += alpha * a[i, q] * b[q, j]
+                total += s * w[i, j]
+        return total
+
+    def by_constant(a: Any, b: Any, w: Any, alpha: Any) -> Any:
+        total = np.float32(0.0)
+        for i in range(a.shape[0]):
+            for j in range(b.shape[1]):
+                s = np.float32(0.0)
+                for q in range(a.shape[1]):
+                    s += np.float32(1e-25) * a[i, q] * b[q, j]
+                total += s * w[i, j]
+        return total * alpha
+
+    ones = np.ones((4, k), np.float32)
+    b, w = ones.T * np.float32(1e25), ones[:, :4] * np.float32(1e-25)
+    to_a, _ = jit_grad(argnums=(0, 1))(by_argument).grad(ones, b, w, np.float32(1e-25))
+    np.testing.assert_allclose(to_a, np.full((4, k), 4e-25), rtol=1e-5)
+    to_a, _ = jit_grad(argnums=(0, 1))(by_constant).grad(ones, b, w, np.float32(1.0))
+    np.testing.assert_allclose(to_a, np.full((4, k), 4e-25), rtol=1e-5)
+    g = jit_grad(argnums=(0, 1))(by_argument)
+    to_a, to_b = g.grad(ones, ones.T, ones[:, :4], np.float32(-3.0))
+    np.testing.assert_array_equal(to_a, np.full((4, k), -12.0))
+    np.testing.assert_array_equal(to_b, np.full((k, 4), -12.0))
+    assert "linalg.matmul" in str(g.dump_ir("lowered"))

@@ -1,6 +1,7 @@
 // adc opt --passes=distribute-products,canonicalize,cse
-// The adjoint of a product that is written as three loops: its two products are apart from what they multiply, if sums are long. A loop that adds
-// to what it reads elsewhere stays.
+// The adjoint of a product that is written as three loops: its two products are apart from what they multiply, if sums are long and
+// there are some rows and columns. A scale that is multiplied last may come first if it is moderate. A loop that adds to what it reads elsewhere
+// stays, and so do a few rows.
 
 func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %y: memref<?x?xf64>, %a_bar: memref<?x?xf64>, %b_bar: memref<?x?xf64>) {
   %c-1 = arith.constant -1 : index
@@ -53,11 +54,56 @@ func.func @stays(%a: memref<?x?xf64>, %y: memref<?x?xf64>, %y_bar: memref<?x?xf6
   func.return
 }
 
+func.func @scaled(%a: memref<8x30xf64>, %y: memref<8x8xf64>, %alpha: f64, %b_bar: memref<8x30xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c30 = arith.constant 30 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      %g = memref.load %y[%i, %j] : memref<8x8xf64>
+      scf.for %l = %c0 to %c30 step %c1 {
+        %u = memref.load %a[%i, %l] : memref<8x30xf64>
+        %t = arith.mulf %g, %u fastmath<contract> : f64
+        %s = arith.mulf %t, %alpha fastmath<contract> : f64
+        adc.accumulate %s, %b_bar[%j, %l] : memref<8x30xf64>
+        scf.yield
+      }
+      scf.yield
+    }
+    scf.yield
+  }
+  func.return
+}
+
+func.func @few_rows(%a: memref<3x30xf64>, %y: memref<3x8xf64>, %b_bar: memref<8x30xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %c30 = arith.constant 30 : index
+  scf.for %i = %c0 to %c3 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      %g = memref.load %y[%i, %j] : memref<3x8xf64>
+      scf.for %l = %c0 to %c30 step %c1 {
+        %u = memref.load %a[%i, %l] : memref<3x30xf64>
+        %t = arith.mulf %g, %u fastmath<contract> : f64
+        adc.accumulate %t, %b_bar[%j, %l] : memref<8x30xf64>
+        scf.yield
+      }
+      scf.yield
+    }
+    scf.yield
+  }
+  func.return
+}
+
 // becomes
 func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %y: memref<?x?xf64>, %a_bar: memref<?x?xf64>, %b_bar: memref<?x?xf64>) {
   %c-1 = arith.constant -1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
   %c24 = arith.constant 24 : index
   %true = arith.constant true : i1
   %false = arith.constant false : i1
@@ -66,15 +112,19 @@ func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %y: memref<?x?xf64>, %a_b
   %m = memref.dim %b, 1 : memref<?x?xf64>
   %last_row = arith.addi %n, %c-1 : index
   %last_term = arith.addi %k, %c-1 : index
-  %0 = arith.cmpi sgt, %k, %c24 : index
-  scf.if %0 {
-    %1 = memref.alloc(%n, %m) : memref<?x?xf64>
+  %0 = arith.cmpi sgt, %n, %c3 : index
+  %1 = arith.cmpi sgt, %m, %c3 : index
+  %2 = arith.cmpi sgt, %k, %c24 : index
+  %3 = arith.andi %0, %1 : i1
+  %4 = arith.andi %3, %2 : i1
+  scf.if %4 {
+    %5 = memref.alloc(%n, %m) : memref<?x?xf64>
     scf.for %p = %c0 to %n step %c1 {
       %i = arith.subi %last_row, %p : index
       scf.parallel (%j) = (%c0) to (%m) step (%c1) {
         %s = memref.load %y[%i, %j] : memref<?x?xf64>
         %g = arith.addf %s, %s fastmath<contract> : f64
-        memref.store %g, %1[%i, %j] : memref<?x?xf64>
+        memref.store %g, %5[%i, %j] : memref<?x?xf64>
         scf.reduce()
       }
       scf.yield
@@ -82,13 +132,13 @@ func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %y: memref<?x?xf64>, %a_b
     scf.parallel (%x) = (%c0) to (%n) step (%c1) {
       scf.parallel (%x_0) = (%c0) to (%m) step (%c1) {
         scf.parallel (%x_1) = (%c0) to (%k) step (%c1) {
-          %2 = memref.load %1[%x, %x_0] : memref<?x?xf64>
+          %6 = memref.load %5[%x, %x_0] : memref<?x?xf64>
           %v = memref.load %b[%x_1, %x_0] : memref<?x?xf64>
-          %3 = arith.mulf %2, %v fastmath<contract> : f64
-          adc.accumulate %3, %a_bar[%x, %x_1] : memref<?x?xf64>
+          %7 = arith.mulf %6, %v fastmath<contract> : f64
+          adc.accumulate %7, %a_bar[%x, %x_1] : memref<?x?xf64>
           %u = memref.load %a[%x, %x_1] : memref<?x?xf64>
-          %4 = arith.mulf %2, %u fastmath<contract> : f64
-          adc.accumulate %4, %b_bar[%x_1, %x_0] : memref<?x?xf64>
+          %8 = arith.mulf %6, %u fastmath<contract> : f64
+          adc.accumulate %8, %b_bar[%x_1, %x_0] : memref<?x?xf64>
           scf.reduce()
         }
         scf.reduce()
@@ -132,6 +182,86 @@ func.func @stays(%a: memref<?x?xf64>, %y: memref<?x?xf64>, %y_bar: memref<?x?xf6
         %u = memref.load %a[%l, %j] : memref<?x?xf64>
         %t = arith.mulf %g, %u fastmath<contract> : f64
         adc.accumulate %t, %y_bar[%i, %l] : memref<?x?xf64>
+        scf.yield
+      }
+      scf.yield
+    }
+    scf.yield
+  }
+  func.return
+}
+
+func.func @scaled(%a: memref<8x30xf64>, %y: memref<8x8xf64>, %alpha: f64, %b_bar: memref<8x30xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c30 = arith.constant 30 : index
+  %cst = arith.constant 0.001 : f64
+  %cst_0 = arith.constant 1000.0 : f64
+  %true = arith.constant true : i1
+  %false = arith.constant false : i1
+  %0 = math.absf %alpha : f64
+  %1 = arith.cmpf oge, %0, %cst : f64
+  %2 = arith.cmpf ole, %0, %cst_0 : f64
+  %3 = arith.andi %1, %2 : i1
+  scf.if %3 {
+    %4 = memref.alloc(%c8, %c8) : memref<?x?xf64>
+    scf.for %i = %c0 to %c8 step %c1 {
+      scf.for %j = %c0 to %c8 step %c1 {
+        %g = memref.load %y[%i, %j] : memref<8x8xf64>
+        %5 = arith.mulf %g, %alpha : f64
+        memref.store %5, %4[%i, %j] : memref<?x?xf64>
+        scf.yield
+      }
+      scf.yield
+    }
+    scf.parallel (%x) = (%c0) to (%c8) step (%c1) {
+      scf.parallel (%x_0) = (%c0) to (%c8) step (%c1) {
+        scf.parallel (%x_1) = (%c0) to (%c30) step (%c1) {
+          %6 = memref.load %4[%x, %x_0] : memref<?x?xf64>
+          %u = memref.load %a[%x, %x_1] : memref<8x30xf64>
+          %7 = arith.mulf %6, %u fastmath<contract> : f64
+          adc.accumulate %7, %b_bar[%x_0, %x_1] : memref<8x30xf64>
+          scf.reduce()
+        }
+        scf.reduce()
+      }
+      scf.reduce()
+    }
+    scf.yield
+  } else {
+    scf.for %i_0 = %c0 to %c8 step %c1 {
+      scf.for %j_0 = %c0 to %c8 step %c1 {
+        %g_0 = memref.load %y[%i_0, %j_0] : memref<8x8xf64>
+        scf.for %l = %c0 to %c30 step %c1 {
+          %u_0 = memref.load %a[%i_0, %l] : memref<8x30xf64>
+          %t = arith.mulf %g_0, %u_0 fastmath<contract> : f64
+          %s = arith.mulf %t, %alpha fastmath<contract> : f64
+          adc.accumulate %s, %b_bar[%j_0, %l] : memref<8x30xf64>
+          scf.yield
+        }
+        scf.yield
+      }
+      scf.yield
+    }
+    scf.yield
+  }
+  func.return
+}
+
+func.func @few_rows(%a: memref<3x30xf64>, %y: memref<3x8xf64>, %b_bar: memref<8x30xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %c30 = arith.constant 30 : index
+  scf.for %i = %c0 to %c3 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      %g = memref.load %y[%i, %j] : memref<3x8xf64>
+      scf.for %l = %c0 to %c30 step %c1 {
+        %u = memref.load %a[%i, %l] : memref<3x30xf64>
+        %t = arith.mulf %g, %u fastmath<contract> : f64
+        adc.accumulate %t, %b_bar[%j, %l] : memref<8x30xf64>
         scf.yield
       }
       scf.yield
