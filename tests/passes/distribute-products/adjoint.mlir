@@ -54,19 +54,19 @@ func.func @stays(%a: memref<?x?xf64>, %y: memref<?x?xf64>, %y_bar: memref<?x?xf6
   func.return
 }
 
-func.func @scaled(%a: memref<8x30xf64>, %y: memref<8x8xf64>, %alpha: f64, %b_bar: memref<8x30xf64>) {
+func.func @scaled(%a: memref<?x?xf64>, %y: memref<?x?xf64>, %alpha: f64, %b_bar: memref<?x?xf64>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
-  %c30 = arith.constant 30 : index
+  %k = memref.dim %a, 1 : memref<?x?xf64>
   scf.for %i = %c0 to %c8 step %c1 {
     scf.for %j = %c0 to %c8 step %c1 {
-      %g = memref.load %y[%i, %j] : memref<8x8xf64>
-      scf.for %l = %c0 to %c30 step %c1 {
-        %u = memref.load %a[%i, %l] : memref<8x30xf64>
+      %g = memref.load %y[%i, %j] : memref<?x?xf64>
+      scf.for %l = %c0 to %k step %c1 {
+        %u = memref.load %a[%i, %l] : memref<?x?xf64>
         %t = arith.mulf %g, %u fastmath<contract> : f64
         %s = arith.mulf %t, %alpha fastmath<contract> : f64
-        adc.accumulate %s, %b_bar[%j, %l] : memref<8x30xf64>
+        adc.accumulate %s, %b_bar[%j, %l] : memref<?x?xf64>
         scf.yield
       }
       scf.yield
@@ -76,19 +76,19 @@ func.func @scaled(%a: memref<8x30xf64>, %y: memref<8x8xf64>, %alpha: f64, %b_bar
   func.return
 }
 
-func.func @few_rows(%a: memref<3x30xf64>, %y: memref<3x8xf64>, %b_bar: memref<8x30xf64>) {
+func.func @few_rows(%a: memref<?x?xf64>, %y: memref<?x?xf64>, %b_bar: memref<?x?xf64>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %c8 = arith.constant 8 : index
-  %c30 = arith.constant 30 : index
+  %k = memref.dim %a, 1 : memref<?x?xf64>
   scf.for %i = %c0 to %c3 step %c1 {
     scf.for %j = %c0 to %c8 step %c1 {
-      %g = memref.load %y[%i, %j] : memref<3x8xf64>
-      scf.for %l = %c0 to %c30 step %c1 {
-        %u = memref.load %a[%i, %l] : memref<3x30xf64>
+      %g = memref.load %y[%i, %j] : memref<?x?xf64>
+      scf.for %l = %c0 to %k step %c1 {
+        %u = memref.load %a[%i, %l] : memref<?x?xf64>
         %t = arith.mulf %g, %u fastmath<contract> : f64
-        adc.accumulate %t, %b_bar[%j, %l] : memref<8x30xf64>
+        adc.accumulate %t, %b_bar[%j, %l] : memref<?x?xf64>
         scf.yield
       }
       scf.yield
@@ -191,37 +191,40 @@ func.func @stays(%a: memref<?x?xf64>, %y: memref<?x?xf64>, %y_bar: memref<?x?xf6
   func.return
 }
 
-func.func @scaled(%a: memref<8x30xf64>, %y: memref<8x8xf64>, %alpha: f64, %b_bar: memref<8x30xf64>) {
+func.func @scaled(%a: memref<?x?xf64>, %y: memref<?x?xf64>, %alpha: f64, %b_bar: memref<?x?xf64>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
-  %c30 = arith.constant 30 : index
+  %c24 = arith.constant 24 : index
   %cst = arith.constant 0.001 : f64
   %cst_0 = arith.constant 1000.0 : f64
   %true = arith.constant true : i1
   %false = arith.constant false : i1
-  %0 = math.absf %alpha : f64
-  %1 = arith.cmpf oge, %0, %cst : f64
-  %2 = arith.cmpf ole, %0, %cst_0 : f64
-  %3 = arith.andi %1, %2 : i1
-  scf.if %3 {
-    %4 = memref.alloc(%c8, %c8) : memref<?x?xf64>
+  %k = memref.dim %a, 1 : memref<?x?xf64>
+  %0 = arith.cmpi sgt, %k, %c24 : index
+  %1 = math.absf %alpha : f64
+  %2 = arith.cmpf oge, %1, %cst : f64
+  %3 = arith.cmpf ole, %1, %cst_0 : f64
+  %4 = arith.andi %0, %2 : i1
+  %5 = arith.andi %4, %3 : i1
+  scf.if %5 {
+    %6 = memref.alloc(%c8, %c8) : memref<?x?xf64>
     scf.for %i = %c0 to %c8 step %c1 {
       scf.for %j = %c0 to %c8 step %c1 {
-        %g = memref.load %y[%i, %j] : memref<8x8xf64>
-        %5 = arith.mulf %g, %alpha : f64
-        memref.store %5, %4[%i, %j] : memref<?x?xf64>
+        %g = memref.load %y[%i, %j] : memref<?x?xf64>
+        %7 = arith.mulf %g, %alpha : f64
+        memref.store %7, %6[%i, %j] : memref<?x?xf64>
         scf.yield
       }
       scf.yield
     }
     scf.parallel (%x) = (%c0) to (%c8) step (%c1) {
       scf.parallel (%x_0) = (%c0) to (%c8) step (%c1) {
-        scf.parallel (%x_1) = (%c0) to (%c30) step (%c1) {
-          %6 = memref.load %4[%x, %x_0] : memref<?x?xf64>
-          %u = memref.load %a[%x, %x_1] : memref<8x30xf64>
-          %7 = arith.mulf %6, %u fastmath<contract> : f64
-          adc.accumulate %7, %b_bar[%x_0, %x_1] : memref<8x30xf64>
+        scf.parallel (%x_1) = (%c0) to (%k) step (%c1) {
+          %8 = memref.load %6[%x, %x_0] : memref<?x?xf64>
+          %u = memref.load %a[%x, %x_1] : memref<?x?xf64>
+          %9 = arith.mulf %8, %u fastmath<contract> : f64
+          adc.accumulate %9, %b_bar[%x_0, %x_1] : memref<?x?xf64>
           scf.reduce()
         }
         scf.reduce()
@@ -232,12 +235,12 @@ func.func @scaled(%a: memref<8x30xf64>, %y: memref<8x8xf64>, %alpha: f64, %b_bar
   } else {
     scf.for %i_0 = %c0 to %c8 step %c1 {
       scf.for %j_0 = %c0 to %c8 step %c1 {
-        %g_0 = memref.load %y[%i_0, %j_0] : memref<8x8xf64>
-        scf.for %l = %c0 to %c30 step %c1 {
-          %u_0 = memref.load %a[%i_0, %l] : memref<8x30xf64>
+        %g_0 = memref.load %y[%i_0, %j_0] : memref<?x?xf64>
+        scf.for %l = %c0 to %k step %c1 {
+          %u_0 = memref.load %a[%i_0, %l] : memref<?x?xf64>
           %t = arith.mulf %g_0, %u_0 fastmath<contract> : f64
           %s = arith.mulf %t, %alpha fastmath<contract> : f64
-          adc.accumulate %s, %b_bar[%j_0, %l] : memref<8x30xf64>
+          adc.accumulate %s, %b_bar[%j_0, %l] : memref<?x?xf64>
           scf.yield
         }
         scf.yield
@@ -249,19 +252,19 @@ func.func @scaled(%a: memref<8x30xf64>, %y: memref<8x8xf64>, %alpha: f64, %b_bar
   func.return
 }
 
-func.func @few_rows(%a: memref<3x30xf64>, %y: memref<3x8xf64>, %b_bar: memref<8x30xf64>) {
+func.func @few_rows(%a: memref<?x?xf64>, %y: memref<?x?xf64>, %b_bar: memref<?x?xf64>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %c8 = arith.constant 8 : index
-  %c30 = arith.constant 30 : index
+  %k = memref.dim %a, 1 : memref<?x?xf64>
   scf.for %i = %c0 to %c3 step %c1 {
     scf.for %j = %c0 to %c8 step %c1 {
-      %g = memref.load %y[%i, %j] : memref<3x8xf64>
-      scf.for %l = %c0 to %c30 step %c1 {
-        %u = memref.load %a[%i, %l] : memref<3x30xf64>
+      %g = memref.load %y[%i, %j] : memref<?x?xf64>
+      scf.for %l = %c0 to %k step %c1 {
+        %u = memref.load %a[%i, %l] : memref<?x?xf64>
         %t = arith.mulf %g, %u fastmath<contract> : f64
-        adc.accumulate %t, %b_bar[%j, %l] : memref<8x30xf64>
+        adc.accumulate %t, %b_bar[%j, %l] : memref<?x?xf64>
         scf.yield
       }
       scf.yield
