@@ -120,11 +120,9 @@ def test_run_time_number():
         xs = tuple(a for a in (v[0], v[1]) if a > 0)
         return len(xs)
 
-    assert adc.jit_grad(f)(V) == f(V)  # code for arrays of this size
-    with pytest.raises(CompileError, match="the number of items must be known"):
-        adc.jit_grad(f)(np.linspace(0.0, 1.0, 100))
-    with pytest.raises(CompileError, match="which items belong to it must be known"):
-        adc.jit_grad(g)(V)
+    for given in (V, np.linspace(0.0, 1.0, 100)):
+        assert adc.jit_grad(f)(given) == f(given)
+        assert adc.jit_grad(g)(given) == g(given)
 
 
 K = 100.0

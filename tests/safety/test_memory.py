@@ -183,7 +183,7 @@ def several(u, n):
         b = np.zeros((n, k + 1))
         for i in range(n):
             for j in range(k + 1):
-                b[i, j] = u[i % 4] * j
+                b[i * i % n, j] = u[i % 4] * j
         for i in range(n):
             a[i] = b[n - 1 - i, k] + u[i % 4]
         total += a[0] * a[n - 1]
@@ -195,7 +195,7 @@ def threads(u, n):
     for i in prange(8):
         a = np.zeros(n)
         for k in range(n):
-            a[k] = u[k % 4] * i
+            a[k * k % n] = u[k % 4] * i
         total += np.sum(a)
     return total
 
