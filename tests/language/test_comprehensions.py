@@ -9,7 +9,7 @@ import pytest
 
 import adc
 from adc import jit_grad
-from adc.errors import CompileError, CompileSyntaxError
+from adc.errors import CompileSyntaxError
 from tests.programs.harness import check
 
 V = np.array([0.3, -0.7, 1.1, 0.4])
