@@ -32,21 +32,9 @@ import numpy as np
 import adc
 from benchmarks.jax_forms import compare, gradient_in_jax
 from benchmarks.timing import least
-from tests.programs.numpy import (
-    complex_numbers,
-    data,
-    dense,
-    engineering,
-    learning,
-    models,
-    optics,
-    physics,
-    stencils,
-    systems,
-)
-from tests.programs.numpy.programs import PROGRAMS, Program, objective
+from tests.programs.numpy.collection import PROGRAMS
+from tests.programs.numpy.programs import Program, objective
 
-FILES = (complex_numbers, data, dense, engineering, learning, models, optics, physics, stencils, systems)
 LEAST = 1e-3  # seconds of a timed run
 LIMIT = 60  # CPU seconds that a peer may take to compile
 Row = dict[str, float]

@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.numpy import (
-    complex_numbers,
-    data,
-    dense,
-    engineering,
-    learning,
-    models,
-    optics,
-    physics,
-    stencils,
-    systems,
-)
-from tests.programs.numpy.programs import PROGRAMS as ALL
-
-FILES = (complex_numbers, data, dense, engineering, learning, models, optics, physics, stencils, systems)
+from tests.programs.numpy.collection import PROGRAMS as ALL
 
 _TEXT = """
 import warnings

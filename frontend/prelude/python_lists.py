@@ -65,16 +65,8 @@ def are_all(positions: Any, wanted: Any) -> Any:
 
 
 def slice_stored(items: Any, values: Any, start: Any, stop: Any, step: Any) -> None:
-    """``items[start:stop:step] = values``."""
+    """``items[start:stop:step] = values`` by a step other than one."""
     given, places = list(values), range(len(items))[start:stop:step]
-    if step is None:
-        rest = items[max(places.start, places.stop) :]
-        before = items[: places.start]
-        items.clear()
-        items.extend(before)
-        items.extend(given)
-        items.extend(rest)
-        return
     if len(given) != len(places):
         raise ValueError(f"attempt to assign sequence of size {len(given)} to extended slice of size {len(places)}")
     for k in range(len(given)):

@@ -17,7 +17,6 @@ from adc.frontend.expressions.conditions import condition
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Items, Known
 from adc.frontend.statements.flow import Place, guarded, two_paths
-from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.core import Value
 
@@ -41,24 +40,20 @@ def for_items(
         with frame.at(loop.target):
             bind(items.item(counter))
 
+    def numbers(first: int) -> Counted:
+        return Counted(const_index(first), length, const_index(1), lambda k: k, lambda: length)
+
     def others(first: int) -> None:
-        numbers = Counted(const_index(first), length, const_index(1), lambda k: k, lambda: length)
-        for_counted(frame, loop, numbers, start, body, "k")
+        for_counted(frame, loop, numbers(first), start, body, "k")
 
     attempt = frame.tracer.attempt
     with attempt.peelable(at := frame.loc(loop)):
         if at in attempt.peeled and constant_of(length):
             peeled(frame, loop, lambda: start(const_index(0)), body, lambda: others(1))
         else:
-            runs = partial(_is_positive, length)
-            first_apart_if_seen(
-                frame, loop, partial(others, 0), runs, partial(start, const_index(0)), body, partial(others, 1)
-            )
-
-
-def _is_positive(length: Value) -> bool | Value:
-    known = constant_of(length)
-    return ops.cmpi(const_index(0), length, predicate="slt") if known is None else known > 0
+            whole, after_first = partial(others, 0), partial(others, 1)
+            set_first = partial(start, const_index(0))
+            first_apart_if_seen(frame, loop, whole, lambda: numbers(0).ran(), set_first, body, after_first)
 
 
 def peeled(

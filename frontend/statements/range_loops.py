@@ -18,7 +18,6 @@ from adc.frontend.objects.heap import Unroll
 from adc.frontend.statements.assignments import bind
 from adc.frontend.statements.items import first_apart_if_seen, for_items, peeled
 from adc.ir import kinds
-from adc.ir.core import Value
 from adc.ir.diagnostics import AdcError
 
 _UNROLLED_AT_MOST = 1000  # iterations at most
@@ -35,16 +34,13 @@ def for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[],
             whole = partial(_for_decided, frame, statement, value, body)
             set_first = partial(bind, frame, statement.target, value.start)
             after_first = partial(_from_second, frame, statement, value, body)
-            runs = partial(_runs, value)
-            first_apart_if_seen(frame, statement, whole, runs, set_first, body, after_first)
+            first_apart_if_seen(
+                frame, statement, whole, lambda: loops.counted(value).ran(), set_first, body, after_first
+            )
             return
         start = partial(bind, frame, statement.target, numbers[0])
         later = replace(value, start=numbers[1] if len(numbers) > 1 else value.stop)
         peeled(frame, statement, start, body, partial(_for_decided, frame, statement, later, body))
-
-
-def _runs(value: Range) -> bool | Value:
-    return loops.counted(value).ran()
 
 
 def _from_second(frame: Frame, statement: ast.For, value: Range, body: Callable[[], None]) -> None:

@@ -157,11 +157,13 @@ def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
         _drop(apart)
         _drop(asked)
         return
-    with insert_at(Block(), outer.loc) as otherwise:
-        build(ops.yield_, clone_op(outer, {}).results)
+    otherwise = None
+    if isinstance(worth, Value):
+        with insert_at(Block(), outer.loc) as otherwise:
+            build(ops.yield_, clone_op(outer, {}).results)
     _keep(nest, arrays)
     put_instead(outer, [*asked.ops, outer])
-    _put(outer, apart, otherwise, worth)
+    _put(outer, apart, worth, otherwise)
 
 
 def _drop(block: Block) -> None:
@@ -323,12 +325,11 @@ def _keep(nest: _Nest, arrays: dict[tuple[Value, ...], Value]) -> None:
     inner.drop()
 
 
-def _put(outer: Op, apart: Block, otherwise: Block, worth: Value | bool) -> None:
+def _put(outer: Op, apart: Block, worth: Value | bool, otherwise: Block | None) -> None:
     """Put arrays before the nest and the product after it; if that is not worth it, run the nest as it was."""
     *made, product = apart.ops
-    if isinstance(worth, bool):
+    if isinstance(worth, bool) or otherwise is None:
         put_instead(outer, [*made, outer, product])
-        _drop(otherwise)
         return
     block, results = outer.parent, outer.results
     assert block is not None

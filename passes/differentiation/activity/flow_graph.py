@@ -34,17 +34,17 @@ from adc.passes.differentiation.activity.flow import (
 )
 from adc.passes.differentiation.rules import RULES, differentiable
 
-Port = tuple[Literal["argument", "result"], int] | None
-"""Where marks enter a function, or leave it; None: those that messages from other ranks bring."""
+Port = tuple[Literal["argument", "result"], int]
+"""Where marks enter a function, or leave it."""
 
 
 @dataclass(frozen=True)
 class _Question:
-    """What a port of a function leads to."""
+    """What a port of a function leads to. None: what messages from other ranks bring."""
 
     function: str
     backward: bool
-    port: Port
+    port: Port | None
 
 
 class Flows:
@@ -75,26 +75,24 @@ class Flows:
                 found.add(op, self)
         return found
 
-    def through(self, call: Op, port: Port, backward: bool) -> Iterable[Value]:
+    def through(self, call: Op, port: Port | None, backward: bool) -> Iterable[Value]:
         """The operands and results of a call to which one of them leads."""
-        for found in self._through(_Question(str(call.attrs["callee"]), backward, port)):
-            if found is not None:
-                kind, k = found
-                yield call.operands[k] if kind == "argument" else call.results[k]
+        for kind, k in self._through(_Question(str(call.attrs["callee"]), backward, port)):
+            yield call.operands[k] if kind == "argument" else call.results[k]
 
     def reached(self, func: Func, seeds: Iterable[Value], backward: bool) -> set[Value]:
         """The nodes that these values lead to, themselves included."""
         graph = self.graph(func, backward)
         marks: set[Value] = set()
         work: list[Value] = []
-        asked: set[tuple[Op, Port]] = set()
+        asked: set[tuple[Op, Port | None]] = set()
 
         def mark(nodes: AbstractSet[Value]) -> None:
             new = nodes - marks
             marks.update(new)
             work.extend(new)
 
-        def ask(call: Op, port: Port) -> None:
+        def ask(call: Op, port: Port | None) -> None:
             if (call, port) not in asked:
                 asked.add((call, port))
                 for value in self.through(call, port, backward):

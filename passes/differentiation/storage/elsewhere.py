@@ -26,7 +26,6 @@ from adc.ir.moments import strip_views
 from adc.ir.nesting import inside
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.integers import Integers
-from adc.passes.differentiation.storage.rectangles import visible_outside
 
 _WRITES = (ops.store, ops.accumulate, ops.fill, ops.copy)
 _SUBSCRIPTS = {ops.load: 1, ops.store: 2, ops.accumulate: 2}
@@ -62,7 +61,7 @@ class Elsewhere:
         for loop in _common_loops(reader, write, scope):
             if loop.opdef is ops.parallel:  # its iterations do not write what others read
                 continue
-            if loop.opdef is not ops.for_ or not comparable or not visible_outside(memref, loop):
+            if loop.opdef is not ops.for_ or not comparable or inside(memref, loop):
                 return False
             pairs = pairs or self._pairs(reader, write)
             distances = [self._distance(loop, read, written) for read, written in pairs]
@@ -114,7 +113,7 @@ class Elsewhere:
             return None
         counter = self._forms.symbol(loop.regions[0].args[0])
         (a, r), (b, s) = read.split(counter), written.split(counter)
-        fixed = all(visible_outside(symbol.value, loop) for form in (r, s) for symbol in form.symbols())
+        fixed = not any(inside(symbol.value, loop) for form in (r, s) for symbol in form.symbols())
         between = s - r
         if not fixed or a != b or not a.is_constant or not between.is_constant:
             return None

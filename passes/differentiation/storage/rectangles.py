@@ -17,7 +17,7 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.core import Block, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing
+from adc.ir.nesting import enclosing, inside
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1, index
 from adc.passes.analysis.costs import trips
@@ -55,7 +55,7 @@ class Rectangles:
         known outside of them. ``elements``: how many an iteration of all of them keeps."""
         found: list[Op] = []
         for loop in reversed(loops):
-            if loop.opdef is ops.while_ or not all(visible_outside(v, loop) for v in fixed):
+            if loop.opdef is ops.while_ or any(inside(v, loop) for v in fixed):
                 break
             if not self._is_rectangle([loop, *found], elements):
                 break
@@ -113,7 +113,7 @@ class Rectangles:
                     continue
                 if most.terms and exact and are_ends:
                     more = _iterations(slack, step)
-                    rare = any(_is_choice(v) and not visible_outside(v, outer) for v in form.terms)
+                    rare = any(_is_choice(v) and inside(v, outer) for v in form.terms)
                     least = 0 if rare else _LENGTH
                     yield _Span(most, least, least + more)
                 if most.terms:
@@ -134,7 +134,7 @@ class Rectangles:
         these are far apart."""
         most, slack = Linear({}, form.constant), 0
         for value, factor in form.terms.items():
-            if visible_outside(value, outer):
+            if not inside(value, outer):
                 most = most.plus(Linear({value: factor}, 0))
                 continue
             low, high = self._integers.interval(value)
@@ -160,10 +160,10 @@ class Rectangles:
 
 def _moves_steadily(form: Linear, outer: Op) -> bool:
     """Whether a form is known outside ``outer``, or changes with each iteration of a loop, and not otherwise in it."""
-    if all(visible_outside(v, outer) for v in form.terms):
+    if not any(inside(v, outer) for v in form.terms):
         return True
     return any(
-        counter_bounds(v) is not None and all(w is v or visible_outside(w, _loop_of(v)) for w in form.terms)
+        counter_bounds(v) is not None and all(w is v or not inside(w, _loop_of(v)) for w in form.terms)
         for v in form.terms
     )
 
@@ -186,7 +186,7 @@ def _iterations(distance: int, step: int) -> int:
 
 
 def _is_fixed(loop: Op, outer: Op) -> bool:
-    return all(visible_outside(v, outer) for v in loop.operands[:3])
+    return not any(inside(v, outer) for v in loop.operands[:3])
 
 
 def _operands_of(value: Value, kind: OpDef) -> Iterator[Value]:
@@ -204,21 +204,4 @@ def _is_extreme(value: Value, kind: OpDef) -> bool:
 
 def loops_above(block: Block) -> list[Op]:
     """The loops around a block, outermost first."""
-    loops: list[Op] = []
-    op = block.parent_op
-    while op is not None:
-        if op.opdef in LOOPS:
-            loops.append(op)
-        op = op.parent.parent_op if op.parent is not None else None
-    return loops[::-1]
-
-
-def visible_outside(value: Value, loop: Op) -> bool:
-    """Whether ``value`` is defined outside ``loop``."""
-    block = value.block
-    while block is not None:
-        op = block.parent_op
-        if op is loop:
-            return False
-        block = op.parent if op is not None else None
-    return True
+    return [op for op in enclosing(block) if op.opdef in LOOPS][::-1]

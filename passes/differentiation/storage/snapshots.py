@@ -23,6 +23,7 @@ from adc.ir.arith import const_index, constant_of, iteration_number
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import inside
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.cold import is_cold
@@ -33,7 +34,7 @@ from adc.passes.analysis.kinds import COUNTED, LOOPS
 from adc.passes.building import parallel_loop
 from adc.passes.differentiation.storage.kept import ITS_ELEMENTS, Kept, trips_of
 from adc.passes.differentiation.storage.legality import Written
-from adc.passes.differentiation.storage.rectangles import Rectangles, loops_above, visible_outside
+from adc.passes.differentiation.storage.rectangles import Rectangles, loops_above
 from adc.passes.differentiation.storage.swept import Swept
 from adc.passes.rewrite import put_before
 
@@ -139,7 +140,7 @@ class _Finder:
         while (block := at.parent) is not None and (op := block.parent_op) is not None:
             comes_round = op.opdef in LOOPS and op.opdef is not ops.parallel
             earlier = (op,) if comes_round else block.ops[: block.ops.index(at)]
-            if any(self._writes(o, memref) for o in earlier) or not visible_outside(memref, op):
+            if any(self._writes(o, memref) for o in earlier) or inside(memref, op):
                 break
             if op.opdef in LOOPS:
                 found = op
@@ -172,7 +173,7 @@ def _reach(subscript: Value, loop: Op) -> _Reach | None:
     Else None."""
     offset, base = 0, None
     while (op := subscript.op) is not None and op.opdef in (ops.addi, ops.bound):
-        if visible_outside(subscript, loop):
+        if not inside(subscript, loop):
             break
         if op.opdef is ops.bound:
             if not Integers().proves_ge_zero_in(op.operands[0], op.parent):
@@ -182,18 +183,18 @@ def _reach(subscript: Value, loop: Op) -> _Reach | None:
         fixed = next((v for v in op.operands if constant_of(v) is not None), None)
         if fixed is not None:
             offset += int(constant_of(fixed) or 0)
-        elif base is not None or (fixed := next((v for v in op.operands if visible_outside(v, loop)), None)) is None:
+        elif base is not None or (fixed := next((v for v in op.operands if not inside(v, loop)), None)) is None:
             return None
         else:
             base = fixed
         subscript = op.operands[1] if op.operands[0] is fixed else op.operands[0]
-    if base is None and (visible_outside(subscript, loop) or constant_of(subscript) is not None):
+    if base is None and (not inside(subscript, loop) or constant_of(subscript) is not None):
         return _Reach(subscript, None, offset, None)
     around = subscript.block.parent_op if subscript.block is not None else None
     if subscript.op is not None or subscript.index != 0 or around is None or around.opdef not in COUNTED:
         return None
     bounds = around.operands[:3]
-    known = all(visible_outside(b, loop) or constant_of(b) is not None for b in bounds)
+    known = not any(inside(b, loop) and constant_of(b) is None for b in bounds)
     return _Reach(bounds[0], bounds[1], offset, around, base) if known and constant_of(bounds[2]) == 1 else None
 
 

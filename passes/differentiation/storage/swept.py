@@ -14,10 +14,10 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
+from adc.ir.nesting import inside
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.extents import Extent, Extents
 from adc.passes.analysis.kinds import COUNTED, ELEMENT_WRITES, LOOPS
-from adc.passes.differentiation.storage.rectangles import visible_outside
 
 
 class Swept:
@@ -50,7 +50,7 @@ class Swept:
         counters = {loop.regions[0].args[0]: loop for loop in path}
         for subscript in op.operands[2:]:
             loop = counters.pop(_without_offset(subscript), None)
-            if loop is None or not all(visible_outside(v, around) or _is_constant(v) for v in loop.operands[:3]):
+            if loop is None or any(inside(v, around) and not _is_constant(v) for v in loop.operands[:3]):
                 return False
         return True
 

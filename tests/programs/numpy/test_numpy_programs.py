@@ -6,21 +6,7 @@ import numpy as np
 import pytest
 
 from tests.numpy.checking import check_function
-from tests.programs.numpy import (
-    complex_numbers,
-    data,
-    dense,
-    engineering,
-    learning,
-    models,
-    optics,
-    physics,
-    stencils,
-    systems,
-)
-from tests.programs.numpy.programs import PROGRAMS
-
-FILES = (complex_numbers, data, dense, engineering, learning, models, optics, physics, stencils, systems)
+from tests.programs.numpy.collection import PROGRAMS
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
