@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from adc.passes.checkpointing.budget import Chosen
     from adc.passes.checkpointing.outline_steps import StepsPlan
     from adc.passes.differentiation.activity.tangents import Tangent
+    from adc.passes.differentiation.call_plan import CallPlan
     from adc.passes.differentiation.forward.algebras import Derivatives
     from adc.passes.differentiation.forward.several import Direction, Tangents
-    from adc.passes.differentiation.need.demand import CallPlan
     from adc.passes.differentiation.storage.adjoints import Adjoint
     from adc.passes.plans import ParallelPlan
 

@@ -18,9 +18,9 @@ from adc.ir.callgraph import callees
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.rewrite import inline_block
 from adc.ir.types import MemRefType, Type, index, record
+from adc.passes.differentiation.call_plan import CallPlan
 from adc.passes.differentiation.calls import pieces
 from adc.passes.differentiation.calls.pieces import as_type
-from adc.passes.differentiation.need.demand import CallPlan
 from adc.passes.differentiation.reverse.shadows import cast_to, like
 
 

@@ -27,7 +27,7 @@ from adc.frontend.abstract import Array, Scalar
 from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
 
 if TYPE_CHECKING:
-    from adc.passes.differentiation.need.demand import CallPlan
+    from adc.passes.differentiation.call_plan import CallPlan
 
 Path = tuple[int, ...]
 

@@ -27,7 +27,7 @@ from adc.ir.types import MemRefType
 if TYPE_CHECKING:
     from adc.border.selecting import Wanted
     from adc.ir.types import Type
-    from adc.passes.differentiation.need.demand import CallPlan
+    from adc.passes.differentiation.call_plan import CallPlan
 
 NDArray = np.ndarray[Any, Any]
 

@@ -21,6 +21,7 @@ from adc.ir.rewrite import clone_func
 from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, Type
 from adc.passes.differentiation.activity.activity import Activity, Interface
+from adc.passes.differentiation.call_plan import CallPlan, union
 from adc.passes.differentiation.calls import derived_signatures
 from adc.passes.differentiation.calls.checkpointed import Steps, is_checkpointed
 from adc.passes.differentiation.calls.idle import drop_unused, is_idle
@@ -35,7 +36,7 @@ from adc.passes.differentiation.calls.rule_calls import split_functions
 from adc.passes.differentiation.calls.shared_room import SharedRoom, may_share
 from adc.passes.differentiation.calls.split_plans import SplitKey, SplitPlans, Sweeps, SweepsKey
 from adc.passes.differentiation.mixed import mixed
-from adc.passes.differentiation.need.demand import Augmented, CallPlan, union
+from adc.passes.differentiation.need.demand import Augmented
 from adc.passes.differentiation.need.residuals import aliasing_of, reached, residual_memory
 from adc.passes.differentiation.one_number import of_one_number
 from adc.passes.differentiation.prepare.augment import augment

@@ -25,10 +25,10 @@ from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.activity.activity import Activity, Interface, analyse
 from adc.passes.differentiation.activity.held import is_container
 from adc.passes.differentiation.activity.tangents import Tangent
+from adc.passes.differentiation.call_plan import CallPlan
 from adc.passes.differentiation.calls.checkpointed import is_checkpointed
 from adc.passes.differentiation.calls.rematerialised import is_rematerialised
 from adc.passes.differentiation.forward.forward import jvp
-from adc.passes.differentiation.need.demand import CallPlan
 from adc.passes.differentiation.storage.adjoints import Adjoint, Findings
 from adc.passes.differentiation.storage.storage_plan import StoragePlan
 

@@ -15,11 +15,11 @@ from adc.passes.building import choose, copy
 from adc.passes.checkpointing.conventions import ASKED, BOUNDS, CHECKPOINT
 from adc.passes.checkpointing.schedule import WIDTH, split_function
 from adc.passes.differentiation.activity.activity import Interface
+from adc.passes.differentiation.call_plan import CallPlan, union
 from adc.passes.differentiation.calls.open_steps import run_open
 from adc.passes.differentiation.calls.pieces import Pieces, copied, is_float, like, root
 from adc.passes.differentiation.calls.slots import Slots
 from adc.passes.differentiation.calls.split_plans import SplitKey, Sweeps, SweepsKey
-from adc.passes.differentiation.need.demand import CallPlan, union
 
 BothSweeps = Callable[[SweepsKey], Sweeps]
 

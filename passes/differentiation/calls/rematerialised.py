@@ -26,9 +26,10 @@ from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, record
 from adc.passes.analysis.effects import Summaries
 from adc.passes.building import nest
+from adc.passes.differentiation.call_plan import CallPlan, union
 from adc.passes.differentiation.calls.pieces import as_type, copied, like
 from adc.passes.differentiation.calls.split_plans import SplitKey, Sweeps
-from adc.passes.differentiation.need.demand import Augmented, CallPlan, union
+from adc.passes.differentiation.need.demand import Augmented
 from adc.passes.differentiation.need.residuals import aliasing_of, fresh_memory, residual_memory
 from adc.passes.differentiation.reverse.shadows import SHADOW_ALIAS, attrs_of_kept, forward_shadow
 from adc.passes.rewrite import put_instead

@@ -16,7 +16,7 @@ from adc.ir.rewrite import clone_func, inline_block
 from adc.ir.types import MemRefType, Type, i1, record
 from adc.passes.building import nest
 from adc.passes.differentiation.activity.activity import Interface
-from adc.passes.differentiation.need.demand import CallPlan
+from adc.passes.differentiation.call_plan import CallPlan
 from adc.passes.differentiation.reverse.shadows import SHADOW_ALIAS, attrs_of_kept, cast_to, extents_of, like
 from adc.passes.differentiation.user_rules import inline_small
 

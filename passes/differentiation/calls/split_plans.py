@@ -19,8 +19,8 @@ from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity.activity import Activity, Interface, analyse
 from adc.passes.differentiation.activity.held import is_container
+from adc.passes.differentiation.call_plan import CallPlan
 from adc.passes.differentiation.calls.rule_calls import split_plan
-from adc.passes.differentiation.need.demand import CallPlan
 
 # A function, how it is differentiated, the arguments that do not change, whether it is reversed only once for each run.
 SplitKey = tuple[str, Interface, frozenset[int], bool]

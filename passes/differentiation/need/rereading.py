@@ -20,6 +20,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import inside
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import COLD
@@ -69,6 +70,8 @@ class Rereading:
         self._aliasing = aliasing
         self._known: dict[Op, Loads] = {}
         self._places: dict[Block, _Places] = {}
+        self._written: dict[Op, dict[Value, Op | None]] = {}
+        self._answers: dict[tuple[Op, Value], bool] = {}
 
     def loads(self, store: Op) -> Loads:
         """Sets of loads of what ``store`` has stored; of each set, one must be read."""
@@ -86,13 +89,13 @@ class Rereading:
         around = block.parent_op
         if found is None or found or around is None:
             return [found or set()]
-        if around.opdef is ops.if_ and _is_outside(block, None, place):
-            behind = memref if _is_outside(block, memref, ()) else _handed_on(block, memref, around.results)
+        if around.opdef is ops.if_ and _is_outside(around, None, place):
+            behind = memref if _is_outside(around, memref, ()) else _handed_on(block, memref, around.results)
             return [set()] if behind is None else self._after(store, around, behind, place)
         if around.opdef in COUNTED and any(isinstance(v, _At) and v.value is block.args[0] for v in place):
             widened = tuple(_widened(v, block.args[0], around) for v in place)
-            others = (inner for inner in block.walk() if inner is not store and not inner.regions)
-            if _is_outside(block, memref, widened) and not any(self._writes(inner, memref) for inner in others):
+            others = (v for v, by in self._changes(around).items() if by is not store)
+            if _is_outside(around, memref, widened) and not any(self._aliasing.may_overlap(v, memref) for v in others):
                 return self._after(store, around, memref, widened)
         elif around.opdef is ops.for_:
             return self._next(store, around, memref, place)
@@ -101,11 +104,11 @@ class Rereading:
     def _next(self, store: Op, loop: Op, memref: Value, place: _Place) -> Loads:
         """The loads in the next iteration, and those after the loop."""
         (body,) = loop.regions
-        if not _is_outside(body, None, place):
+        if not _is_outside(loop, None, place):
             return [set()]
         again: Value | None = memref
         behind: Value | None = memref
-        if not _is_outside(body, memref, ()):
+        if not _is_outside(loop, memref, ()):
             again, behind = _handed_on(body, memref, body.args[1:]), _handed_on(body, memref, loop.results)
         if again is None or behind is None:
             return [set()]
@@ -174,9 +177,22 @@ class Rereading:
 
     def _writes(self, op: Op, memref: Value) -> bool:
         """Whether an operation may change what is in ``memref``."""
-        if op.regions:
-            return any(self._writes(inner, memref) for region in op.regions for inner in region.ops)
-        return any(self._aliasing.may_overlap(v, memref) for v in _written(op))
+        answer = self._answers.get((op, memref))
+        if answer is None:
+            answer = any(self._aliasing.may_overlap(v, memref) for v in self._changes(op))
+            self._answers[op, memref] = answer
+        return answer
+
+    def _changes(self, op: Op) -> dict[Value, Op | None]:
+        """The memrefs that an operation may change, each with the operation that does; None: several do."""
+        found = self._written.get(op)
+        if found is None:
+            found = dict.fromkeys(_written(op), op) if not op.regions else {}
+            for inner in (inner for region in op.regions for inner in region.ops):
+                for memref, by in self._changes(inner).items():
+                    found[memref] = None if memref in found else by
+            self._written[op] = found
+        return found
 
 
 def _written(op: Op) -> Iterable[Value]:
@@ -243,11 +259,10 @@ def _extent(root: Value, axis: int) -> Value | None:
     return op.operands[sum(n is None for n in shape[:axis])] if shape[axis] is None else None
 
 
-def _is_outside(block: Block, memref: Value | None, place: _Place) -> bool:
-    """Whether the memref and the values of the place were defined before the block, or are constants."""
+def _is_outside(around: Op, memref: Value | None, place: _Place) -> bool:
+    """Whether the memref and the values of the place were defined before ``around`` began, or are constants."""
     values = [v.value for v in place if isinstance(v, _At)]
     values += [v for part in place if isinstance(part, _Range) for v in part.bounds]
-    inside: set[Block] = {block}
-    for op in block.walk():
-        inside.update(op.regions)
-    return all(v.block not in inside or constant_of(v) is not None for v in [*values, *([memref] if memref else [])])
+    if memref is not None:
+        values.append(memref)
+    return all(not inside(v, around) or constant_of(v) is not None for v in values)

@@ -15,7 +15,8 @@ from adc.passes.analysis.messages import Messages
 from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.activity.activity import Activity, Interface, analyse
 from adc.passes.differentiation.activity.flow import foreign_outputs
-from adc.passes.differentiation.need.demand import Augmented, CallPlan
+from adc.passes.differentiation.call_plan import CallPlan
+from adc.passes.differentiation.need.demand import Augmented
 from adc.passes.differentiation.prepare.choices import link_choices
 from adc.passes.differentiation.prepare.extremes import locate_extremes
 from adc.passes.differentiation.prepare.products import split_products
