@@ -35,11 +35,10 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import enclosing, inside, with_inner
 from adc.ir.rewrite import Mapping, clone_op
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, i1
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
-from adc.passes.analysis.machine import machine
 from adc.passes.building import loop_of
 from adc.passes.rewrite import put_instead
 from adc.passes.sums.match_products import is_product
@@ -47,6 +46,7 @@ from adc.passes.sums.match_products import is_product
 _IN_PRODUCTS = PURE | TERMINATORS | {ops.load, ops.accumulate}
 AROUND = 40  # operations beside the innermost loop, which become two: a step of a large program stays as it is
 FEWEST = 4  # rows and columns; with fewer, the calls take as long as the loops
+FEWEST_TERMS = 7  # of a sum; the kernel is faster than a loop that adds to memory from here on
 MODERATE = 1e-3, 1e3  # absolute values of scales
 MOST = 2  # arrays for what is computed in the two outer loops
 
@@ -141,7 +141,7 @@ def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
 
     terms = [_term(op, nest) for op in sums]
     found = [term for term in terms if term is not None]
-    if len(found) < len(terms) or any(memory.may_write(w, t.load.operands[0]) for t in found for w in writes):
+    if len(found) < len(terms) or any(memory.may_write(w, array) for t in found for array in t.read for w in writes):
         return
     kept = dict.fromkeys(term.kept for term in found)
     with insert_at(Block(), outer.loc) as asked:
@@ -174,44 +174,58 @@ def _drop(block: Block) -> None:
 def _worth(nest: _Nest, scales: Iterable[Value]) -> Value | bool:
     """Whether there are enough terms, rows and columns, and the scales are moderate; appended if not known."""
     tests: list[Value] = []
-    rows, columns, terms = (loop.operands[1] for loop in nest.loops)
-    for extent, few in ((rows, FEWEST - 1), (columns, FEWEST - 1), (terms, machine().few_terms)):
+    for loop, few in zip(nest.loops, (FEWEST, FEWEST, FEWEST_TERMS), strict=True):
+        extent = loop.operands[1]
         known = constant_of(extent)
         if known is None:
-            tests.append(ops.cmpi(extent, const_index(few), predicate="sgt"))
-        elif known <= few:
+            tests.append(ops.cmpi(extent, const_index(few), predicate="sge"))
+        elif known < few:
             return False
     low, high = MODERATE
+    numbers = []
     for scale in scales:
         known = constant_of(scale)
         if known is None:
-            size = ops.absf(scale)
-            tests.append(ops.cmpf(size, const(low, size.type), predicate="oge"))
-            tests.append(ops.cmpf(size, const(high, size.type), predicate="ole"))
+            numbers.append(scale)
         elif not low <= abs(known) <= high:
             return False
-    return reduce(ops.andi, tests) if tests else True
+
+    def moderate() -> Value:
+        sizes = [ops.absf(_again(scale, nest.loops[0])) for scale in numbers]
+        above = [ops.cmpf(size, const(low, size.type), predicate="oge") for size in sizes]
+        below = [ops.cmpf(size, const(high, size.type), predicate="ole") for size in sizes]
+        return reduce(ops.andi, [*above, *below])
+
+    if not numbers or not tests:
+        return reduce(ops.andi, tests) if tests else moderate() if numbers else True
+    then, otherwise = Block(), Block()  # elements can be read if the nest has iterations
+    with insert_at(then, nest.inner.loc):
+        build(ops.yield_, [moderate()])
+    with insert_at(otherwise, nest.inner.loc):
+        build(ops.yield_, [const(False, i1)])
+    return build(ops.if_, [reduce(ops.andi, tests)], {}, [i1], [then, otherwise]).results[0]
 
 
 @dataclass(frozen=True, eq=False)
 class _Term:
     """What is added to an array: the product of numbers that are ``kept`` and an element that is loaded. ``late``: the
     scales among the numbers, unless they are multiplied before the element. ``strong``: nothing, if the first of the
-    numbers is zero."""
+    numbers is zero. ``read``: the arrays whose elements are read at another time."""
 
     sum: Op
     kept: tuple[Value, ...]
     load: Op
     late: Sequence[Value]
     strong: bool
+    read: Sequence[Value]
 
 
 def _term(sum: Op, nest: _Nest) -> _Term | None:
     outer, _, inner = nest.loops
     factors: list[Value] = []
     tests: list[Value] = []
-    _take_apart(sum.operands[0], factors, tests)
-    scales = [f for f in factors if not inside(f, outer)]
+    _take_apart(sum.operands[0], inner, factors, tests)
+    scales = [f for f in factors if _is_scale(f, outer)]
     kept = [f for f in factors if f not in scales and _is_fixed(f, inner)]
     loads = [f.op for f in factors if f not in kept and f not in scales]
     if len(kept) != 1 or len(loads) != 1 or loads[0] is None or loads[0].opdef is not ops.load:
@@ -222,7 +236,21 @@ def _term(sum: Op, nest: _Nest) -> _Term | None:
     if any(inside(v, outer) for v in at):
         return None
     is_last = _is_factor(loads[0].result, sum.operands[0])
-    return _Term(sum, (kept[0], *scales), loads[0], () if is_last else scales, bool(tests))
+    read = [loads[0].operands[0], *(v.op.operands[0] for v in scales if v.op is not None and inside(v, outer))]
+    return _Term(sum, (kept[0], *scales), loads[0], () if is_last else scales, bool(tests), read)
+
+
+def _is_scale(value: Value, outer: Op) -> bool:
+    """Whether a number is known before the nest, or an element that may be read there if the nest has iterations."""
+    op = value.op
+    if not inside(value, outer):
+        return True
+    return op is not None and op.opdef is ops.load and not any(inside(v, outer) for v in op.operands)
+
+
+def _again(value: Value, loop: Op) -> Value:
+    """A number, loaded once more if it is loaded in the loop."""
+    return clone_op(value.op, {}).result if value.op is not None and inside(value, loop) else value
 
 
 def _is_factor(value: Value, product: Value) -> bool:
@@ -242,15 +270,16 @@ def _is_fixed(value: Value, inner: Op) -> bool:
     return op is not None and op.opdef is ops.load and not any(inside(v, inner) for v in op.operands)
 
 
-def _take_apart(value: Value, factors: list[Value], tests: list[Value]) -> None:
-    """The factors of a product, and the conditions under which one of them is taken to be zero."""
-    op = value.op
+def _take_apart(value: Value, inner: Op, factors: list[Value], tests: list[Value]) -> None:
+    """The factors of a product that are computed in the innermost loop or before it, and the conditions under which one
+    of them is taken to be zero."""
+    op = value.op if inside(value, inner) else None
     if op is not None and op.opdef is ops.mulf:
         for operand in op.operands:
-            _take_apart(operand, factors, tests)
+            _take_apart(operand, inner, factors, tests)
     elif op is not None and op.opdef is ops.select and constant_of(op.operands[1]) == 0.0:
         tests.append(op.operands[0])
-        _take_apart(op.operands[2], factors, tests)
+        _take_apart(op.operands[2], inner, factors, tests)
     else:
         factors.append(value)
 
@@ -316,10 +345,7 @@ def _keep(nest: _Nest, arrays: dict[tuple[Value, ...], Value]) -> None:
             is_forward = counter in nest.places
             at.append(counter if is_forward else ops.subi(ops.addi(loop.operands[1], const_index(-1)), counter))
         for (number, *scales), array in arrays.items():
-            again = number.op if number.op is not None and inside(number, inner) else None
-            total = clone_op(again, {}).result if again is not None else number
-            for scale in scales:
-                total = ops.mulf(total, scale)
+            total = reduce(ops.mulf, [_again(scale, inner) for scale in scales], _again(number, inner))
             build(ops.store, [total, array, *at])
     put_instead(inner, stores.ops)
     inner.drop()

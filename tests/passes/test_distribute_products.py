@@ -61,6 +61,21 @@ def in_steps(a: Any, b: Any) -> Any:
     return total
 
 
+def by_elements(a: Any, b: Any) -> Any:
+    n, k = a.shape
+    m = b.shape[1]
+    w = np.linspace(0.5, 1.5, n + 2)
+    x = np.full((n, m), 0.25, dtype=a.dtype)
+    for t in range(3):
+        for i in range(n):
+            for j in range(m):
+                s = x[i, j]
+                for q in range(k):
+                    s += a[i, q] * w[t] * b[q, j]
+                x[i, j] = np.sin(s)
+    return np.sum(x)
+
+
 def moving(a: Any, b: Any) -> Any:
     x = b.copy()
     total = 0.0
@@ -101,16 +116,16 @@ def changes_factors(a: Any, b: Any) -> Any:
     return total + np.sum(x)
 
 
-@pytest.mark.parametrize("f", [added_up, numbers, scaled, in_steps, moving, with_itself, changes_factors])
+@pytest.mark.parametrize("f", [added_up, numbers, scaled, in_steps, by_elements, moving, with_itself, changes_factors])
 def test_gradients(f: Callable[..., Any]) -> None:
     rng = np.random.default_rng(1)
     g = jit_grad(argnums=(0, 1), threads=2)(f)
-    for n, k, m in ((5, 40, 6), (4, 25, 4), (3, 40, 5), (1, 25, 1), (4, 6, 3), (0, 30, 2)):
+    for n, k, m in ((5, 40, 6), (4, 25, 4), (3, 39, 5), (1, 25, 1), (4, 6, 4), (6, 7, 4), (0, 30, 2)):
         a, da, b, db = rng.random((n, k)), rng.random((n, k)), rng.random((k, m)), rng.random((k, m))
         to_a, to_b = g.grad(a, b)
         along = f(a + 1e-30j * da, b + 1e-30j * db).imag / 1e-30
         assert np.sum(to_a * da) + np.sum(to_b * db) == pytest.approx(along, rel=1e-10, abs=1e-10)
-        if n == 5:
+        if k == 40:
             assert ("linalg.matmul" in str(g.dump_ir("lowered"))) is (f is not changes_factors)
 
 
@@ -134,7 +149,7 @@ def test_zeros_are_strong() -> None:
     np.testing.assert_allclose(to_b, np.outer(2 * a.T @ sums, [1.0, 0.0, 0.0, 0.0]))
 
 
-@pytest.mark.parametrize("k", [24, 25])
+@pytest.mark.parametrize("k", [6, 25])
 def test_scales_are_multiplied_in_their_order_if_they_are_not_moderate(k: int) -> None:
     def by_argument(a: Any, b: Any, w: Any, alpha: Any) -> Any:
         total = np.float32(0.0)
