@@ -10,7 +10,8 @@
 That is how the adjoint of a product looks that a program writes as three loops: where its sums become known, the nest
 adds to two matrices. On the right are two products (loop distribution with scalar expansion; ``match-products`` calls a
 kernel for each), on the left every term is added to memory on its own. They are worth an array for ``g`` and the calls
-if sums have many terms, and there are some rows and columns, which is asked when it is known.
+if sums are not short, and there are some rows and columns, which is asked when it is known. A nest that is a product
+already stays, and so does what ``version-products`` made for few terms.
 
 What is taken out comes last. So it must add to arrays that the loops do not touch otherwise, and read arrays that they
 do not change, apart from ``g``: a number, or an element of an array, that is the same in all iterations of the
@@ -41,7 +42,7 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 from adc.passes.building import loop_of
 from adc.passes.rewrite import put_instead
-from adc.passes.sums.match_products import is_product
+from adc.passes.sums.match_products import is_product, is_short
 
 _IN_PRODUCTS = PURE | TERMINATORS | {ops.load, ops.accumulate}
 AROUND = 40  # operations beside the innermost loop, which become two: a step of a large program stays as it is
@@ -95,6 +96,8 @@ def _nest(inner: Op) -> _Nest | None:
             return None
         if not _counts(loop, k, places):
             return None
+    if is_short(inner, inner.operands[1]):
+        return None
     return _Nest(loops, places)
 
 
@@ -133,7 +136,7 @@ def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
     outer, _, inner = nest.loops
     memory = Memory.asked(func, summaries)
     sums = [op for op in inner.regions[0].ops if op.opdef is ops.accumulate]
-    if sum(1 for _ in with_inner(outer)) - sum(1 for _ in with_inner(inner)) > AROUND:
+    if is_product(outer) or sum(1 for _ in with_inner(outer)) - sum(1 for _ in with_inner(inner)) > AROUND:
         return
     if not _may_come_last(sums, outer, memory) or not _is_private(sums, outer):
         return

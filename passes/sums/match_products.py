@@ -60,7 +60,7 @@ class MatchProducts:
 def is_product(nest: Op) -> bool:
     """Whether an operation is the outermost loop of such a nest, and its sums are not known to be short."""
     found = _match(nest) if nest.opdef is ops.parallel and not nest.results else None
-    return found is not None and not _is_short(found)
+    return found is not None and not is_short(nest, found.terms)
 
 
 def stored_product(nest: Op) -> Value | None:
@@ -106,12 +106,12 @@ class _Products:
         return next(n for counter, n in self.extents.items() if counter not in (target.rows, target.columns))
 
 
-def _is_short(products: _Products) -> bool:
-    """Whether branches around the nest say that its sums have few terms."""
-    for branch in enclosing(products.nest.parent):
+def is_short(nest: Op, terms: Value) -> bool:
+    """Whether branches around a nest say that its sums have few terms: they have another version, with the kernel."""
+    for branch in enclosing(nest.parent):
         for held in comparisons(branch.operands[0]) if branch.opdef is ops.if_ else ():
-            is_held = held.attrs["predicate"] == "sle" and holds(branch.regions[0], products.nest)
-            if is_held and held.operands[0] is products.terms:
+            is_held = held.attrs["predicate"] == "sle" and holds(branch.regions[0], nest)
+            if is_held and held.operands[0] is terms:
                 return (constant_of(held.operands[1]) or 0) == machine().few_terms
     return False
 
