@@ -23,7 +23,7 @@ from adc.frontend.objects import growing, heap
 from adc.frontend.rules import ranks
 from adc.frontend.rules.layout import Layout
 from adc.frontend.rules.registry import RULES
-from adc.frontend.sites import OtherPools, Pools
+from adc.frontend.sites import ListPools, OtherPools, Pools
 from adc.frontend.traced import Leaf, ResultTuple, Traced, gathered, result_tree
 from adc.frontend.tracer import RecursiveEntry, Tracer
 from adc.ir import kinds, ops
@@ -57,27 +57,27 @@ def trace(
     if not isinstance(function, types.FunctionType):
         raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
     callee, how = Callee.of(function, UNKNOWN), (lapack, deterministic)
-    entry, pools = None if RULES.has(function) else function, Pools()
+    entry, pools, elsewhere = None if RULES.has(function) else function, Pools(), ListPools()
     given = [leaf for a in (*args, *kwargs.values()) for leaf in abstract.walk_abstract(a)]
     given_arrays = [leaf for leaf in given if isinstance(leaf, abstract.Array) and leaf.rank > 0]
     sized = any(leaf.extents for leaf in given_arrays)
     attempt = Attempt(counts=sized, sized=sized, sizable=bool(given_arrays) and not sized)
     while True:
-        tracer = Tracer(capture_aliases, *how, entry=entry, library=library, attempt=attempt)
+        tracer = Tracer(capture_aliases, *how, entry=entry, library=library, attempt=attempt, elsewhere=elsewhere)
         try:
             return _traced(callee, args, kwargs, tracer, pins, pools)
         except CompileError as error:
             if not attempt.again(error, bool(tracer.constants), bool(given_arrays)):
                 assert attempt.refused is not None
                 raise attempt.refused from None
-            pools = Pools()
+            pools, elsewhere = Pools(), ListPools()
         except RecursiveEntry:
             entry = None  # the entry function then calls the recursive one
         except NeedsPool as need:
             if not need.change(pools):
                 raise
         except OtherPools as need:
-            if not need.change(pools):
+            if not need.change(pools) and not tracer.changed_elsewhere(need):
                 raise need.refusal from None
 
 

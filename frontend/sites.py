@@ -55,6 +55,26 @@ class Pools:
         return loc in self.keyed
 
 
+@dataclass(eq=False)
+class ListPools:
+    """The lists in pools that are changed by other functions than those that make them: the class of each, by where it
+    is made, and the types of their items (``rows``). They are found by tracing the program again."""
+
+    lists: dict[Loc, type[PooledList]] = field(default_factory=dict)
+    rows: dict[type, abstract.Abstract] = field(default_factory=dict)
+
+    def pools(self) -> Pools:
+        """Those of a function that may make some of these lists."""
+        return Pools(sites={(site, list) for site in self.lists}, lists=dict(self.lists))
+
+    def take(self, several: list[Pools]) -> bool:
+        """Add the lists that functions keep in pools. Whether there are such functions."""
+        for made in several:
+            self.lists.update(made.lists)
+            self.rows.update((cls.cell, made.rows[cls.cell]) for cls in made.lists.values() if cls.cell in made.rows)
+        return bool(several)
+
+
 class OtherPools(Exception):
     """Pools of the function that is being traced, or of a caller of it, must be others: ``change`` makes them so, and
     says whether they are the ones. ``refusal``: what is raised if nobody's are."""

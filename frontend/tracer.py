@@ -35,7 +35,7 @@ from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.objects.pools import begin as begin_pools
 from adc.frontend.rules.registry import RULES
-from adc.frontend.sites import OtherPools, Pools
+from adc.frontend.sites import ListPools, OtherPools, Pools
 from adc.frontend.statements.execution import execute_function
 from adc.frontend.statements.folds import first_of, fold, list_of_comprehension, list_of_generator
 from adc.frontend.syntax.source import FunctionSource
@@ -89,6 +89,7 @@ class Tracer:
     constants: dict[object, Constants] = field(default_factory=dict)  # per callee: parameters that must be known
     tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
     pools: dict[Key, Pools] = field(default_factory=dict)  # the objects of each function that are kept in pools
+    elsewhere: ListPools = field(default_factory=ListPools)  # of lists that others change than those who make them
     owned: ArraysOfPrograms = field(default_factory=ArraysOfPrograms)
     _attempts: dict[Key, _Attempt] = field(default_factory=dict)
     _parts: dict[Key, list[str]] = field(default_factory=dict)  # functions made for rules
@@ -97,6 +98,10 @@ class Tracer:
 
     def __post_init__(self) -> None:
         self._solve = Builder(self._first, self._specialise, self._forget)
+
+    def changed_elsewhere(self, need: OtherPools) -> bool:
+        """Whether functions that were called have to keep other lists in pools, which then holds in later attempts."""
+        return self.elsewhere.take([pools for pools in self.pools.values() if need.change(pools)])
 
     def _first(self, key: Key) -> Assumption:
         """The first assumption about a signature. For a function with rules: what it returns without them."""
@@ -227,7 +232,7 @@ class Tracer:
 
     def _specialise(self, key: Key, before: Assumption) -> Assumption:
         """Trace a callee for a signature under an assumption about it. Returns what follows."""
-        kept = self.pools.setdefault(key, Pools())
+        kept = self.pools.setdefault(key, self.elsewhere.pools())
         while True:
             try:
                 return self._attempt(key, before, kept)

@@ -13,8 +13,9 @@ from adc.frontend import abstract
 from adc.frontend.arrays import arrays
 from adc.frontend.control.branches import branch, trace
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Scalar, Static, Unbound, is_array, is_numeric
+from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple, Unbound, is_array, is_numeric
 from adc.frontend.errors import refuse
+from adc.frontend.expressions.comparisons import compare_items
 from adc.frontend.expressions.comprehensions import Walk
 from adc.frontend.expressions.evaluation import evaluate_kept, may_write
 from adc.frontend.expressions.item_effects import tried
@@ -91,7 +92,7 @@ def reduced(
 
         def emit() -> None:
             item = evaluate_kept(frame, node.elt)
-            if not is_numeric(item):
+            if not (is_numeric(item) or isinstance(item, Tuple)):
                 raise refuse(
                     frame.loc(node.elt), f"{callee.__name__}() of {describe_type(item)}", kind=kinds.WRONG_TYPE
                 )
@@ -104,7 +105,7 @@ def reduced(
             def compare() -> None:
                 best = frame.env[result]
                 value = best.value if isinstance(best, Unbound) else best
-                better = as_condition(frame, arrays.operate(frame, symbol, item, value))
+                better = as_condition(frame, compare_items(frame, symbol, item, value, node.elt))
                 if isinstance(better, bool):
                     if better:
                         take(item)()

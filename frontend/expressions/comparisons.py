@@ -158,7 +158,7 @@ def _compare_static(
         except TypeError:
             pass
     left, right = map(_as_tuple, (left, right))
-    compared = equality.ordered(frame, symbol, left, right, lambda x, y: _compare_items(frame, symbol, x, y, node))
+    compared = equality.ordered(frame, symbol, left, right, lambda x, y: compare_items(frame, symbol, x, y, node))
     if compared is not None:
         return compared
     refusal = refuse(
@@ -170,9 +170,10 @@ def _compare_static(
     raise options.of_none(frame, refusal, left, right)
 
 
-def _compare_items(
+def compare_items(
     frame: Frame, symbol: str, left: AbstractValue, right: AbstractValue, node: ast.expr
 ) -> AbstractValue:
+    """``left < right`` and similar, of numbers, texts and tuples, where ``node`` stands."""
     if is_numeric(left) and is_numeric(right):
         return arrays.operate(frame, symbol, left, right)
     return options.split_all(frame, (left, right), lambda pair: _compare_static(frame, symbol, pair[0], pair[1], node))

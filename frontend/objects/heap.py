@@ -112,7 +112,7 @@ def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | 
             _other_way(ref.protected),
             kind=kinds.CAPTURED_WRITE,
         )
-        if ref.protected == ITEM and (frame.pools.copies() or not frame.entry):
+        if ref.protected == ITEM:
             raise OtherPools(lambda pools: pools.want_lists(pools.by_value), refusal)
         raise refusal
     frame.assigned_at[ref.key] = current_loc()

@@ -38,7 +38,10 @@ def record(frame: Frame, ref: Ref) -> Record:
     item = type_of(frame, held)
     pool = frame.heap.pools.get(cls.cell)
     if pool is None:
-        frame.pools.rows[cls.cell] = _row(cls, item or NOTHING)
+        row, elsewhere = _row(cls, item or NOTHING), frame.tracer.elsewhere
+        if cls in elsewhere.lists.values():
+            row = elsewhere.rows.setdefault(cls.cell, row)
+        frame.pools.rows[cls.cell] = row
         raise NeedsPool(frame)
     if item is not None:
         let_hold(frame, cls, pool, item)

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
-from adc.frontend import iteration
 from adc.frontend.arrays import arrays, flat, places, structured, subscripts
 from adc.frontend.containers import indexing, keys, records, sequences
 from adc.frontend.control import options
 from adc.frontend.data.compounds import Contents, Handle, OneOf, Structured
-from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Flat, Generator, Lazy, Ref, Static, Stream
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.access import attribute_of, evaluate_owner, items_of, with_items
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
 from adc.frontend.expressions.operators import BINARY
+from adc.frontend.expressions.targets import unpack
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import slices
-from adc.frontend.objects import cells, heap, list_changes, pools, rows
+from adc.frontend.objects import cells, heap, pools, rows
 from adc.frontend.prelude import python_lists
 from adc.frontend.prelude.python_dicts import Dict
 from adc.frontend.statements import owned_arrays
-from adc.frontend.traps import trap_unless
 from adc.frontend.unsupported import refuse_expression
-from adc.ir import kinds, ops
-from adc.ir.arith import const_index
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 NO_ITEMS = "'NoneType' object is not subscriptable"
@@ -83,7 +80,7 @@ def bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     if isinstance(target, ast.Name):
         cells.bind(frame, target, value)
     elif isinstance(target, ast.Tuple | ast.List):
-        items = _unpack(frame, target, value)
+        items = unpack(frame, target, value)
         for part, item in zip(target.elts, items, strict=True):
             bind(frame, part, item)
     elif isinstance(target, ast.Subscript):
@@ -110,52 +107,6 @@ def _set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstrac
         structured.store(frame, owner, structured.named(owner, name), arrays.settled(frame, value))
         return NONE
     return records.set_attribute(frame, owner, name, value)
-
-
-def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) -> Sequence[AbstractValue]:
-    wanted = len(target.elts)
-    value = options.there(value, "cannot unpack None")
-    known = sequences.known_items(frame, value)
-    starred = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
-    if starred and known is None:
-        return _unpack_starred(frame, target, starred[0], value)
-    if known is not None:
-        if len(starred) == 1 and len(known) >= wanted - 1:
-            first, last = starred[0], len(known) - (wanted - starred[0] - 1)
-            known = [*known[:first], sequences.new_list(frame, known[first:last]), *known[last:]]
-        if len(known) != wanted:
-            raise refuse(
-                frame.loc(target),
-                f"cannot unpack {len(known)} values into {wanted} variables",
-                kind=kinds.WRONG_UNPACKING,
-            )
-        return known
-    if isinstance(value, Array):
-        return places.unpack(frame, value, wanted)
-    value = sequences.inside(frame, value)
-    if rows.grows(frame, value):
-        assert isinstance(value, Ref)
-        return list_changes.unpack(frame, heap.contents(frame, value), wanted)
-    if isinstance(value, Stream) and (found := iteration.unpacked(frame, value, wanted)) is not None:
-        return found
-    raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)}", kind=kinds.NOT_ITERABLE)
-
-
-def _unpack_starred(
-    frame: Frame, target: ast.Tuple | ast.List, star: int, value: AbstractValue
-) -> Sequence[AbstractValue]:
-    """``first, *rest, last = value`` with a run-time number of items."""
-    found = iteration.sequence(frame, value)
-    if not isinstance(found, iteration.Indexed):
-        raise refuse_expression(frame.loc(target.elts[star]), target.elts[star])
-    length, behind = dim_value(found.length), len(target.elts) - star - 1
-    fits = ops.cmpi(length, const_index(star + behind), predicate="sge")
-    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {star + behind} variables or more", length)
-    first = [found.item(const_index(k)) for k in range(star)]
-    rest = sequences.new_list(frame, [])
-    item = iteration.unchanging(frame, lambda k: found.item(k + star))
-    list_changes.extend(frame, rest, length - (star + behind), item)
-    return [*first, rest, *(found.item(length - (behind - k)) for k in range(behind))]
 
 
 def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:

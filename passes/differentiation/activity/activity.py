@@ -39,12 +39,13 @@ class Interface:
 
     ``varied``: arguments (floats, memrefs) that vary on entry. ``useful_results``: float results that have a cotangent.
     ``useful_args``: memref arguments whose final contents have one. Memref results named in ``useful_results`` matter
-    by their contents.
+    by their contents. ``shadowed``: memref results whose shadows the function makes, whether they vary in it or not.
     """
 
     varied: frozenset[int]
     useful_results: frozenset[int]
     useful_args: frozenset[int] = frozenset()
+    shadowed: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -130,7 +131,18 @@ class Activity:
             for k, v in enumerate(op.operands)
             if self.has_companion(v) and not self.useful.isdisjoint(self.reach(v))
         )
-        return Interface(varied, results, args)
+        return Interface(varied, results, args, self._overlapping(op))
+
+    def _overlapping(self, call: Op) -> frozenset[int]:
+        """The memref results of a call that have a shadow and may be reached through others: only the callee knows how
+        their shadows overlap."""
+        memrefs = [k for k, v in enumerate(call.results) if isinstance(v.type, MemRefType) and self.has_companion(v)]
+        roots = {k: self.aliasing.roots(call.results[k]) for k in memrefs}
+        return frozenset(
+            k
+            for k in memrefs
+            if roots[k] != {call.results[k]} or any(n != k and not roots[k].isdisjoint(roots[n]) for n in memrefs)
+        )
 
     def arguments(self) -> tuple[ArgumentState, ...]:
         """The state of each argument of the function, including those that were added to it."""

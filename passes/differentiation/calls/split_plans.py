@@ -97,6 +97,7 @@ class SplitPlans:
         activity = analyse(self._module, func, interface)
         activity.include_held()
         returned = func.body.terminator.operands
+        activity.give_shadows(returned[k] for k in interface.shadowed)
         read = tuple(k for k in sorted(interface.useful_results) if activity.active(returned[k]))
         varied = tuple(k for k in sorted(interface.varied) if activity.active(func.args[k]))
 

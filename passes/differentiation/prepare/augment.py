@@ -198,9 +198,10 @@ def _is_memory(value: Value) -> bool:
 
 
 def _concerns(interface: Interface, call: Op) -> bool:
-    """Whether a call has derivatives, or makes a record: that holds shadows if it holds anything that may have one."""
+    """Whether a call has derivatives, or makes shadows that overlap, or a record: that holds shadows if it holds
+    anything that may have one."""
     active = interface.varied and (interface.useful_results or interface.useful_args)
-    return bool(active) or _makes_record(call)
+    return bool(active) or bool(interface.shadowed) or _makes_record(call)
 
 
 def _makes_record(call: Op) -> bool:
@@ -229,7 +230,7 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
             if not concerned or is_constant(augmented.module.funcs[op.attrs["callee"]]):
                 continue
             plan = split(op.attrs["callee"], interface, stable[op])
-            needed = crosses or _makes_record(op)
+            needed = crosses or bool(interface.shadowed) or _makes_record(op)
             if not needed and (plan.is_left_out or not (plan.shadows or plan.cotangents_out)):
                 continue
             augmented.calls[op] = plan
