@@ -18,7 +18,7 @@ from adc.frontend.data.roots import Root, Roots
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, array
 from adc.frontend.elements import from_element
 from adc.frontend.looks import Looks
-from adc.frontend.sites import Pools
+from adc.frontend.sites import ListPools, Pools
 from adc.frontend.syntax.liveness import Liveness
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import ops
@@ -148,6 +148,7 @@ class Tracer(Protocol):
     called: tuple[Op, Roots] | None  # the last call of a function, and the caller's memory that it writes to
     lapack: bool  # whether code may call LAPACK in this process
     owned: ArraysOfPrograms
+    elsewhere: ListPools  # of lists that others change than those who make them
     deterministic: bool  # whether libraries must use one thread
     attempt: Attempt
     quiet: bool
