@@ -296,8 +296,7 @@ class Frame(Scope):
             yield
 
     def want_pool(self, ref: Ref) -> None:
-        """Keep an object, and all objects that it may be, in pools from their creation on, if that is in the program.
-        For lists see ``want_list``."""
+        """Keep an object, and all that it may be, in pools from their creation on; for lists see ``want_list``."""
         if ref.kind == "object":
             self._want(self.pools.sites, {(self.heap.sites[r.key], r.cls) for r in self._made_here(ref)})
 
