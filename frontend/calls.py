@@ -19,7 +19,7 @@ from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.containers import blocks, keys, making, records, sequences
 from adc.frontend.containers.texts import format_, is_format
 from adc.frontend.control import options
-from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.callables import Bound, Closure, Partial, received
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array
@@ -65,6 +65,7 @@ def call_value(
 
     ``call_function`` calls a Python function, when its arguments are bound.
     """
+    callee = received(callee)
     if isinstance(callee, Static) and _numbers_only(callee.value):
         args = [options.there(a, f"{callee.value.__name__}() takes no None") for a in args]
     values = [callee, *args, *kwargs.values()]

@@ -29,6 +29,7 @@ from adc.frontend.data.values import (
     Compound,
     Generator,
     Lazy,
+    Method,
     Number,
     Poison,
     Read,
@@ -153,6 +154,8 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
         return materialise(frame, v) if v.dims else v.element([], False)
     if isinstance(v, Compound):
         return v.of(settled(frame, item) for item in v.items)
+    if isinstance(v, Method):
+        return Method(settled(frame, v.owner), v.name)
     if isinstance(v, Stream | Generator):
         help = f"write it where it is used, or make a list of it: {'list(...)' if v.name else 'with [] instead of ()'}"
         raise refuse(current_loc(), f"{v.shown} cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)

@@ -124,6 +124,25 @@ class Started(Compound):
         return dict(zip(map(str, self.form.names[1:]), self.items[1:], strict=True))
 
 
+@dataclass(frozen=True)
+class MethodOf:
+    """Stands for the method of this name of what it is bound to, a container or an array."""
+
+    name: str
+
+
+def passed(method: Method) -> Bound:
+    """A method of a container as a value that functions take."""
+    return bound(method.owner, Static(MethodOf(method.name)))
+
+
+def received(v: AbstractValue) -> AbstractValue:
+    """The method of a container that was passed; other values as they are."""
+    if isinstance(v, Bound) and isinstance(v.function, Static) and isinstance(v.function.value, MethodOf):
+        return Method(v.owner, v.function.value.name)
+    return v
+
+
 def unbound(v: AbstractValue | None) -> AbstractValue | None:
     """The function of a bound method, however often it is bound; other values as they are."""
     while isinstance(v, Bound):

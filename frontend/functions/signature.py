@@ -10,7 +10,7 @@ from typing import Any
 from adc.frontend import abstract
 from adc.frontend.closures import capture
 from adc.frontend.containers import sequences
-from adc.frontend.data.callables import Closure, Code
+from adc.frontend.data.callables import Closure, Code, passed
 from adc.frontend.data.compounds import SliceObject, compound
 from adc.frontend.data.dims import ArgumentDim, Dim, ToldDim, dim_in_call, is_one, representative, static_dim
 from adc.frontend.data.roots import overlap, protection
@@ -19,6 +19,7 @@ from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Compound,
+    Method,
     Range,
     Ref,
     Scalar,
@@ -94,6 +95,8 @@ def prepare(v: AbstractValue) -> AbstractValue:
         return v  # its known parts stay known
     if isinstance(v, Closure):
         v = capture(v)
+    elif isinstance(v, Method):
+        v = passed(v)
     if isinstance(v, Compound):
         return v.of(prepare(item) for item in v.items)
     if isinstance(v, Scalar | Array | Static | Range | Ref):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from adc.frontend import abstract
@@ -41,6 +43,8 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     if records.is_instance(owner) or isinstance(owner, records.Super):
         return records.attribute(frame, owner, name)
     if isinstance(owner, Ref | Tuple):
+        if name == "__getitem__":
+            return bound(owner, Static(operator.getitem))
         found = method_of(owner, name)
         if found is None:
             known = ", ".join(names_of(owner))
