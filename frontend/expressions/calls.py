@@ -178,7 +178,7 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             if isinstance(item.value, ast.GeneratorExp) and not over_generator(frame, item.value):
                 given = comprehensions.list_of(frame, item.value)
             else:
-                given = evaluate_kept(frame, item.value)
+                given = starred.given(frame, item)
             items = sequences.known_items(frame, given)
             if items is None and not several:
                 with frame.at(item):

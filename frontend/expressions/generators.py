@@ -7,7 +7,7 @@ import inspect
 import types
 
 from adc.frontend.callee import Callee
-from adc.frontend.containers import records
+from adc.frontend.containers import making, records
 from adc.frontend.data.callables import Closure, unbound
 from adc.frontend.data.compounds import Handle
 from adc.frontend.data.values import AbstractValue, Generator, Ref, Static
@@ -29,6 +29,8 @@ def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.Dic
         return False
     called = evaluate(frame, source.func) if isinstance(source.func, ast.Name) else _attribute(frame, source.func)
     function = unbound(called)
+    if isinstance(function, Static) and making.is_class(function.value) and not issubclass(function.value, Held):
+        return _generates(frame.tracer.looks.member(function.value, "__iter__")[0])
     if isinstance(function, Closure):
         return is_generator(function.source.node)
     return isinstance(function, Static) and inspect.isgeneratorfunction(function.value)
@@ -48,9 +50,14 @@ def _goes_through(frame: Frame, value: AbstractValue | None) -> AbstractValue | 
         return None
     own = records.method(frame, value, "__iter__")
     function = unbound(own)
-    if not isinstance(function, Static) or not isinstance(function.value, types.FunctionType):
-        return None
-    return own if is_generator(Callee.of(function.value, current_loc()).source.node) else None
+    return own if isinstance(function, Static) and _generates(function.value) else None
+
+
+def _generates(function: object) -> bool:
+    """Whether an ``__iter__`` of a class is a generator function."""
+    if not isinstance(function, types.FunctionType):
+        return False
+    return is_generator(Callee.of(function, current_loc()).source.node)
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue | None:

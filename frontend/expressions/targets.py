@@ -11,8 +11,9 @@ from adc.frontend.containers import sequences
 from adc.frontend.control import options
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Ref, Stream
+from adc.frontend.data.values import AbstractValue, Array, Generator, Ref, Stream
 from adc.frontend.errors import refuse
+from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap, list_changes, rows
 from adc.frontend.traps import trap_unless
@@ -38,7 +39,9 @@ def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
 def unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) -> Sequence[AbstractValue]:
     """The items for the parts of a target, one of which may be a list of all that others leave."""
     wanted = len(target.elts)
-    value = options.there(value, "cannot unpack None")
+    value = iterator_of(frame, options.there(value, "cannot unpack None"))
+    if isinstance(value, Generator):
+        value = frame.tracer.collected(frame, value, target)
     known = sequences.known_items(frame, value)
     starred = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
     if starred and known is None:

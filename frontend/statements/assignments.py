@@ -44,12 +44,15 @@ def assign(frame: Frame, statement: ast.Assign) -> None:
         _combine(frame, statement)
         return
     if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name | ast.Tuple | ast.List):
-        value = evaluate(frame, statement.value)
+        source = statement.value
+        if isinstance(source, ast.GeneratorExp) and not isinstance(statement.targets[0], ast.Name):
+            source = ast.copy_location(ast.ListComp(source.elt, source.generators), source)  # all are taken at once
+        value = evaluate(frame, source)
         if isinstance(value, Stream | Generator) and _is_read_once(frame, statement.targets[0]):
             frame.env[statement.targets[0].id] = value  # type: ignore[union-attr]
             return
         with frame.at(statement.value):
-            unpacked = isinstance(value, Stream) and not isinstance(statement.targets[0], ast.Name)
+            unpacked = isinstance(value, Stream | Generator) and not isinstance(statement.targets[0], ast.Name)
             value = value if unpacked else arrays.settled(frame, value)
     else:
         value = evaluate_kept(frame, statement.value)

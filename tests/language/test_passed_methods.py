@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -59,7 +58,7 @@ def methods_of_arrays(x: Any) -> Any:
     def twice(reduce: Any) -> Any:
         return reduce() * reduce()
 
-    return twice(x.sum) + twice((x * x).mean) * functools.reduce(x[:2].dot, [x[2:4]])
+    return twice(x.sum) + twice((x * x).mean) * sum(map(x[:2].dot, [x[2:4], x[4:]]))
 
 
 PROGRAMS = [greatest_of_dict, in_order_of_values, mapped, missing_ones, places, extended, methods_of_arrays]
