@@ -20,6 +20,9 @@ innermost loop, times scales that the loops do not change. A scale that the nest
 where the numbers in their order were not. The three loops may be sequential: their order does not matter to what they
 add.
 
+Loops around the nest, those over time for instance, may repeat it with another ``g`` and the same ``a`` and ``b``. Then
+they sum ``g``, and the products come after them, once.
+
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, sections 5.2 and 5.3.
 """
 
@@ -43,6 +46,7 @@ from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 from adc.passes.building import loop_of
 from adc.passes.rewrite import put_instead
 from adc.passes.sums.match_products import is_product, is_short
+from adc.passes.sums.repeated import put_around, repeating
 
 _IN_PRODUCTS = PURE | TERMINATORS | {ops.load, ops.accumulate}
 AROUND = 40  # operations beside the innermost loop, which become two: a step of a large program stays as it is
@@ -147,6 +151,7 @@ def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
     if len(found) < len(terms) or any(memory.may_write(w, array) for t in found for array in t.read for w in writes):
         return
     kept = dict.fromkeys(term.kept for term in found)
+    around = _around(func, nest, found, sums, memory)
     with insert_at(Block(), outer.loc) as asked:
         worth = _worth(nest, dict.fromkeys(scale for term in found for scale in term.late))
     if len(kept) > MOST or worth is False:
@@ -164,9 +169,24 @@ def _distribute(func: Func, nest: _Nest, summaries: Summaries) -> None:
     if isinstance(worth, Value):
         with insert_at(Block(), outer.loc) as otherwise:
             build(ops.yield_, clone_op(outer, {}).results)
-    _keep(nest, arrays)
-    put_instead(outer, [*asked.ops, outer])
-    _put(outer, apart, worth, otherwise)
+    _keep(nest, arrays, summed=bool(around))
+    if around:
+        put_around(around, [*asked.ops, *apart.ops], arrays.values(), worth)
+        _put(outer, [], worth, otherwise)
+    else:
+        put_instead(outer, [*asked.ops, outer])
+        _put(outer, apart.ops, worth, otherwise)
+
+
+def _around(func: Func, nest: _Nest, terms: Sequence[_Term], sums: Sequence[Op], memory: Memory) -> list[Op]:
+    """The loops that repeat a nest with other numbers ``kept``, from the innermost."""
+    extents = [loop.operands[1] for loop in nest.loops]
+    scales = [scale for term in terms for scale in term.late]
+    loads = [term.load for term in terms] + [v.op for v in scales if v.op is not None and inside(v, nest.loops[0])]
+    fixed = [v for op in (*loads, *sums) for v in op.operands[1:] if v not in nest.places]
+    fixed += [v for v in scales if not inside(v, nest.loops[0])]
+    read = [op.operands[0] for op in loads]
+    return repeating(func, nest.loops[0], sums, [*extents, *fixed], read, memory)
 
 
 def _drop(block: Block) -> None:
@@ -338,8 +358,9 @@ def _product(nest: _Nest, arrays: dict[tuple[Value, ...], Value], terms: Sequenc
     return block.ops[-1]
 
 
-def _keep(nest: _Nest, arrays: dict[tuple[Value, ...], Value]) -> None:
-    """Store what the product takes, instead of the innermost loop, which is dropped."""
+def _keep(nest: _Nest, arrays: dict[tuple[Value, ...], Value], summed: bool) -> None:
+    """Store what the product takes, or add it to what loops around have summed, instead of the innermost loop, which is
+    dropped."""
     inner = nest.inner
     with insert_at(Block(), inner.loc) as stores:
         at = []
@@ -349,16 +370,16 @@ def _keep(nest: _Nest, arrays: dict[tuple[Value, ...], Value]) -> None:
             at.append(counter if is_forward else ops.subi(ops.addi(loop.operands[1], const_index(-1)), counter))
         for (number, *scales), array in arrays.items():
             total = reduce(ops.mulf, [_again(scale, inner) for scale in scales], _again(number, inner))
-            build(ops.store, [total, array, *at])
+            build(ops.accumulate if summed else ops.store, [total, array, *at])
     put_instead(inner, stores.ops)
     inner.drop()
 
 
-def _put(outer: Op, apart: Block, worth: Value | bool, otherwise: Block | None) -> None:
+def _put(outer: Op, apart: Sequence[Op], worth: Value | bool, otherwise: Block | None) -> None:
     """Put arrays before the nest and the product after it; if that is not worth it, run the nest as it was."""
-    *made, product = apart.ops
+    made, product = apart[:-1], apart[-1:]
     if isinstance(worth, bool) or otherwise is None:
-        put_instead(outer, [*made, outer, product])
+        put_instead(outer, [*made, outer, *product])
         return
     block, results = outer.parent, outer.results
     assert block is not None
@@ -368,7 +389,7 @@ def _put(outer: Op, apart: Block, worth: Value | bool, otherwise: Block | None) 
     put_instead(outer, chosen.ops)
     for result, new in zip(results, branch.results, strict=True):
         result.replace_uses(new)
-    for op in (*made, outer, product):
+    for op in (*made, outer, *product):
         then.append(op)
     with insert_at(then, outer.loc):
         build(ops.yield_, list(results))

@@ -76,6 +76,35 @@ def by_elements(a: Any, b: Any) -> Any:
     return np.sum(x)
 
 
+def in_two_loops(a: Any, b: Any) -> Any:
+    n, k = a.shape
+    x = np.full((n, b.shape[1]), 0.25, dtype=a.dtype)
+    for t in range(3):
+        for u in range(2):
+            for i in range(n):
+                for j in range(b.shape[1]):
+                    s = x[i, j] * (t - 0.5)
+                    for q in range(k):
+                        s += a[i, q] * b[q, j]
+                    x[i, j] = np.sin(s) + 0.1 * u
+    return np.sum(x)
+
+
+def not_in_each(a: Any, b: Any) -> Any:
+    n, k = a.shape
+    x = np.full((n, b.shape[1]), 0.25, dtype=a.dtype)
+    for t in range(4):
+        if t % 2 == 1:
+            for i in range(n):
+                for j in range(b.shape[1]):
+                    s = x[i, j]
+                    for q in range(k):
+                        s += a[i, q] * b[q, j]
+                    x[i, j] = np.sin(s)
+        x *= 0.75
+    return np.sum(x)
+
+
 def moving(a: Any, b: Any) -> Any:
     x = b.copy()
     total = 0.0
@@ -116,7 +145,13 @@ def changes_factors(a: Any, b: Any) -> Any:
     return total + np.sum(x)
 
 
-@pytest.mark.parametrize("f", [added_up, numbers, scaled, in_steps, by_elements, moving, with_itself, changes_factors])
+PROGRAMS = [
+    *(added_up, numbers, scaled, in_steps, by_elements, in_two_loops, not_in_each),
+    *(moving, with_itself, changes_factors),
+]
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
 def test_gradients(f: Callable[..., Any]) -> None:
     rng = np.random.default_rng(1)
     g = jit_grad(argnums=(0, 1), threads=2)(f)
@@ -147,6 +182,40 @@ def test_zeros_are_strong() -> None:
     sums = a @ b[:, 0]
     np.testing.assert_allclose(to_a, 2 * sums[:, None] * b[:, 0])
     np.testing.assert_allclose(to_b, np.outer(2 * a.T @ sums, [1.0, 0.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_products_of_what_steps_sum(steps: int) -> None:
+    """What no step reads adds nothing, even if it is infinite or is not there."""
+
+    def stepped(a: Any, b: Any, steps: int) -> Any:
+        x = np.ones((a.shape[0], a.shape[0]))
+        for _ in range(steps):
+            for i in range(a.shape[0]):
+                for j in range(a.shape[0]):
+                    s = 0.5 * x[i, j]
+                    for q in range(a.shape[1]):
+                        s += a[i, q] * b[q, j]
+                    x[i, j] = s * x[i, j]
+        return np.sum(x[:, :2])
+
+    rng = np.random.default_rng(3)
+    a, b = rng.random((6, 8)), rng.random((8, 6))
+    b[3, 4], b[1, 2] = np.inf, np.nan
+    f = jit_grad(argnums=(0, 1), threads=2)(stepped)
+    to_a, to_b = f.grad(a, b, steps)
+    part = b[:, :2]
+    da, db = rng.random(a.shape), rng.random(part.shape)
+    x, dx = np.ones((6, 2)), np.zeros((6, 2))
+    for _ in range(steps):
+        s, ds = 0.5 * x + a @ part, 0.5 * dx + da @ part + a @ db
+        x, dx = s * x, ds * x + s * dx
+    np.testing.assert_allclose(np.sum(to_a * da) + np.sum(to_b[:, :2] * db), np.sum(dx), rtol=1e-12)
+    np.testing.assert_array_equal(to_b[:, 2:], 0.0)
+    again = jit_grad(argnums=(0, 1), threads=1)(stepped).grad(a, b, steps)
+    assert all(np.array_equal(one, other) for one, other in zip(again, (to_a, to_b), strict=True))
+    if steps == 0:
+        assert not f.grad(a, np.zeros((0, 0)), 0)[0].any()
 
 
 @pytest.mark.parametrize("k", [6, 25])
