@@ -57,6 +57,11 @@ class Form:
     def mutable(self) -> bool:
         return self.kind in MUTABLE
 
+    @property
+    def copied(self) -> bool:
+        """Whether lists of run-time length have copies of such a container: of a list, or a dict, that is known."""
+        return self == LIST or (self.kind == "dict" and self.cls is dict)
+
     def label(self, position: int) -> str:
         """How the item at ``position`` is written after the container's own name."""
         if self.kind in ("tuple", "list"):

@@ -234,6 +234,7 @@ class Frame(Scope):
     unrollable: set[ast.stmt] = field(default_factory=set)  # loops that may be unrolled if necessary
     generators: int = 0  # how many loops over generators have been written out
     statement_block: Block | None = None  # the block in which the present statement began
+    parting: str = ""  # a variable that the present statement appends to a list, and that is not read afterwards
     loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
     catching: tuple[type[Exception], ...] = ()  # exceptions that handlers here or in callers take
     states: dict[Op, dict[str, AbstractValue]] = field(default_factory=dict)  # ``env`` where these may be raised
@@ -317,8 +318,7 @@ class Frame(Scope):
         for item in v.items if isinstance(v, Compound) else ():
             yield from self._refs(item)
 
-    def note_copied(self, ref: Ref) -> None:
-        """Note that a list of run-time length has a copy of this list for an item."""
+    def note_copied(self, ref: Ref) -> None:  # a list of run-time length has a copy of this list for an item
         self.pools.by_value |= {self.heap.sites[r.key] for r in self._either(ref) if r.key in self.heap.sites}
 
     def want_keyed(self, ref: Ref) -> None:

@@ -156,7 +156,7 @@ def way_out(env: Env, a: AbstractValue | None, b: AbstractValue | None, otherwis
         return TABLE
     return (
         "a list whose length depends on the run holds numbers, arrays of one shape, objects of one class that the "
-        "function makes, or tuples of these; for other items, make an array for all of them before (np.zeros) and "
+        "function makes, or tuples, lists or dicts of these; for other items, make an array for all (np.zeros) and "
         "store into its rows"
     )
 

@@ -214,10 +214,10 @@ def load(
             if a.form.kind == "handle":
                 return Handle((next(of), make(a.items[0])), a.form)
             items = tuple(map(make, a.items))
-            if a.form != LIST:
+            if not a.form.copied:
                 return compound(a.form, items)
-            ref = heap.reference(frame, LIST, heap.ITEM)
-            frame.env[ref.key] = Contents(items, LIST)
+            ref = heap.reference(frame, a.form, heap.ITEM)
+            frame.env[ref.key] = Contents(items, a.form)
             return ref
         assert isinstance(a, abstract.Static)
         return Static(a.value)
@@ -251,9 +251,10 @@ def nested(windows: Sequence[Array], item: abstract.Abstract) -> tuple[AbstractV
     given = iter(windows)
 
     def make(a: abstract.Abstract) -> AbstractValue:
-        if isinstance(a, abstract.Tuple) and a.form.kind == "handle":
-            message = "an array cannot be made of a list of objects"
-            raise refuse(current_loc(), message, "make one of their attributes", kind=kinds.TYPE_DIFFERS)
+        if isinstance(a, abstract.Tuple) and a.form.kind in ("handle", "dict"):
+            what, parts = ("dicts", "values") if a.form.kind == "dict" else ("objects", "attributes")
+            message, help = f"an array cannot be made of a list of {what}", f"make one of their {parts}"
+            raise refuse(current_loc(), message, f"{help}: np.array([...])", kind=kinds.TYPE_DIFFERS)
         if isinstance(a, abstract.Tuple):
             return Tuple(tuple(map(make, a.items)), LIST)
         return Static(a.value) if isinstance(a, abstract.Static) else next(given)

@@ -289,12 +289,13 @@ def check_unshared(
     for ref in heap.refs_of(item):
         frame.want_pool(ref)
     kept = rows.pools_in(item)
-    inside = [ref for ref in heap.refs_of(item) if ref not in kept]
+    inside = [r for r in heap.refs_of(item) if r not in kept and not (r.kind == "dict" and r.protected == heap.ITEM)]
     variables = frame.env if around is None else around
     outside = next((ref for ref in inside if ref.kind == "object"), None)
     if outside is not None:
         raise not_made_here(outside)
-    others = [value for value in variables.values() if value is not owner] if inside else []
+    last = heap.parting(frame, item) if around is None else ""
+    others = [v for name, v in variables.items() if v is not owner and name != last] if inside else []
     either = {ref.key for ref in inside}.union(*(frame.heap.kin.get(ref.key, ()) for ref in inside))
     if any(ref.key in either for value in others for ref in heap.refs_of(value)):
         for ref in inside:
@@ -302,7 +303,9 @@ def check_unshared(
         raise refuse(
             current_loc(),
             f"{describe_type(item)}, which has a name, cannot become an item of a list of run-time length",
-            "append a tuple of the numbers, or an array: M.append(np.array(row))",
+            "append a copy: rows.append(dict(row))"
+            if any(ref.kind == "dict" for ref in inside)
+            else "append a tuple of the numbers, or an array: M.append(np.array(row))",
             kind=kinds.TYPE_DIFFERS,
         )
 

@@ -93,10 +93,12 @@ def unreadable(frame: Frame, value: Poison, loc: Loc | None = None) -> Exception
     return error
 
 
-def _other_way(reason: str) -> str:
-    """What to write instead of a change that is refused for ``reason``."""
-    if reason != ITEM:
+def _other_way(ref: Ref) -> str:
+    """What to write instead of a change of a protected object."""
+    if ref.protected != ITEM:
         return "pass it as an argument, or work on a copy"
+    if ref.kind == "dict":
+        return "change it before it becomes an item, or assign a new one: rows[k] = {**rows[k], 'x': x}"
     return (
         "assign a new row, M[i] = [...]; or make one array of all rows, M = np.zeros((m, n)), and write M[i, j]; to "
         "swap rows of an array, M[[i, k]] = M[[k, i]]"
@@ -109,7 +111,7 @@ def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | 
         refusal = refuse(
             current_loc(),
             f"this {ref.cls.__name__} cannot be changed: {ref.protected}",
-            _other_way(ref.protected),
+            _other_way(ref),
             kind=kinds.CAPTURED_WRITE,
         )
         if ref.protected == ITEM:
@@ -185,6 +187,14 @@ def shown(frame: Frame, name: str) -> str:
             return f"'{variable}'"
     ref = frame.heap.refs.get(name)
     return f"this {ref.cls.__name__}" if ref is not None else "this object"
+
+
+def parting(frame: Frame, item: AbstractValue) -> str:
+    """The variable that has a dict which becomes an item and under this name is not changed any more."""
+    if not isinstance(item, Ref) or item.kind != "dict" or not frame.parting:
+        return ""
+    gathers = frame.source.node.args.kwarg  # a dict of keyword arguments, which no caller has
+    return frame.parting if not item.caller or (gathers and gathers.arg == frame.parting) else ""
 
 
 def changed(before: Mapping[str, AbstractValue], after: Mapping[str, AbstractValue]) -> list[str]:

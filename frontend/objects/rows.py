@@ -15,7 +15,7 @@ from adc.frontend.data.described import describe, widen
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar
 from adc.frontend.errors import refuse
-from adc.frontend.forms import LIST, Form
+from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.frontend.objects import columns, heap
 from adc.frontend.objects.merge import Clash, join
@@ -134,7 +134,7 @@ def item_type(frame: Frame, v: AbstractValue) -> abstract.Abstract:
         frame.want_pool(ref)
         if ref.kind == "list" and ref not in pools_in(v) and grows(frame, ref):
             frame.want_list(ref)
-        if ref.kind == "list" and not grows(frame, ref):
+        if ref.kind == "dict" or (ref.kind == "list" and not grows(frame, ref)):
             for item in heap.contents(frame, ref).items:
                 item_type(frame, item)
     found = widen(_described(frame, v))
@@ -143,13 +143,14 @@ def item_type(frame: Frame, v: AbstractValue) -> abstract.Abstract:
 
 
 def _described(frame: Frame, v: AbstractValue) -> abstract.Abstract:
-    """The type of an item. For an object in a pool it is that of its number, for a list of known length that of its
-    items."""
+    """The type of an item. For an object in a pool it is that of its number, for a list or dict that is known that of
+    its items."""
     if isinstance(v, Handle):
         return abstract.Tuple((abstract.Scalar(i64),), v.form)
     if isinstance(v, Ref) and v.kind == "list" and not grows(frame, v):
         frame.note_copied(v)
-        return abstract.Tuple(tuple(_described(frame, item) for item in heap.contents(frame, v).items), LIST)
+    if isinstance(v, Ref) and (held := heap.contents(frame, v)).form.plain().copied:
+        return abstract.Tuple(tuple(_described(frame, item) for item in held.items), held.form.plain())
     if isinstance(v, Compound) and next(heap.refs_of(v), None) is not None:
         return abstract.Tuple(tuple(_described(frame, item) for item in v.items), v.form)
     return describe(v)
@@ -163,7 +164,7 @@ def _plain(leaf: abstract.Abstract) -> abstract.Abstract:
 def _check(frame: Frame, a: abstract.Abstract, v: AbstractValue) -> None:
     if isinstance(a, abstract.Tuple) and a.form.kind == "choice" and columns.handles(a):
         raise Clash("in a list whose length is not known when the function is compiled an object cannot be None")
-    if isinstance(a, abstract.Tuple) and (not a.form.mutable or a.form == LIST) and a.form.kind != "function":
+    if isinstance(a, abstract.Tuple) and (not a.form.mutable or a.form.copied) and a.form.kind != "function":
         for item in a.items:
             _check(frame, item, v)
     elif isinstance(v, Ref) and grows(frame, v):

@@ -209,7 +209,23 @@ def _expression(frame: Frame, statement: ast.Expr) -> None:
     if isinstance(statement.value, ast.BoolOp):
         _short_circuit(frame, statement.value.values, isinstance(statement.value.op, ast.Or))
     else:
-        evaluate_kept(frame, statement.value)
+        frame.parting = _appended_last(frame, statement)
+        try:
+            evaluate_kept(frame, statement.value)
+        finally:
+            frame.parting = ""
+
+
+def _appended_last(frame: Frame, statement: ast.Expr) -> str:
+    """The variable in ``xs.append(x)``, if it is not read afterwards."""
+    call = statement.value
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append"):
+        return ""
+    name = call.args[0].id if len(call.args) == 1 and isinstance(call.args[0], ast.Name) else ""
+    after = frame.liveness.after.get(statement)
+    if after is None or name not in frame.liveness.local - after - frame.captured - frame.liveness.shared:
+        return ""
+    return name
 
 
 def _short_circuit(frame: Frame, nodes: Sequence[ast.expr], stop: bool) -> None:

@@ -66,10 +66,10 @@ def common(a: Names | None, b: Names | None) -> Names | None:
 
 @dataclass(frozen=True)
 class Liveness:
-    """``after[statement]``: variables live after a compound statement. ``assigns``, ``reads``: of a loop's body (with
-    its target), of a branch's two, or of what may follow the body of a ``try``; ``body_assigns``: of a for loop without
-    its target; ``settles``: what an iteration definitely assigns, however it ends. If a break or continue may leave an
-    ``if``, the variables live at its destination count as live after the ``if``.
+    """``after[statement]``: variables live after a compound statement, or one that is an expression. ``assigns``,
+    ``reads``: of a loop's body (with its target), of a branch's two, or of what may follow the body of a ``try``;
+    ``body_assigns``: of a for loop without its target; ``settles``: what an iteration definitely assigns, however it
+    ends. If a break or continue may leave an ``if``, the variables live at its destination count as live after it.
 
     A nested function reads what it captures when it is called: by its name, or as a lambda in an argument. ``captured``
     are the variables of functions that escape in other ways: they count as live everywhere.
@@ -326,6 +326,8 @@ class _Analysis:
                 after = self.result.after[s] = frozenset(now)
                 self.down(s.body, after, target)
                 self.down(s.orelse, after, target)
+            elif isinstance(s, ast.Expr):
+                self.result.after[s] = frozenset(now)
             elif isinstance(s, ast.For | ast.While):
                 self.down(s.orelse, frozenset(now), target)
                 after = frozenset(now) | (self.block(s.orelse).reads if s.orelse else EMPTY)

@@ -712,16 +712,16 @@ def stored_in_parallel(n):
     return ys
 
 
-def dicts(n):
+def ranges(n):
     ys = []
     for i in range(int(n)):
-        ys.append({"a": i})
-    return ys[0]
+        ys.append(range(i))
+    return len(ys)
 
 
 def test_the_way_out():
     with pytest.raises(CompileError) as caught:
-        adc.jit_grad(dicts)(4.0)
+        adc.jit_grad(ranges)(4.0)
     assert "np.zeros" in caught.value.help
 
 
@@ -777,9 +777,8 @@ def test_items_that_are_lists_with_names(fn):
     assert adc.jit_grad(fn)(4) == fn(4)
 
 
-def test_items_made_by_a_called_function_stay_as_they_are():
-    with pytest.raises(CompileError, match="cannot be changed"):
-        adc.jit_grad(row_changed)(4)
+def test_items_made_by_a_called_function_may_be_changed():
+    assert adc.jit_grad(row_changed)(4) == row_changed(4)
 
 
 @pytest.mark.parametrize(
