@@ -9,14 +9,14 @@ loop-carried memrefs have the roots that they may have in any iteration. ``may_o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from copy import copy
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
+from adc.ir.memref_flow import MemrefFlow
 from adc.ir.moments import Moments, strip_views
-from adc.ir.nesting import in_and_out
 from adc.ir.types import MemRefType, Type, innermost
 
 Roots = frozenset[Value]
@@ -49,12 +49,13 @@ class Aliasing:
     ``carriers`` are the operations that memrefs flow through, in order; ``callees`` are the called functions.
     """
 
-    def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
+    def __init__(
+        self, func: Func, module: Module | None = None, returned: Returned | None = None, flow: MemrefFlow | None = None
+    ) -> None:
         self.func = func
-        handing_on = in_and_out(func.body, _HAND_ON)
-        followed = [op for op in handing_on if _has_memrefs(op)]
-        self.carriers = list(dict.fromkeys(followed))
-        self.callees = list(dict.fromkeys(op.attrs["callee"] for op in handing_on if op.opdef is ops.call))
+        self._memrefs = flow = flow or MemrefFlow(func)
+        self.carriers = list(dict.fromkeys(flow.followed))
+        self.callees = list(dict.fromkeys(op.attrs["callee"] for op in flow.calls))
         self._module = module
         self._returned = returned
         self._used: dict[str, Found | None] = {}  # of called functions; None for those that are not there
@@ -70,10 +71,9 @@ class Aliasing:
             if isinstance(arg.type, MemRefType):
                 number = attrs.get("adc.alias")
                 self._roots[arg] = frozenset({arg if number is None else leaders.setdefault(number, arg)})
-        self._solve(followed)
+        self._solve(flow.followed)
         self._moments = Moments(func)
-        for a, b in self._said_apart:
-            self._moments.declare_apart(a, b)
+        self._moments.declare_apart(self._said_apart)
 
     @classmethod
     def asked(cls, func: Func, module: Module, returned: Returned | None = None) -> Aliasing:
@@ -86,8 +86,21 @@ class Aliasing:
             now = returned or returned_memory(module)
             return all(then == (now(name) if name in module.funcs else None) for name, then in known._used.items())
 
-        make = partial(cls, func, module, returned)
+        def make() -> Aliasing:
+            flow, before = MemrefFlow(func), func.known.get(cls)
+            known = before[1][0] if before is not None else None
+            if known is not None and known._memrefs == flow and holds(known):
+                return known._anew(module, returned)
+            return cls(func, module, returned, flow)
+
         return of_function(cls, func, module, make, holds, settled=returned is None)
+
+    def _anew(self, module: Module, returned: Returned | None) -> Aliasing:
+        """The same analysis without the answers that are kept: some may have been given while the function changed."""
+        new = copy(self)
+        assert self._moments is not None
+        new._module, new._returned, new._families, new._moments = module, returned, {}, self._moments.anew()
+        return new
 
     def roots(self, memref: Value) -> Roots:
         """The roots that ``memref`` may have at any time; none for an undefined memref."""
@@ -365,18 +378,6 @@ class Aliasing:
             memref = loop.operands[3 + position]
 
 
-def _has_memrefs(op: Op) -> bool:
-    """Whether memrefs may flow through an operation: most loads, stores and selects are of numbers."""
-    kind = op.opdef
-    if kind is ops.load or kind is ops.select:
-        return type(op.results[0].type) is MemRefType
-    if kind is ops.store or kind is ops.fill:
-        return type(op.operands[0].type) is MemRefType
-    if kind is ops.copy or kind is ops.while_ or (kind in _AWAY and MemRefType in [type(v.type) for v in op.operands]):
-        return True
-    return MemRefType in [type(result.type) for result in op.results]
-
-
 def _is_foreign(root: Value) -> bool:
     return root.op is None or root.op.opdef not in (ops.alloc, ops.grow)
 
@@ -396,5 +397,3 @@ _RULES = {
     ops.unpack: Aliasing._unpack,
 }
 _FORWARD = frozenset({ops.alloc, ops.grow, ops.select, ops.if_, ops.call})  # their sources come first
-_AWAY = frozenset({ops.call, ops.pack, ops.return_})  # to other functions
-_HAND_ON = _AWAY.union(_RULES)

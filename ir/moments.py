@@ -16,7 +16,8 @@ together in that iteration: the memory that a reverse sweep gets back from tapes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from copy import copy
 from typing import NamedTuple
 
 from adc.ir import ops
@@ -56,6 +57,7 @@ class Moments:
 
     def __init__(self, func: Func) -> None:
         self._births: dict[Value, _Birth] = {}
+        self._declared: frozenset[frozenset[Value]] = frozenset()
         self._apart: set[frozenset[Value]] = set()
         self._together: set[frozenset[Value]] = set()
         self._count = 0
@@ -70,9 +72,16 @@ class Moments:
         birth = self._births.get(memref)
         return self._count + 1 if birth is None else birth.number
 
-    def declare_apart(self, a: Value, b: Value) -> None:
-        """Declare that ``a`` and ``b`` do not overlap."""
-        self._apart.add(frozenset({a, b}))
+    def declare_apart(self, pairs: Iterable[Pair]) -> None:
+        """Declare that the two memrefs of each pair do not overlap."""
+        self._declared = frozenset(map(frozenset, pairs))
+        self._apart |= self._declared
+
+    def anew(self) -> Moments:
+        """The same without the answers that are kept."""
+        new = copy(self)
+        new._apart, new._together = set(self._declared), set()
+        return new
 
     def may_overlap(self, a: Value, b: Value, meet: Callable[[Value, Value], bool]) -> bool:
         """Whether two memrefs may overlap at a moment when both are in scope; if there is none, whether they ever may.

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from operator import attrgetter
 
-from adc.ir.core import Block, Op, Value
+from adc.ir.core import Block, Func, Op, Value
 from adc.ir.opdef import OpDef
+from adc.ir.states import kept
+
+_opdef = attrgetter("opdef")
 
 
 def enclosing(block: Block | None) -> Iterator[Op]:
@@ -48,23 +52,24 @@ def _gather(block: Block, kinds: Container[OpDef], found: list[Op]) -> None:
                 _gather(region, kinds, found)
 
 
-def in_and_out(block: Block, kinds: Container[OpDef]) -> list[Op]:
-    """The same, with operations that have regions listed again after what is in them: what they yield is known
-    there."""
-    found: list[Op] = []
-    _gather_twice(block, kinds, found)
+def kinds_in(func: Func) -> set[OpDef]:
+    """The kinds of operations that there are in a function, kept until it changes."""
+    return kept(func, _find_kinds)
+
+
+def _find_kinds(func: Func) -> set[OpDef]:
+    found: set[OpDef] = set()
+    _add_kinds(func.body, found)
     return found
 
 
-def _gather_twice(block: Block, kinds: Container[OpDef], found: list[Op]) -> None:
-    for op in block.ops:
-        if op.opdef in kinds:
-            found.append(op)
-        if op.regions:
+def _add_kinds(block: Block, found: set[OpDef]) -> None:
+    own = set(map(_opdef, block.ops))
+    found |= own
+    if any(kind.regions for kind in own):
+        for op in block.ops:
             for region in op.regions:
-                _gather_twice(region, kinds, found)
-            if op.opdef in kinds:
-                found.append(op)
+                _add_kinds(region, found)
 
 
 def inside(value: Value, op: Op) -> bool:

@@ -12,6 +12,8 @@ from adc.ir.attached import mentioned
 from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import kinds_in
+from adc.ir.opdef import OpDef
 from adc.ir.states import Version, version
 
 
@@ -20,7 +22,8 @@ class Pass(Protocol):
     """A transformation of modules: a frozen dataclass with a kebab-case name.
 
     It takes valid IR and leaves valid IR. It may change the module it was given, and returns the module to go on with.
-    One that ``settles`` (a class attribute) is not worth running again before another pass has changed something.
+    One that ``settles`` (a class attribute) is not worth running again before another pass has changed something. One
+    that ``needs`` operations of some kinds (a class attribute) changes no function that has none of them.
     """
 
     name: ClassVar[str]
@@ -157,7 +160,7 @@ class _Run:
     def _pass(self, step: Pass) -> bool:
         start = time.perf_counter()
         changed: Changed = frozenset()
-        if step not in self._settled:
+        if step not in self._settled and _has_work(step, self.module):
             before = versions(self.module)
             self.module = step.run(self.module)
             changed = differing(before, versions(self.module))
@@ -171,6 +174,11 @@ class _Run:
         if self._after is not None:
             self._after(step, changed, self.module, seconds)
         return bool(changed)
+
+
+def _has_work(step: Pass, module: Module) -> bool:
+    needs: frozenset[OpDef] | None = getattr(step, "needs", None)
+    return needs is None or any(not needs.isdisjoint(kinds_in(func)) for func in module.funcs.values())
 
 
 Versions = dict[str, tuple[Func, Version]]

@@ -44,6 +44,7 @@ from adc.passes.analysis.linear import Linear
 from adc.passes.bounds.pieces import Array, Piece, put_together
 from adc.passes.bounds.split_index_sets import MAX_INNER_CUTS, NEAR, materialise, may_be_parallel
 from adc.passes.building import chosen
+from adc.passes.due import having
 from adc.passes.memory.forward_elements import LONG
 from adc.passes.rewrite import put_instead
 
@@ -76,11 +77,12 @@ class ForwardPieces:
     them can be cut so that it is known which piece is read. Nests that are ``alone`` stay as they are."""
 
     name: ClassVar[str] = "forward-pieces"
+    needs = frozenset({ops.alloc})
     alone: Callable[[Op], bool] | None = None
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             integers = Integers()
             for alloc in [op for op in func.walk() if op.opdef is ops.alloc]:
                 while (array := put_together(alloc)) is not None:

@@ -25,6 +25,7 @@ from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import PURE, SILENT
 from adc.passes.analysis.subscripts import differ
 from adc.passes.canonicalize.sink_stores import sink_stores
+from adc.passes.due import having
 
 _MOVED = (ops.load, ops.store, ops.bound)
 
@@ -40,12 +41,12 @@ class HoistCommon:
 
     differentiable: bool = False
     name: ClassVar[str] = "hoist-common"
+    needs = frozenset({ops.if_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
-            if any(op.opdef is ops.if_ for op in func.body.walk()):
-                _Hoisting(func, summaries, self.differentiable).block(func.body)
+        for func in having(module, self.needs):
+            _Hoisting(func, summaries, self.differentiable).block(func.body)
         return module
 
 

@@ -13,6 +13,7 @@ from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import LINEAR
 from adc.passes.analysis.speculation import Speculation
+from adc.passes.due import having
 
 SLOW = 4  # what a quotient or a root counts as
 
@@ -29,11 +30,11 @@ class IfConvert:
     limit: int = 10
     differentiable: bool = False
     name: ClassVar[str] = "if-convert"
+    needs = frozenset({ops.if_})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
-            if any(op.opdef is ops.if_ for op in func.body.walk()):
-                _Conversion(self, func).block(func.body)
+        for func in having(module, self.needs):
+            _Conversion(self, func).block(func.body)
         return module
 
 

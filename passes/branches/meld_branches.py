@@ -28,6 +28,7 @@ from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.costs import cost_of
 from adc.passes.analysis.kinds import LINEAR
 from adc.passes.analysis.speculation import Speculation
+from adc.passes.due import having
 
 LEAST_COST = 7.0  # of the operations that are worth it, in the units of ``costs``: quotients, roots, functions
 SHARE = 0.5  # of the cost of an operation: the most that what makes its operands may cost
@@ -41,9 +42,10 @@ class MeldBranches:
 
     differentiable: bool = False
     name: ClassVar[str] = "meld-branches"
+    needs = frozenset({ops.if_})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(op.opdef is ops.if_ and _costly(op.regions[0]) for op in func.body.walk()):
                 _Melding(self.differentiable, Speculation(func)).block(func.body)
         return module

@@ -20,6 +20,7 @@ from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.cold import COLD, warm_regions
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import SILENT
+from adc.passes.due import having
 from adc.passes.rewrite import replace_op
 
 MOST_CROSSED = 32  # operations with effects between two branches
@@ -30,10 +31,11 @@ class MergeBranches:
     """Merge each branch with the next one in its block that is on the same condition."""
 
     name: ClassVar[str] = "merge-branches"
+    needs = frozenset({ops.if_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             conditions = [op.operands[0] for op in func.body.walk() if op.opdef is ops.if_]
             if len(set(conditions)) < len(conditions):
                 _block(func.body, Memory.asked(func, summaries))

@@ -19,6 +19,7 @@ from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.kinds import COUNTED, LINEAR, PURE, TERMINATORS
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 
@@ -27,9 +28,10 @@ class SkipZeroTerms:
     """Put loops that the reverse sweep made into branches, where a choice says that they add zeros."""
 
     name: ClassVar[str] = "skip-zero-terms"
+    needs = frozenset({ops.for_, ops.parallel})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(op.attrs.get(REVERSE) for op in func.walk()):
                 _block(func.body)
         return module

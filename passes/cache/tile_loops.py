@@ -53,6 +53,7 @@ class TileLoops:
 
     tile: Tiles = True
     name: ClassVar[str] = "tile-loops"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
         self.plan(module)

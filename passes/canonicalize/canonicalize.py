@@ -15,6 +15,7 @@ from adc.passes.canonicalize.float_rules import FLOATS
 from adc.passes.canonicalize.integer_rules import INTEGERS
 from adc.passes.canonicalize.memory_rules import MEMORY
 from adc.passes.canonicalize.rewriter import Rewriter
+from adc.passes.due import due
 
 RULES = {**FLOATS, **INTEGERS, **MEMORY}
 
@@ -27,7 +28,7 @@ class Canonicalize:
     name: ClassVar[str] = "canonicalize"
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in due(self, module):
             for _ in range(self.rounds):
                 walk = Rewriter(func, RULES, CONTROL)
                 walk.run()

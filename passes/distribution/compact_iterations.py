@@ -34,6 +34,7 @@ from adc.passes.analysis.costs import cost_of, cost_of_block, trips
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.building import chosen, strip
 from adc.passes.distribution.guarded_loops import Guarded, find_guarded
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 
 STRIP = 512  # numbers of iterations in the buffer: four kilobytes, in the first-level cache
@@ -53,10 +54,11 @@ class CompactIterations:
 
     sums: bool = False
     name: ClassVar[str] = "compact-iterations"
+    needs = frozenset({ops.for_, ops.parallel})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             guarded = [found for op in walk_warm(func.body) if (found := find_guarded(op)) is not None]
             guarded = [found for found in guarded if (found.only_carries or not self.sums) and _pays(found)]
             if guarded:

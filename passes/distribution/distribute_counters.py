@@ -34,6 +34,7 @@ from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, DIVISIONS, LOOPS, PURE
 from adc.passes.distribution.carried_sums import is_sum
+from adc.passes.due import having
 from adc.passes.rewrite import put_before
 from adc.passes.threads.parallelise import integer_reduction
 
@@ -48,10 +49,11 @@ class DistributeCounters:
     """Split loops in which only integers must be computed in order."""
 
     name: ClassVar[str] = "distribute-counters"
+    needs = frozenset({ops.for_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(op.opdef is ops.for_ and _counters(op) for op in func.walk()):
                 analysis = Analysis(func, module, summaries)
                 _Distribution(analysis, Memory.asked(func, summaries), module).block(func.body)

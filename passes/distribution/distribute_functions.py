@@ -29,6 +29,7 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS, PURE
 from adc.passes.distribution.expansion import Cut, Limits, in_strips
 from adc.passes.distribution.functions_ahead import MOST_BUFFERS, Ahead, is_called
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 
 BLOCK = 32
@@ -46,10 +47,11 @@ class DistributeFunctions:
     functions of what other iterations have no part in."""
 
     name: ClassVar[str] = "distribute-functions"
+    needs = frozenset({ops.for_, ops.parallel})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(is_called(op) for op in func.walk()):
                 _block(func.body, Memory.asked(func, summaries))
         return module

@@ -41,6 +41,7 @@ from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, STRUCTURED, TERMINATORS, accessed
 from adc.passes.building import choose
 from adc.passes.distribution.invariance import Invariance, Slice, effective
+from adc.passes.due import having
 from adc.passes.rewrite import put_before
 
 EXPENSIVE = ops.MATH
@@ -55,10 +56,11 @@ class DistributeInvariants:
     """Compute before a loop the arrays, and the expensive numbers of nests, that are the same in each iteration."""
 
     name: ClassVar[str] = "distribute-invariants"
+    needs = COUNTED
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             _block(func.body, func, summaries)
         return module
 

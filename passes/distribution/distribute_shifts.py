@@ -33,6 +33,7 @@ from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT_WRITES, LOOPS, PURE, TERMINATORS
 from adc.passes.distribution.carried_sums import is_sum
+from adc.passes.due import having
 from adc.passes.rewrite import keep_args, keep_operands, put_instead
 from adc.passes.threads.parallelise import integer_reduction
 
@@ -48,10 +49,11 @@ class DistributeShifts:
     """Split loops in which only values of the iteration before are carried."""
 
     name: ClassVar[str] = "distribute-shifts"
+    needs = frozenset({ops.for_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(op.opdef is ops.for_ and _shifts(op) for op in func.walk()):
                 _Distribution(Analysis(func, module, summaries), Memory.asked(func, summaries)).block(func.body)
         return module

@@ -29,6 +29,7 @@ from adc.passes.distribution.distribute_functions import has_functions
 from adc.passes.distribution.distribute_nests import Nest, distribute_nest, find_nest
 from adc.passes.distribution.functions_ahead import FEW, ROW
 from adc.passes.distribution.summed_blocks import by_blocks
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 
 BLOCK = 4096
@@ -47,10 +48,11 @@ class DistributeSums:
 
     within: bool = False
     name: ClassVar[str] = "distribute-sums"
+    needs = frozenset({ops.for_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             loops = (op for op in func.walk() if op.opdef is ops.for_)
             if self.within:
                 if any(_is_row_of_functions(op) for op in loops):

@@ -30,6 +30,7 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE
 from adc.passes.distribution.distribute_functions import has_functions
 from adc.passes.distribution.expansion import Cut, Limits, in_strips
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.unrolling import write_out
@@ -54,10 +55,11 @@ class DistributeTerms:
     """Cut loops that add to private copies after the terms, or before the inner loops that add them."""
 
     name: ClassVar[str] = "distribute-terms"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if short := {inner for op in func.walk() for inner in _short_loops(op)}:
                 write_out(func, short, Numbers({}))
             found = [op for op in func.walk() if _is_candidate(op)]

@@ -31,6 +31,7 @@ from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.extents import Extents
+from adc.passes.due import having
 from adc.passes.rewrite import put_before
 from adc.passes.threads.parallelise import integer_reduction
 
@@ -44,10 +45,11 @@ class PrivatiseArrays:
     """Give each iteration of a loop work arrays of its own, if these are all that iterations share."""
 
     name: ClassVar[str] = "privatise-arrays"
+    needs = frozenset({ops.alloc})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             made: set[Value] = set()
             while _is_changed(func, module, summaries, made):
                 pass

@@ -45,6 +45,7 @@ class FuseLoops:
     ``throughout``: only loops all of whose inner loops may be fused, too."""
 
     name: ClassVar[str] = "fuse-loops"
+    needs = frozenset({ops.parallel})
     alone: Callable[[Op], bool] | None = None
     in_steps: bool = False
     throughout: bool = False

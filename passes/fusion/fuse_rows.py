@@ -29,6 +29,7 @@ class FuseRows:
     """Fuse loops that scatter in inner loops with those before them."""
 
     name: ClassVar[str] = "fuse-rows"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
         loops = (op for func in module.funcs.values() for op in func.walk() if op.opdef is ops.parallel)

@@ -31,6 +31,7 @@ class FuseSweeps:
     """Fuse loops that scatter with neighbouring loops."""
 
     name: ClassVar[str] = "fuse-sweeps"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
         fuse(module, _worthwhile, among=_concerns)

@@ -48,6 +48,7 @@ from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.kinds import DIVISIONS, PURE, STRUCTURED, TERMINATORS, accessed
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 _EXTREMES = {ops.minimumf, ops.maximumf, ops.minnumf, ops.maxnumf}
@@ -65,9 +66,10 @@ class InterchangeLoops:
 
     extremes: bool = False
     name: ClassVar[str] = "interchange-loops"
+    needs = frozenset({ops.for_})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(op.opdef is ops.for_ and not op.results for op in func.walk()):
                 _block(func.body, func, module, self.extremes)
         return module

@@ -25,6 +25,7 @@ from adc.passes.analysis.conditions import comparisons, conjuncts
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.speculation import Speculation
+from adc.passes.due import having
 from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.choices import Same, is_choice
 from adc.passes.fusion.fuse_loops import fusible
@@ -39,10 +40,11 @@ class JoinVersions:
 
     most: int = 400
     name: ClassVar[str] = "join-versions"
+    needs = frozenset({ops.if_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(is_choice(op) for op in func.walk()):
                 _Joining(func, module, summaries, self.most).run()
         return module

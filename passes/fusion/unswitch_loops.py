@@ -19,6 +19,7 @@ from adc.ir.rewrite import clone_op
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.kinds import TERMINATORS
 from adc.passes.analysis.nests import is_visible
+from adc.passes.due import having
 from adc.passes.fusion.choices import Same, is_choice
 from adc.passes.rewrite import put_instead
 
@@ -29,9 +30,10 @@ class UnswitchLoops:
 
     most: int = 800
     name: ClassVar[str] = "unswitch-loops"
+    needs = frozenset({ops.if_})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(is_choice(op) for op in func.walk()):
                 self._block(func.body)
         return module

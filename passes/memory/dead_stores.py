@@ -7,6 +7,7 @@ an error: the arrays then are as they were at that point.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from adc.ir import ops
@@ -18,6 +19,7 @@ from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, READS, TARGET
 from adc.passes.analysis.nests import is_visible, loop_body_of, loops_between, match_counters
 from adc.passes.analysis.subscripts import differ
+from adc.passes.due import due
 
 Subscripts = tuple[Value, ...] | None  # None: the whole memref
 
@@ -30,12 +32,12 @@ class DeadStores:
     """Remove writes that nothing reads."""
 
     name: ClassVar[str] = "dead-stores"
+    needs = TARGET
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
-            if any(op.opdef in TARGET for op in func.body.walk()):
-                _Backwards(func, summaries).run()
+        for func in due(self, module, partial(Memory.asked, summaries=summaries)):
+            _Backwards(func, summaries).run()
         return module
 
 

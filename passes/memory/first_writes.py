@@ -10,7 +10,7 @@ array.
 from __future__ import annotations
 
 from collections.abc import Set
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 from adc.ir import ops
@@ -34,6 +34,7 @@ from adc.passes.analysis.nests import (
     loop_body_of,
     loops_between,
 )
+from adc.passes.due import due
 
 _INITIAL = frozenset({ops.fill, ops.copy})
 
@@ -43,13 +44,12 @@ class FirstWrites:
     """Remove the initial value of an array, or store it in the loop that goes through all elements first."""
 
     name: ClassVar[str] = "first-writes"
+    needs = _INITIAL
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
-            if any(op.opdef in _INITIAL for op in func.body.walk()):
-                walk = _FirstWrites(func, summaries)
-                walk.block(func.body)
+        for func in due(self, module, partial(Memory.asked, summaries=summaries)):
+            _FirstWrites(func, summaries).block(func.body)
         return module
 
 

@@ -15,6 +15,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.passes.analysis.kinds import ELEMENT, adds_ones
+from adc.passes.due import due
 
 # Position of the memref among the operands; the subscripts follow it.
 
@@ -24,9 +25,10 @@ class FoldViews:
     """Address the memory underneath a view directly."""
 
     name: ClassVar[str] = "fold-views"
+    needs = frozenset({ops.subview, ops.transpose, ops.reshape, ops.cast})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in due(self, module):
             _fold(func.body)
         return module
 

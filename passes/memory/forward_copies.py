@@ -15,6 +15,7 @@ from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import place_in
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import VIEWS
+from adc.passes.due import having
 
 _LOOKS = VIEWS | {ops.load, ops.dim}
 
@@ -24,10 +25,11 @@ class ForwardCopies:
     """Let what reads a copy read the array that was copied, where that makes no difference."""
 
     name: ClassVar[str] = "forward-copies"
+    needs = frozenset({ops.copy})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             found = [op for op in func.walk() if op.opdef is ops.copy and _is_only_read(op)]
             if found:
                 _forward(func, found, summaries)

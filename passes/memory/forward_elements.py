@@ -36,6 +36,7 @@ from adc.passes.analysis.costs import cost_of, executions
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE, STRUCTURED, TERMINATORS
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 CHEAP = 10.0
@@ -64,11 +65,12 @@ class ForwardElements:
     Nests that are ``alone`` stay as they are."""
 
     name: ClassVar[str] = "forward-elements"
+    needs = frozenset({ops.alloc})
     alone: Callable[[Op], bool] | None = None
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             allocs = [op for op in func.walk() if op.opdef is ops.alloc]
             for alloc in allocs:  # the first one first: copies of copies are copies
                 found = _copied(func, alloc, summaries)

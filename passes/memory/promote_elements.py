@@ -26,6 +26,7 @@ from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT, LOOPS, PURE, TRAPS, accessed
 from adc.passes.building import chosen
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 _ACCESSES = frozenset({ops.load, ops.store})
@@ -39,10 +40,11 @@ class PromoteElements:
     """Carry elements of arrays, at subscripts that a loop does not change, in registers."""
 
     name: ClassVar[str] = "promote-elements"
+    needs = frozenset({ops.for_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             found = [op for op in walk_warm(func.body) if _is_innermost(op) and any(_updated(op))]
             if found:
                 _promote(func, found, summaries)

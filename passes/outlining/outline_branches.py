@@ -35,6 +35,7 @@ class OutlineBranches:
 
     least: int = 24
     name: ClassVar[str] = "outline-branches"
+    needs = frozenset({ops.if_})
 
     def run(self, module: Module) -> Module:
         moved: list[Func] = []

@@ -67,6 +67,7 @@ class LowerAccumulate:
     """
 
     name: ClassVar[str] = "lower-accumulate"
+    needs = frozenset({ops.accumulate})
 
     wanted: str = AUTO
     atomics: bool = False

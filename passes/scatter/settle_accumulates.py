@@ -10,6 +10,7 @@ from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Module, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import PRIVATE
+from adc.passes.due import having
 from adc.passes.rewrite import to_sequential
 
 
@@ -18,10 +19,11 @@ class SettleAccumulates:
     """Run the loops that add to private copies in order, and replace what ``lower-accumulate`` left for later."""
 
     name: ClassVar[str] = "settle-accumulates"
+    needs = frozenset({ops.accumulate, ops.parallel})
 
     @contractible()
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(op.opdef is ops.accumulate or op.attrs.get(PRIVATE) for op in func.walk()):
                 _block(func.body)
         return module

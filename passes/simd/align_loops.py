@@ -30,6 +30,7 @@ from adc.passes.analysis.affine import nest_around
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.kinds import ELEMENT, PURE, accessed
 from adc.passes.analysis.machine import machine
+from adc.passes.due import having
 from adc.passes.rewrite import put_before
 
 LEAST = 256
@@ -44,9 +45,10 @@ class AlignLoops:
     """Peel the first iterations off innermost parallel loops that are not on threads."""
 
     name: ClassVar[str] = "align-loops"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             _block(func.body)
         return module
 

@@ -26,6 +26,7 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, accessed
+from adc.passes.due import having
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
 _KNOWN = frozenset({"threads", REVERSE, ONE_BY_ONE, UNORDERED})
@@ -36,9 +37,10 @@ class CoalesceLoops:
     """Merge nested loops into one if their bodies access only what their counters together go through in order."""
 
     name: ClassVar[str] = "coalesce-loops"
+    needs = frozenset({ops.for_, ops.parallel})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             nests = list(_nests(func.body))
             if nests:
                 extents = Extents(like=shadowed(func))

@@ -30,6 +30,7 @@ class CollectChecks:
     """Let loops go on after a failed check, and raise the error after the loop."""
 
     name: ClassVar[str] = "collect-checks"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
         if any(_stores_arrays(op) for func in module.funcs.values() for op in func.walk()):

@@ -24,6 +24,7 @@ from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.kinds import ELEMENT, accessed
 from adc.passes.analysis.machine import machine
+from adc.passes.due import having
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
 
@@ -33,9 +34,10 @@ class Interleave:
 
     lanes: int | None = None
     name: ClassVar[str] = "interleave"
+    needs = frozenset({ops.for_, ops.parallel})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(op.attrs.get(BY_LANES) for op in func.walk()):
                 _function(func, self.lanes or machine().lanes)
         return module

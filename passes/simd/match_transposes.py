@@ -24,6 +24,7 @@ from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.kinds import TERMINATORS, accessed
 from adc.passes.building import parallel_loop, strip, window
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 FEW = 8  # iterations of a loop that is not worth a tile
@@ -38,9 +39,10 @@ class MatchTransposes:
     """Turn nests that copy with exchanged subscripts into copies of transposed views."""
 
     name: ClassVar[str] = "match-transposes"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             loops = [op for op in walk_warm(func.body) if op.opdef is ops.parallel and not op.results]
             found = [one for one in map(_match, loops) if one is not None]
             if found:

@@ -25,6 +25,7 @@ from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import DIVISIONS, PURE, TERMINATORS
 from adc.passes.analysis.machine import machine
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 
@@ -34,10 +35,11 @@ class NarrowColumns:
 
     few: int | None = None  # the machine's
     name: ClassVar[str] = "narrow-columns"
+    needs = frozenset({ops.for_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             pairs = [pair for op in walk_warm(func.body) if (pair := _pair(op)) is not None]
             memory = Memory.asked(func, summaries) if pairs else None
             nests = [_Nest(*pair) for pair in pairs]

@@ -29,6 +29,7 @@ from adc.passes.analysis.costs import has_known_length, trips
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.machine import machine
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead, to_sequential
 from adc.passes.simd.array_expansion import MOST_ELEMENTS, known_size
 from adc.passes.simd.side_by_side import choose, outermost
@@ -41,11 +42,12 @@ class NarrowRows:
 
     few: int | None = None  # three registers of the machine's
     name: ClassVar[str] = "narrow-rows"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         few = self.few or machine().few_terms
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             loops = list(outermost(func.body))
             while loops:
                 short = [loop for loop in loops if _may_be_short(loop, few)]

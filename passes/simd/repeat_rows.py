@@ -28,6 +28,7 @@ from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.kinds import ELEMENT, ELEMENT_WRITES, PURE, TERMINATORS, accessed
 from adc.passes.analysis.machine import machine
 from adc.passes.building import chosen, loop_of, parallel_loop, strip, window
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 from adc.passes.simd.coalesce_loops import access_row, alone_in, as_row, dimensions, is_plain
 
@@ -45,10 +46,11 @@ class RepeatRows:
     least: int = 64
     long: int | None = None  # two registers of the machine's
     name: ClassVar[str] = "repeat-rows"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             pairs = [(op, inner) for op in walk_warm(func.body) if (inner := _row_of(op)) is not None]
             if pairs:
                 extents, memory = Extents(like=shadowed(func)), Memory.asked(func, summaries)

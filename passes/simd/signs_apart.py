@@ -18,6 +18,7 @@ from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import SIGNS_APART
 from adc.ir.types import f64, i64, index
 from adc.passes.analysis.cold import walk_warm
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 
@@ -26,9 +27,10 @@ class SignsApart:
     """Let innermost loops that find extremes of doubles find the signs of zeros separately."""
 
     name: ClassVar[str] = "signs-apart"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             for op in [op for op in walk_warm(func.body) if _extremes(op)]:
                 _transform(op)
         return module

@@ -27,6 +27,7 @@ from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.machine import machine
 from adc.passes.building import chosen
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 from adc.passes.simd.array_columns import make_columns, rows_of_iterations
 from adc.passes.simd.scalar_expansion import Expansion
@@ -44,13 +45,13 @@ class VectoriseOuter:
     lanes: int | None = None
     few: int | None = None
     name: ClassVar[str] = "vectorise-outer"
+    needs = frozenset({ops.parallel})
 
     @contractible()
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
-            if any(op.opdef is ops.parallel for op in func.walk()):
-                self._function(func, Memory.asked(func, summaries))
+        for func in having(module, self.needs):
+            self._function(func, Memory.asked(func, summaries))
         return module
 
     def _function(self, func: Func, memory: Memory) -> None:

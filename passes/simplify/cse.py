@@ -9,6 +9,7 @@ and in a branch that is taken if they are, one replaces the other.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import partial
 from typing import ClassVar
 
 from adc.ir import ops
@@ -20,6 +21,7 @@ from adc.passes.analysis.conditions import comparisons
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import says_more
 from adc.passes.analysis.kinds import COMMUTATIVE, COUNTED, PURE, READS, WRITES
+from adc.passes.due import due
 from adc.passes.memory.available import AvailableMemory
 from adc.passes.rewrite import replace_op
 
@@ -36,7 +38,7 @@ class CSE:
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module) if self.memory else None
-        for func in module.funcs.values():
+        for func in due(self, module, None if summaries is None else partial(Memory.asked, summaries=summaries)):
             _Walk(func, summaries).run()
         return module
 

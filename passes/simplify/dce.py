@@ -7,6 +7,7 @@ array that is updated but from which nothing is read.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from adc.ir import ops
@@ -16,6 +17,7 @@ from adc.ir.lazy_dataclass import dataclass
 from adc.ir.nesting import of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.analysis.kinds import READS, REGIONS, TARGET, TERMINATORS, WRITES
+from adc.passes.due import due
 from adc.passes.rewrite import keep_carried, keep_while
 
 _LOCAL = frozenset({ops.alloc, ops.grow})
@@ -31,7 +33,7 @@ class DCE:
     settles: ClassVar[bool] = True
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in due(self, module, partial(Aliasing.asked, module=module)):
             marks = _Marks(func, module)
             marks.sweep(func.body)
         return module

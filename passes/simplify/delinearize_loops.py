@@ -30,6 +30,7 @@ from adc.ir.types import index
 from adc.passes.analysis.cold import COLD, warm_regions
 from adc.passes.analysis.division import remainder
 from adc.passes.analysis.kinds import COUNTED
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 
 _QUOTIENTS = frozenset({ops.floordivsi, ops.divsi})
@@ -41,11 +42,11 @@ class DelinearizeLoops:
     """Make nests of loops whose counter is divided by a loop-invariant value."""
 
     name: ClassVar[str] = "delinearize-loops"
+    needs = _DIVISIONS
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
-            if any(op.opdef in _DIVISIONS for op in func.walk()):
-                _block(func.body)
+        for func in having(module, self.needs):
+            _block(func.body)
         return module
 
 

@@ -18,6 +18,7 @@ from adc.ir.nesting import with_inner
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.speculation import Speculation
+from adc.passes.due import having
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,11 @@ class EarlyChecks:
     """Move assertions that integers are equal to before loops that do nothing visible."""
 
     name: ClassVar[str] = "early-checks"
+    needs = frozenset({ops.assert_})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             if any(_is_equality(op) for op in func.walk()):
                 _Motion(func, summaries).run()
         return module

@@ -19,6 +19,7 @@ from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
+from adc.passes.due import having
 from adc.passes.rewrite import replace_each
 
 MOST = 16
@@ -30,11 +31,11 @@ class ExpandPowers:
     """Replace powers with known small exponents, in quarters, by multiplications, a root and a quotient."""
 
     name: ClassVar[str] = "expand-powers"
+    needs = _POWERS
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
-            if any(op.opdef in _POWERS for op in func.walk()):
-                replace_each(func.body, _expanded)
+        for func in having(module, self.needs):
+            replace_each(func.body, _expanded)
         return module
 
 

@@ -8,6 +8,7 @@ from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
+from adc.passes.due import having
 from adc.passes.rewrite import replace_each
 
 
@@ -16,11 +17,11 @@ class ExpandStrongProducts:
     """Replace strong products and quotients by ordinary ones and selects."""
 
     name: ClassVar[str] = "expand-strong-products"
+    needs = frozenset(kind for kind in ops.TABLE.values() if kind.plain is not None)
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
-            if any(op.opdef.plain is not None for op in func.walk()):
-                replace_each(func.body, _plain)
+        for func in having(module, self.needs):
+            replace_each(func.body, _plain)
         return module
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from adc.ir import ops
@@ -11,6 +12,7 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.speculation import Speculation
+from adc.passes.due import due
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,12 @@ class LICM:
     """
 
     name: ClassVar[str] = "licm"
+    needs = LOOPS
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
-            if any(op.opdef in LOOPS for op in func.body.walk()):
-                _Motion(func, summaries).run()
+        for func in due(self, module, partial(Memory.asked, summaries=summaries)):
+            _Motion(func, summaries).run()
         return module
 
 

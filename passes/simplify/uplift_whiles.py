@@ -17,6 +17,7 @@ from adc.ir.lazy_dataclass import dataclass
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import index
 from adc.passes.analysis.attributes import MIRRORED
+from adc.passes.due import having
 
 _ORDERED = frozenset({"slt", "sle", "sgt", "sge"})
 _ENDLESS = frozenset({("sle", 2**63 - 1), ("sge", -(2**63))})  # met by all integers: an error ends such a loop
@@ -28,11 +29,11 @@ class UpliftWhiles:
     one that does not change."""
 
     name: ClassVar[str] = "uplift-whiles"
+    needs = frozenset({ops.while_})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
-            if any(op.opdef is ops.while_ for op in func.walk()):
-                _block(func.body)
+        for func in having(module, self.needs):
+            _block(func.body)
         return module
 
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
 from adc.ir.lazy_dataclass import dataclass
+from adc.passes.due import having
 from adc.passes.small_arrays.carrying import carry_scalars
 from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.promotion import promote
@@ -33,11 +34,11 @@ class ReplaceSmallArrays:
     most: int = 16
     code: int = 512
     name: ClassVar[str] = "replace-small-arrays"
+    needs = frozenset({ops.alloc})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
-            if any(op.opdef is ops.alloc for op in func.walk()):
-                self._replace(func)
+        for func in having(module, self.needs):
+            self._replace(func)
         return module
 
     def _replace(self, func: Func) -> None:

@@ -44,6 +44,7 @@ from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 from adc.passes.building import loop_of
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 from adc.passes.sums.match_products import is_product, is_short
 from adc.passes.sums.repeated import put_around, repeating
@@ -61,10 +62,11 @@ class DistributeProducts:
     """Take products of matrices out of loops, if sums have many terms."""
 
     name: ClassVar[str] = "distribute-products"
+    needs = frozenset({ops.accumulate})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             for nest in [n for op in walk_warm(func.body) if (n := _nest(op)) is not None]:
                 _distribute(func, nest, summaries)
         return module

@@ -31,7 +31,7 @@ from adc.ir.arith import const, const_index, constant_of, iteration_number, trip
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, of_kinds
+from adc.ir.nesting import enclosing
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
@@ -39,6 +39,7 @@ from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.building import choose, nest
+from adc.passes.due import having
 from adc.passes.rewrite import put_before, put_instead
 from adc.passes.sums.common_factors import FEWEST_ITERATIONS, Finder, Term
 from adc.passes.sums.fixed import copy_fixed
@@ -55,11 +56,12 @@ class FactorSums:
     """Take loop-invariant factors out of what a loop adds to shadows."""
 
     name: ClassVar[str] = "factor-sums"
+    needs = frozenset({ops.accumulate})
 
     @contractible()
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in [func for func in module.funcs.values() if of_kinds(func.body, {ops.accumulate})]:
+        for func in having(module, self.needs):
             done: set[Op] = set()
             while groups := _groups(func, Analysis(func, module, summaries), done):
                 done |= _rewrite(groups)

@@ -36,6 +36,7 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.conditions import comparisons
 from adc.passes.analysis.machine import machine
 from adc.passes.building import parallel_loop, strip, window
+from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 FEW = 512  # multiply-adds; nests that are known to have no more stay loops
@@ -47,9 +48,10 @@ class MatchProducts:
     """Replace nests that are products of matrices by calls of the kernel."""
 
     name: ClassVar[str] = "match-products"
+    needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             loops = [op for op in func.walk() if op.opdef is ops.parallel and not op.results]
             found = [product for product in map(_match, loops) if product is not None]
             if found:

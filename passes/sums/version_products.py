@@ -25,6 +25,7 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.machine import machine
+from adc.passes.due import having
 from adc.passes.memory.forward_elements import CHEAP_ONCE, forwardable, how_filled, stays
 from adc.passes.rewrite import put_instead, replace_op
 from adc.passes.sums.match_products import stored_product
@@ -36,10 +37,11 @@ class VersionProducts:
 
     most: int = 200
     name: ClassVar[str] = "version-products"
+    needs = frozenset({ops.alloc})
 
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
-        for func in module.funcs.values():
+        for func in having(module, self.needs):
             for alloc in of_kinds(func.body, {ops.alloc}):
                 if not any(op.opdef in LOOPS for op in enclosing(alloc.parent)):
                     self._version(func, alloc, summaries)

@@ -39,6 +39,7 @@ class Parallelise:
     """Turn independent loops into ``scf.parallel`` and mark those that run on threads."""
 
     name: ClassVar[str] = "parallelise"
+    needs = LOOPS
 
     def run(self, module: Module) -> Module:
         parallelise(module)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adc.ir import ops
-from adc.ir.nesting import enclosing, holds, in_and_out, inside, of_kinds, place_in, with_enclosing
+from adc.ir.nesting import enclosing, holds, inside, kinds_in, of_kinds, place_in, with_enclosing
 from adc.ir.text.parser import parse_module
 
 TEXT = """
@@ -38,9 +38,9 @@ def test_blocks_operations_and_values() -> None:
     assert not holds(inner.regions[0], inner) and not holds(None, store)
 
 
-def test_what_has_regions_comes_again_behind_what_is_in_them() -> None:
-    body = parse_module(TEXT).funcs["f"].body
-    kinds = frozenset({ops.for_, ops.load, ops.store})
-    outer, load, inner, store = of_kinds(body, kinds)
-    assert in_and_out(body, kinds) == [outer, load, inner, store, inner, outer]
-    assert in_and_out(body, kinds - {ops.for_}) == [load, store]
+def test_kinds_of_operations_are_those_that_there_are_now() -> None:
+    func = parse_module(TEXT).funcs["f"]
+    assert kinds_in(func) == {op.opdef for op in func.walk()} and kinds_in(func) is kinds_in(func)
+    (store,) = of_kinds(func.body, {ops.store})
+    store.set_opdef(ops.accumulate)
+    assert kinds_in(func) == {op.opdef for op in func.walk()}
