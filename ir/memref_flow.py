@@ -46,22 +46,23 @@ class MemrefFlow:
 
     def _block(self, block: Block) -> None:
         marks = self.marks
-        marks += (block, *[(arg, arg.type) for arg in block.args if type(arg.type) is MemRefType])
+        marks.append(block)
+        marks += [(arg, arg.type) for arg in block.args if type(arg.type) is MemRefType]
         for op in [op for op in block.ops if op.opdef not in _WITHOUT]:
             kind = op.opdef
             if kind is ops.load:
                 if type(op.results[0].type) is MemRefType:
                     self.is_marked = False
                     self.followed.append(op)
-            elif op.regions:
-                self._with_regions(op)
             elif kind in _SET:
                 if type(op.operands[0].type) is MemRefType:
                     self._put(op, op.operands)
+            elif op.regions:
+                self._with_regions(op)
             elif kind is ops.select:
                 if type(op.results[0].type) is MemRefType:
                     self._put(op, op.operands)
-            else:
+            elif op.operands or op.results:  # most loops carry nothing
                 self._other(op)
         marks.append(None)
 
@@ -71,7 +72,9 @@ class MemrefFlow:
         is_followed = bool(made) or op.opdef is ops.while_
         if is_followed:
             self.followed.append(op)
-        marks += (op, _memrefs(op.operands))
+            marks += (op, _memrefs(op.operands))
+        else:
+            marks.append(op)
         inside = len(marks)
         for region in op.regions:
             self._block(region)

@@ -8,14 +8,13 @@ that provably do not overflow: good for comparing.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate.evaluate_integers import EXACT_RESULTS
 from adc.ir.nesting import enclosing
-from adc.ir.opdef import OpDef
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 from adc.passes.analysis import carried
 from adc.passes.analysis.kinds import COUNTED
@@ -257,8 +256,8 @@ class Integers:
         if bounds is not None:
             coefficient, rest = form.terms[inner], form.without(inner)
             # A counter is at least its lower bound and at most its upper bound minus one.
-            bound = rest.plus(self.linear(bounds[coefficient < 0], exact=True), coefficient)
-            found = self.least(bound.plus_number(-min(coefficient, 0)), substitutions - 1)
+            limit = self.linear(bounds[coefficient < 0], exact=True)
+            found = self.least(rest.plus(limit, coefficient, -min(coefficient, 0)), substitutions - 1)
             return found if found >= 0 else total
         return 0 if self.by_operands(form, inner, lambda part: self.least(part, substitutions // 2) >= 0) else total
 
@@ -274,6 +273,8 @@ class Integers:
 
     def _is_alone(self, value: Value, form: Linear) -> bool:
         """Whether no other value of a form can cancel one of them, nor what may come to stand in its place."""
+        if len(form.terms) == 1:
+            return True
         own = self._substitutes(value)
         return all(other is value or own.isdisjoint(self._substitutes(other)) for other in form.terms)
 
@@ -300,7 +301,7 @@ class Integers:
             return any(map(holds, parts if loop is None else parts[:1]))
         if loop is None:
             return all(map(holds, parts))
-        return holds(parts[0]) and (holds(parts[1]) or self._follows(parts[1], loop))
+        return holds(parts[0]) and (holds(parts[1]) or self.follows(parts[1], loop))
 
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` always, as an integer."""
@@ -312,19 +313,18 @@ class Integers:
 
     def proves_ge(self, a: Value, b: Value, margin: int = 0) -> bool:
         """Whether ``a >= b + margin`` always, as integers."""
-        form = self.linear(a, exact=True).plus(self.linear(b, exact=True), -1)
-        return self.least(form.plus_number(-margin)) >= 0
+        return self.least(self.linear(a, exact=True).plus(self.linear(b, exact=True), -1, -margin)) >= 0
 
     def holds(self, form: Linear, loops: Iterable[Op]) -> bool:
         """Whether an exact form is not negative inside ``loops``, which run: lower limits are below upper ones."""
-        return self.least(form) >= 0 or any(self._follows(form, loop) for loop in loops)
+        return self.least(form) >= 0 or any(self.follows(form, loop) for loop in loops)
 
-    def _follows(self, form: Linear, loop: Op) -> bool:
-        lower, upper = (self.linear(v, exact=True) for v in loop.operands[:2])
-        limits = {w for v in upper.terms for w in ((v, *v.op.operands) if _made_by(v, EXTREMES) and v.op else (v,))}
-        if limits.isdisjoint(form.terms):
+    def follows(self, form: Linear, loop: Op) -> bool:
+        """Whether an exact form is not negative because ``loop`` runs."""
+        upper = self.linear(loop.operands[1], exact=True)
+        if not any(_concerns(limit, form.terms) for limit in upper.terms):
             return False
-        return self.least(form.plus(upper, -1).plus(lower).plus_number(1)) >= 0
+        return self.least(form.plus(upper, -1).plus(self.linear(loop.operands[0], exact=True), 1, 1)) >= 0
 
 
 def _largest_extent(memref: Value) -> int:
@@ -363,8 +363,12 @@ def _operands(value: Value) -> tuple[bool, Sequence[Value]]:
     return False, ()
 
 
-def _made_by(value: Value, kinds: frozenset[OpDef]) -> bool:
-    return value.op is not None and value.op.opdef in kinds
+def _concerns(limit: Value, terms: Mapping[Value, int]) -> bool:
+    """Whether ``limit``, or a value that it is an extreme of, is among ``terms``."""
+    if limit in terms:
+        return True
+    op = limit.op
+    return op is not None and op.opdef in EXTREMES and any(v in terms for v in op.operands)
 
 
 def _depth(value: Value) -> int:

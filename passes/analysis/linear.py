@@ -30,10 +30,10 @@ class Linear:
     terms: dict[Value, int]
     constant: int
 
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
-        if not other.terms:
-            return Linear(self.terms, self.constant + factor * other.constant)
-        return Linear(sum_of_terms(self.terms, other.terms, factor), self.constant + factor * other.constant)
+    def plus(self, other: Linear, factor: int = 1, number: int = 0) -> Linear:
+        """``self + factor * other + number``"""
+        constant = self.constant + factor * other.constant + number
+        return Linear(sum_of_terms(self.terms, other.terms, factor) if other.terms else self.terms, constant)
 
     def plus_number(self, number: int) -> Linear:
         return Linear(self.terms, self.constant + number)

@@ -103,8 +103,8 @@ class Rewriter:
 
     def proves_ge(self, a: Value, b: Value, margin: int = 0) -> bool:
         """Whether ``a >= b + margin`` where the present operation is."""
-        exact = self.integers.linear(a, exact=True).plus(self.integers.linear(b, exact=True), -1)
-        return self.holds(exact.plus_number(-margin))
+        linear = self.integers.linear
+        return self.holds(linear(a, exact=True).plus(linear(b, exact=True), -1, -margin))
 
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` where the present operation is."""
@@ -112,8 +112,11 @@ class Rewriter:
 
     def holds(self, form: Linear, substitutions: int = 3) -> bool:
         """Whether an exact form is not negative where the present operation is."""
-        if self.integers.holds(form, (op for op in enclosing(self._block) if op.opdef in COUNTED)):
+        if self.integers.least(form) >= 0:
             return True
+        for op in enclosing(self._block):
+            if op.opdef in COUNTED and self.integers.follows(form, op):
+                return True
         if not self._not_negative:
             return False
         own: Prospect | None = None
@@ -275,15 +278,16 @@ class Rewriter:
                 known = self._equal.get(operand)
                 if known is not None and known.type == operand.type:
                     op.set_operand(position, known)
-        control = self._control.get(op.opdef)
-        if control is not None:
-            left = control(self, op)
+        if op.regions:
+            control = self._control.get(op.opdef)
+            left = control(self, op) if control is not None else op
             if left is not None:
                 self._put(left)
             return
         values = self._simpler(op)
         if values is None:
-            self._put(op)
+            op.parent = self._block
+            self._out.append(op)
         else:
             self.replace_op(op, values)
 

@@ -26,6 +26,8 @@ from adc.passes.memory.available import AvailableMemory
 from adc.passes.rewrite import replace_op
 
 Key = tuple[Hashable, ...]
+_KEYED = PURE | {ops.bound, ops.assert_}
+_TOUCHING = READS | WRITES
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class _Walk:
             kind = op.opdef
             if known_equal and not known_equal.keys().isdisjoint(op.operands):
                 self._take_equals(op)
-            if kind in PURE or kind is ops.bound or kind is ops.assert_:
+            if kind in _KEYED:
                 key = self._key(op)
                 before = seen.get(key)
                 if before is not None:
@@ -91,7 +93,7 @@ class _Walk:
                     self._block(region, [compare.result for compare in taken] if region is op.regions[0] else ())
                 if memory:
                     memory.after_region(op)
-            elif memory is not None and (kind in READS or kind in WRITES):
+            elif memory is not None and kind in _TOUCHING:
                 if kind is ops.accumulate and (known := _element(op, memory)) is not None:
                     op = self._accumulated(op, known, kept)
                 if kind is ops.load:

@@ -186,22 +186,21 @@ class _Marks:
     # Sweeping ---------------------------------------------------------------------------------------------------------
 
     def sweep(self, block: Block) -> None:
-        kept: list[Op] = []
-        dead: list[Op] = []
-        for op in block.ops:
-            if op.opdef in TERMINATORS:
-                kept.append(op)
-            elif op not in self.ops:
-                dead.append(op)
-            else:
-                kept.append(op)
+        live = self.ops
+        dead = [op for op in block.ops if op not in live and op.opdef not in TERMINATORS]
         # Users come after what they use, so dropping backwards leaves nothing dangling.
         for op in reversed(dead):
             op.drop()
-        for region_owner in kept:
-            for region in region_owner.regions:
+        kept = [op for op in block.ops if op in live or op.opdef in TERMINATORS] if dead else block.ops
+        owners = [op for op in kept if op.regions]
+        for owner in owners:
+            for region in owner.regions:
                 self.sweep(region)
-        block.set_ops([self._narrow(op) if op.opdef in REGIONS else op for op in kept])
+        narrowed = {owner: new for owner in owners if (new := self._narrow(owner)) is not owner}
+        if narrowed:
+            kept = [narrowed.get(op, op) for op in kept]
+        if dead or narrowed:
+            block.set_ops(kept)
 
     def _narrow(self, op: Op) -> Op:
         live = self.values
