@@ -88,7 +88,7 @@ class Aliasing:
 
         def make() -> Aliasing:
             flow, before = MemrefFlow(func), func.known.get(cls)
-            known = before[1][0] if before is not None else None
+            known: Aliasing | None = before[1][0] if before is not None else None
             if known is not None and known._memrefs == flow and holds(known):
                 return known._anew(module, returned)
             return cls(func, module, returned, flow)
