@@ -31,7 +31,7 @@ from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, holds, inside
+from adc.ir.nesting import enclosing, holds, inside, of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.analysis.conditions import comparisons
 from adc.passes.analysis.machine import machine
@@ -52,9 +52,8 @@ class MatchProducts:
 
     def run(self, module: Module) -> Module:
         for func in having(module, self.needs):
-            loops = [op for op in func.walk() if op.opdef is ops.parallel and not op.results]
-            found = [product for product in map(_match, loops) if product is not None]
-            if found:
+            loops = [op for op in of_kinds(func.body, self.needs) if not op.results]
+            if found := [product for product in map(_match, loops) if product is not None]:
                 _replace_all(func, module, found)
         return module
 
