@@ -36,7 +36,6 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.conditions import comparisons
 from adc.passes.analysis.machine import machine
 from adc.passes.building import parallel_loop, strip, window
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 FEW = 512  # multiply-adds; nests that are known to have no more stay loops
@@ -51,7 +50,7 @@ class MatchProducts:
     needs = frozenset({ops.parallel})
 
     def run(self, module: Module) -> Module:
-        for func in having(module, self.needs):
+        for func in module.funcs.values():
             loops = [op for op in of_kinds(func.body, self.needs) if not op.results]
             if found := [product for product in map(_match, loops) if product is not None]:
                 _replace_all(func, module, found)
