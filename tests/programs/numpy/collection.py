@@ -8,6 +8,7 @@ from tests.programs.numpy import (
     dense,
     engineering,
     learning,
+    measurements,
     models,
     optics,
     physics,
@@ -18,4 +19,4 @@ from tests.programs.numpy.programs import PROGRAMS
 
 __all__ = ["FILES", "PROGRAMS"]
 
-FILES = (complex_numbers, data, dense, engineering, learning, models, optics, physics, stencils, systems)
+FILES = (complex_numbers, data, dense, engineering, learning, measurements, models, optics, physics, stencils, systems)
