@@ -168,13 +168,13 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
                 kind=kinds.NOT_CONSTANT,
             )
     if known is not None:
-        if not -n <= known < n:
-            if handled(IndexError):
-                _raise_now(frame, "IndexError", (f"{what} index out of range",))
-            raise refuse(
-                current_loc(), f"{what} index {known} is out of range for {n} items", kind=kinds.CONSTANT_OUT_OF_RANGE
-            )
-        return known % n
+        if -n <= known < n:
+            return known % n
+        if handled(IndexError) or current_block() is not frame.func.body:
+            _raise_now(frame, "IndexError", (f"{what} index out of range",))
+        if current_block() is frame.func.body or not _alike(held.items):
+            message = f"{what} index {known} is out of range for {n} items"
+            raise refuse(current_loc(), message, kind=kinds.CONSTANT_OUT_OF_RANGE)
     at = subscript(index)
     unroll_counted(frame, at)
     return within(at, const_index(n))
@@ -182,10 +182,9 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
 
 def _nothing_there(frame: Frame, what: str) -> NoReturn:
     """A subscript of an empty container: a run-time error on this path, which may not be taken, as in Python."""
-    if current_block() is not frame.statement_block or current_block() is frame.func.body:
-        raise refuse(current_loc(), f"an empty {what} has no items", kind=kinds.CONSTANT_OUT_OF_RANGE)
-    trap_unless(const(False, i1), "IndexError", f"{what} index out of range")
-    raise PathEnds
+    if current_block() is not frame.func.body:
+        _raise_now(frame, "IndexError", f"{what} index out of range")
+    raise refuse(current_loc(), f"an empty {what} has no items", kind=kinds.CONSTANT_OUT_OF_RANGE)
 
 
 def subscript(index: AbstractValue) -> Value:

@@ -21,6 +21,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.prelude.python_iterators import Iterator
 
+_MOST_SHOWN = 8  # alternatives
 
 def for_array(*values: AbstractValue | None) -> str:
     """The way out where a list, a tuple or a method without a call is given in place of an array."""
@@ -72,7 +73,9 @@ def _type_name(v: AbstractValue) -> str:
     if isinstance(v, Text):
         return "str"
     if isinstance(v, OneOf):
-        return f"one of {', '.join(map(_shown, v.options))}"
+        more = len(v.options) - _MOST_SHOWN
+        shown = [*map(_shown, v.options[:_MOST_SHOWN]), *([f"{more} others"] if more > 0 else [])]
+        return f"one of {', '.join(shown)}"
     if isinstance(v, Bound):
         return f"method {_type_name(v.function).removeprefix('function ')}"
     if isinstance(v, Structured):

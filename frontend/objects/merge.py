@@ -65,6 +65,9 @@ from adc.ir.core import Value
 from adc.ir.diagnostics import AdcError
 from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f16, f32, f64, i1, i64
 
+_MOST_ALTERNATIVES = 128  # the characters of ASCII; code is made for each of them
+_MOST_LENGTHS = 32  # of the texts among them: more are there only if they grow
+
 
 class Clash(Exception):
     """Two values have no common type. ``help``: what to write instead, if that is known here."""
@@ -175,6 +178,10 @@ def _join_alternatives(first: Alternatives, second: Alternatives) -> abstract.Ab
         raise Clash("a constant bool beside None is not a number")
     if len(found) == 1:
         return next(iter(found.values()))
+    texts = [a.value for a in found.values() if isinstance(a, abstract.Static) and isinstance(a.value, str)]
+    if len(found) > _MOST_ALTERNATIVES or len(set(map(len, texts))) > _MOST_LENGTHS:
+        help = "keep numbers, or its parts in a list: a text that grows in a loop is another one in each iteration"
+        raise Clash("it may be one of too many values that are known when the function is compiled", help)
     result = abstract.Tuple((abstract.Scalar(i64), *found.values()), Form("choice", object, tuple(found)))
     if nesting(result) > MOST_NESTED:
         raise Clash(
