@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 
 import adc
+import adc.functions.jacobian_function
+import adc.sparse.matrices  # here, since what is imported while a program exchanges modules is forgotten again
 from adc import cli, jit_grad, prange
 from adc.errors import AdcError, InternalError
 from adc.functions.decorator import JitFunction
