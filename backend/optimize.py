@@ -139,9 +139,9 @@ def optimize_or_find_all(levels: Mapping[str, int], target: Target) -> list[Opti
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The optimised module, ready for code generation."""
     module = _without_wrong_simd(text, target, level)
-    if not vectorises(level):
-        return module
-    chains, choices = has_chains(text), scalar_selects.are_branches(target) and "fcmp" in text
+    chains = vectorises(level) and has_chains(text)
+    matters = (vectorises(level) and "fcmp" in text) or scalar_selects.may_be_many(text)
+    choices = matters and scalar_selects.are_branches(target)
     if not chains and not choices:
         return module
     final = optimized = str(module)

@@ -7,7 +7,12 @@ branch is predicted wrongly half of the time: 5 ns. So after the optimiser, whic
 choice gets a comparison of its own, in another form than the others in the block: the code generator joins what is
 spelled alike, too. There are four: ``a < b``, ``b > a``, and their opposites with the choices swapped.
 
-Reference: LLVM 22, X86ISelLowering.cpp, ``LowerSELECT``, ``Cond->hasOneUse()``.
+A condition of many choices, as the strong zero of a cotangent in straight code, becomes a mask of integers in each
+block. The scheduler of the code generator keeps the flags of a comparison for one user at a time, and with calls in
+between it goes back and forth among all of them: 200 choices and 80 calls in one block take minutes.
+
+References: LLVM 22, X86ISelLowering.cpp, ``LowerSELECT``, ``Cond->hasOneUse()``; ScheduleDAGRRList.cpp,
+``UnscheduleNodeBottomUp``.
 """
 
 from __future__ import annotations
@@ -28,8 +33,10 @@ _COMPARISON = re.compile(
     rf"  (?P<result>{_NAME}) = fcmp (?P<flags>(?:\w+ )*)(?P<predicate>[ou]\w\w) "
     r"(?P<type>double|float) (?P<left>[^\s,]+), (?P<right>[^\s,]+)"
 )
-_CHOSEN = re.compile(r" = select (?:\w+ )*i1 \S+, (?:double|float) ")
+_CHOSEN = re.compile(r" = select (?:\w+ )*i1 (\S+), (?:double|float) ")
 _NAMES = re.compile(_NAME)
+_BITS = {"double": "i64", "float": "i32"}
+_MANY = 16  # choices by one condition
 _COMMUTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _OPPOSITE = {"lt": "ge", "gt": "le", "le": "gt", "ge": "lt", "eq": "ne", "ne": "eq"}
 
@@ -37,6 +44,13 @@ _OPPOSITE = {"lt": "ge", "gt": "le", "le": "gt", "ge": "lt", "eq": "ne", "ne": "
 def are_branches(target: Target) -> bool:
     """Whether the code generator makes branches of choices whose comparison is used elsewhere."""
     return target.is_x86 and not target.has("avx512f")
+
+
+def may_be_many(text: str) -> bool:
+    """Whether some condition of a module may have so many choices that the code generator takes too long."""
+    if text.count(" = select ") <= _MANY:
+        return False
+    return max(Counter(_CHOSEN.findall(text)).values(), default=0) > _MANY
 
 
 def by_masks(optimized: str) -> str:
@@ -56,13 +70,15 @@ class _Function:
         self._comparisons: dict[str, re.Match[str]] = {}
         self._forms: dict[str, Iterator[_Form]] = {}  # that no choice in this block has taken, by the comparison's name
         self._added = 0
+        self._choices = Counter(select["condition"] for line in self._lines if (select := _SELECT.match(line)))
+        self._masks: dict[tuple[str, str], str] = {}  # in this block, by condition and integer type
 
     def rewritten(self) -> str:
         return "\n".join(new for line in self._lines for new in self._line(line))
 
     def _line(self, line: str) -> Sequence[str]:
         if not line.startswith(" "):
-            self._forms = {}  # a label
+            self._forms, self._masks = {}, {}  # a label
         elif (comparison := _COMPARISON.match(line)) is not None:
             self._comparisons[comparison["result"]] = comparison
         elif (select := _SELECT.match(line)) is not None:
@@ -71,6 +87,8 @@ class _Function:
 
     def _select(self, select: re.Match[str]) -> Sequence[str]:
         name, yes, no = select["condition"], select["yes"], select["no"]
+        if self._choices[name] > _MANY:
+            return self._masked(select)
         comparison = self._comparisons.get(name)
         alone = self._uses[name] == 2
         if comparison is None or alone or comparison["type"] != select["type"]:
@@ -89,6 +107,26 @@ class _Function:
             f"  {own} = fcmp {comparison['flags']}{form.predicate} {type_} {form.left}, {form.right}",
             f"  {select['result']} = select {select['flags']}i1 {own}, {type_} {yes}, {type_} {no}",
         )
+
+
+    def _masked(self, select: re.Match[str]) -> list[str]:
+        """The bits of one number where the mask is set, of the other elsewhere."""
+        type_, integer = select["type"], _BITS[select["type"]]
+        self._added += 1
+        own, lines = f"%choice.{self._added}", []
+        key = select["condition"], integer
+        if key not in self._masks:
+            self._masks[key] = f"{own}.mask"
+            lines.append(f"  {own}.mask = sext i1 {select['condition']} to {integer}")
+        return [
+            *lines,
+            f"  {own}.yes = bitcast {type_} {select['yes']} to {integer}",
+            f"  {own}.no = bitcast {type_} {select['no']} to {integer}",
+            f"  {own}.differ = xor {integer} {own}.yes, {own}.no",
+            f"  {own}.taken = and {integer} {own}.differ, {self._masks[key]}",
+            f"  {own}.bits = xor {integer} {own}.taken, {own}.no",
+            f"  {select['result']} = bitcast {integer} {own}.bits to {type_}",
+        ]
 
 
 @dataclass

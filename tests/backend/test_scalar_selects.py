@@ -6,7 +6,9 @@ import ctypes
 import itertools
 import math
 import re
+from typing import Any
 
+import numpy as np
 import pytest
 
 from adc.backend import scalar_selects
@@ -108,3 +110,50 @@ define double @f(double %a, double %b, double %d, double %e) {
     assert scalar_selects.are_branches(target)
     assert not scalar_selects.are_branches(for_cpu("skylake-avx512"))
     assert not re.search(r"\sj[a-z]+\s", optimize(text, target, 3).assembly())
+
+
+def straight(type_: str, count: int, calls: bool) -> str:
+    """Choices by one condition among numbers that are computed one after the other, in two blocks."""
+    lines = ["define void @straight(double %given, ptr %out) {", "entry:"]
+    lines += [f"  %a = {'fptrunc double %given to float' if type_ == 'float' else 'fadd double %given, 0.0'}"]
+    lines += [f"  %c = fcmp ogt {type_} %a, 0.0", f"  %x0 = fadd {type_} %a, 1.0", f"  %y0 = fadd {type_} %a, -0.0"]
+    for k in range(count):
+        if k == count // 2:
+            lines += ["  br i1 %c, label %more, label %more", "more:"]
+        lines += [f"  %s{k} = select i1 %c, {type_} {'0.0' if k % 2 else f'%y{k}'}, {type_} %x{k}"]
+        lines += [f"  %t{k} = call {type_} @other({type_} %s{k})"] if calls else [f"  %t{k} = fmul {type_} %s{k}, 1.5"]
+        lines += [f"  %x{k + 1} = fadd {type_} %t{k}, %y{k}", f"  %y{k + 1} = fmul {type_} %s{k}, %x{k}"]
+    lines += [f"  %r = fadd {type_} %x{count}, %y{count}", f"  store {type_} %r, ptr %out", "  ret void", "}"]
+    lines += [f"define internal {type_} @other({type_} %v) noinline {{", f"  %r = fmul {type_} %v, 1.5"]
+    lines += [f"  ret {type_} %r", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def computed(number: type[np.floating[Any]], count: int, given: float) -> Any:
+    """What ``straight`` stores."""
+    a = number(given)
+    x, y = a + number(1.0), a
+    for k in range(count):
+        s = (number(0.0) if k % 2 else y) if a > 0.0 else x
+        x, y = s * number(1.5) + y, s * x
+    return x + y
+
+
+@pytest.mark.parametrize("calls", [False, True])
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_many_choices_by_one_condition(number: type[np.floating[Any]], calls: bool) -> None:
+    """They are made by masks; with calls in between, the code generator would take minutes otherwise."""
+    type_ = "double" if number is np.float64 else "float"
+    many = straight(type_, 200, calls)
+    assert scalar_selects.may_be_many(many) and not scalar_selects.may_be_many(straight(type_, 16, calls))
+    new = scalar_selects.by_masks(many)
+    assert " = select " not in new and new.count(" = sext i1 %c ") == 2
+    library = engine().load(optimize(new, host(), 1).object_code, ["straight"])
+    call = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p)(library.address("straight"))
+    for given in (*NUMBERS, -0.9, 1e-3):
+        out = np.zeros(1, number)
+        call(given, out.ctypes.data)
+        with np.errstate(all="ignore"):
+            wanted = np.array([computed(number, 200, given)], number)
+        np.testing.assert_array_equal(out, wanted)
+        assert np.array_equal(np.signbit(out), np.signbit(wanted)) or np.isnan(wanted)
