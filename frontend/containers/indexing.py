@@ -22,6 +22,7 @@ from adc.frontend.containers.sequences import (
 from adc.frontend.control import options
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
+from adc.frontend.control.thrown import raise_now
 from adc.frontend.data.compounds import Contents, Handle, OneOf
 from adc.frontend.data.described import describe
 from adc.frontend.data.type_names import describe_type
@@ -42,7 +43,7 @@ from adc.frontend.data.values import (
     needed_int,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, PathEnds
+from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, convert, kind, unboxed
 from adc.frontend.objects import columns, growing, heap, joining, list_changes, rows
 from adc.frontend.objects.merge import Clash, coerce, join
@@ -134,15 +135,8 @@ def _no_such_key(messages: Sequence[_Shown]) -> None:
 
 def no_key(frame: Frame, key: object, items: dict[object, AbstractValue]) -> NoReturn:
     if handled(KeyError):
-        _raise_now(frame, "KeyError", (escape(str(key)),))
+        raise_now(frame, "KeyError", (escape(str(key)),))
     raise refuse(current_loc(), f"the dict has no key {key!r}", keys_of(items), kind=kinds.MISSING_KEY)
-
-
-def _raise_now(frame: Frame, error: str, message: str | tuple[str, ...]) -> None:
-    """End the path with an error; it may not be taken. In an expression that may not be evaluated, do nothing."""
-    if current_block() is frame.statement_block:
-        trap_unless(const(False, i1), error, message)
-        raise PathEnds
 
 
 def keys_of(items: dict[object, AbstractValue]) -> str:
@@ -171,7 +165,7 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
         if -n <= known < n:
             return known % n
         if handled(IndexError) or current_block() is not frame.func.body:
-            _raise_now(frame, "IndexError", (f"{what} index out of range",))
+            raise_now(frame, "IndexError", (f"{what} index out of range",))
         if current_block() is frame.func.body or not _alike(held.items):
             message = f"{what} index {known} is out of range for {n} items"
             raise refuse(current_loc(), message, kind=kinds.CONSTANT_OUT_OF_RANGE)
@@ -183,7 +177,7 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
 def _nothing_there(frame: Frame, what: str) -> NoReturn:
     """A subscript of an empty container: a run-time error on this path, which may not be taken, as in Python."""
     if current_block() is not frame.func.body:
-        _raise_now(frame, "IndexError", f"{what} index out of range")
+        raise_now(frame, "IndexError", f"{what} index out of range")
     raise refuse(current_loc(), f"an empty {what} has no items", kind=kinds.CONSTANT_OUT_OF_RANGE)
 
 

@@ -305,8 +305,11 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
                 discard(head)
                 raise ChangesInTest(changed)
         if known is False:
+            raises = not all(op.opdef.pure for op in head.ops)
             discard(head)
             frame.env = dict(carry.before)
+            if raises:
+                test()  # once, for what it may raise
             return
         carry.tested = frozenset() if known is True else {v.index for v in sources(known) if v.block is head}
         body = carry.inside = Block(carry.types(), carry.hints())
@@ -341,11 +344,13 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
 
 def _tested(head: Block, known: bool | Value, ended: list[Value]) -> Value:
     """Whether a while loop continues: not if the body has ended it; then the test, in ``head``, is not evaluated."""
-    if isinstance(known, bool) or all(op.opdef.pure for op in head.ops):
+    pure = all(op.opdef.pure for op in head.ops)
+    if isinstance(known, bool):
         with insert_at(head):
-            return _unless_ended(ended, const(known, i1) if isinstance(known, bool) else known)
-    if not ended:
-        return known
+            known = const(known, i1)
+    if pure or not ended:
+        with insert_at(head):
+            return _unless_ended(ended, known)
     test, stop, head_ops = Block(), Block(), list(head.ops)
     head.set_ops([])
     for op in head_ops:

@@ -18,7 +18,7 @@ from adc.frontend.data.dims import BOUNDS_ERROR, SHAPE_ERROR
 from adc.frontend.data.values import NONE, AbstractValue, Static, Tuple, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, PathEnds, Undetermined
-from adc.frontend.traps import Watch
+from adc.frontend.traps import Watch, trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at
@@ -102,6 +102,13 @@ def received(frame: Frame, left: AbstractValue) -> AbstractValue:
 def end_path(frame: Frame) -> None:
     """What follows in the statement that is being traced is not reached, if all of it is evaluated."""
     if current_block() is frame.statement_block:
+        raise PathEnds
+
+
+def raise_now(frame: Frame, error: str, message: str | tuple[str, ...]) -> None:
+    """End the path with an error; it may not be taken. In an expression that may not be evaluated, do nothing."""
+    if current_block() is frame.statement_block:
+        trap_unless(const(False, i1), error, message)
         raise PathEnds
 
 

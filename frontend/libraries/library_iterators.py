@@ -16,6 +16,7 @@ import numpy as np
 from adc.frontend import iteration
 from adc.frontend.arrays import arrays, subscripts
 from adc.frontend.containers import records, sequences
+from adc.frontend.control.branches import trace
 from adc.frontend.data.compounds import Handle
 from adc.frontend.data.described import describe
 from adc.frontend.data.dims import Dim, count_of, dim_value, static_dim, unravelled
@@ -36,8 +37,8 @@ from adc.frontend.objects.merge import Clash, coerce, join
 from adc.frontend.prelude import python_functions, python_heaps, python_operators
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
-from adc.ir.builder import current_loc, insert_at
-from adc.ir.core import Block, Value
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
 from adc.ir.types import i64
 
 
@@ -102,17 +103,24 @@ def _sorted(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Ab
 def _known_ranks(
     frame: Frame, items: Sequence[AbstractValue], key: AbstractValue | None
 ) -> list[tuple[object, ...]] | None:
-    """Sort keys of known items: the known part of each, as far as that distinguishes them."""
+    """Sort keys of known items: the known part of each, as far as that distinguishes them. What the calls of ``key``
+    do besides, or raise, is done if there are such keys."""
     if key is None or (isinstance(key, Static) and key.value is None):
-        ranks = list(items)
-    elif all(_prefix(item)[0] for item in items):
-        scratch, env = Block(), dict(frame.env)
-        with insert_at(scratch):
-            ranks = [frame.tracer.call(frame, key, [item], {}) for item in items]
-        frame.env = env
-        discard(scratch)
-    else:
+        return _distinguishing(items)
+    if not all(_prefix(item)[0] for item in items):
         return None
+    called = trace(frame, lambda: Tuple(tuple(frame.tracer.call(frame, key, [item], {}) for item in items)))
+    found = _distinguishing(called.result.items) if isinstance(called.result, Tuple) else None
+    if found is None:
+        discard(called.block)
+    else:
+        called.splice()
+        frame.env = called.env
+    return found
+
+
+def _distinguishing(ranks: Sequence[AbstractValue]) -> list[tuple[object, ...]] | None:
+    """The known part of each of these, as far as that distinguishes them."""
     prefixes = [_prefix(v) for v in ranks]
     if all(whole for _, whole in prefixes):
         return [p for p, _ in prefixes]

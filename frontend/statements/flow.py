@@ -153,10 +153,20 @@ def two_paths(
     frame: Frame, known: Value, then: Path, other: Path, live: Iterable[str], joins: Loc | None = None
 ) -> None:
     """Two paths. Those live variables are merged that either of them changes. ``joins``: the ``if`` that this is."""
-    paths = trace(frame, then), trace(frame, other)
+    paths = trace(frame, partial(_to_its_end, frame, then)), trace(frame, partial(_to_its_end, frame, other))
     frame.joins = joins
     either(frame, known, *paths, [n for n in live if any(_changed(frame, t, n) for t in paths)])
     frame.joins = None
+
+
+def _to_its_end(frame: Frame, path: Path) -> AbstractValue | None:
+    """What certainly raises on a path, such as the test of a loop whose first iterations are traced apart, ends that
+    path alone."""
+    try:
+        return path()
+    except PathEnds:
+        frame.env[NEVER] = NONE
+        return None
 
 
 def _changed(frame: Frame, path: Traced, name: str) -> bool:

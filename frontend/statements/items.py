@@ -132,6 +132,8 @@ def repeated(
 
     def go_on(more: int, rest: Callable[[], None]) -> None:
         runs = _runs_first(frame, loop) if more else None
+        if runs is not None:
+            condition(frame, loop.test)  # for what it may raise
         after = [more - 1]
 
         def first() -> None:
