@@ -10,6 +10,7 @@ from functools import partial
 from adc.frontend.control.carry import Carry
 from adc.frontend.control.jumps import unending
 from adc.frontend.control.lengths import FEW
+from adc.frontend.control.thrown import may_raise
 from adc.frontend.data.described import describe
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -283,8 +284,8 @@ def _after_loop(
 
 
 class ChangesInTest(Exception):
-    """The condition of a ``while`` changes objects or variables of other functions, so it belongs to the iterations.
-    ``shown``: one of them."""
+    """The condition of a ``while`` changes objects or variables of other functions, or may raise what is handled, so it
+    belongs to the iterations. ``shown``: one of them; empty if it changes none."""
 
     def __init__(self, shown: str) -> None:
         super().__init__(shown)
@@ -300,6 +301,8 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
             carry.enter(iter(head.args))
             known = test()
             changed = carry.changed_in_test()
+            if changed is None and known is not False and may_raise(frame, head.ops):
+                changed = ""
             if changed is not None:
                 frame.env = dict(carry.before)
                 discard(head)

@@ -187,10 +187,11 @@ def _while(frame: Frame, statement: ast.While) -> None:
     except ChangesInTest as found:
         inside = tested_inside(statement)
         if inside is None:
+            does = f"changes {found.shown}" if found.shown else "may raise what is handled"
             raise refuse(
                 frame.loc(statement.test),
-                f"the condition of this loop changes {found.shown}",
-                "change it in the loop's body, under 'while True' with a break",
+                f"the condition of this loop {does}",
+                "write it in the loop's body, under 'while True' with a break",
                 kind=kinds.UNSUPPORTED_EXPRESSION,
             ) from None
         frame.liveness = analyse_block(frame.liveness, [inside], frame.source.body, live, frozenset())

@@ -307,6 +307,52 @@ def handled_of_several(x, k):
     return x * x * n
 
 
+def handled_subscript(x, k):
+    held = (1.0, 2.0)
+    try:
+        while held[k] > 0:
+            x, k = x * x, k + 1
+    except IndexError:
+        return x * k
+    return x
+
+
+def handled_in_two_loops(x, k):
+    n = 0
+    for _ in range(4):
+        try:
+            while 6 // (k - 2) != 0 and n < 9:
+                x, k, n = x * 1.5, k - 1, n + 1
+            else:
+                x += 1.0
+        except ZeroDivisionError:
+            x, k = x * x, k + 1
+    return x * n
+
+
+def handled_around(x, k):
+    held = {1: x, 2: x * x}
+    try:
+        while True:
+            while held[k] > 0:
+                x, k = x * x, k + 1
+    except KeyError:
+        return x * k
+
+
+def handled_after_a_break(x, k):
+    held = np.array([1.0, 2.0, 3.0])
+    try:
+        while held[k] > 0:
+            k += 1
+            if k == 3:
+                break
+            x = x * x
+    except IndexError:
+        x = -x
+    return x * k
+
+
 def unpacked(x, k):
     try:
         a, b, c = x, x * k
@@ -355,6 +401,10 @@ HANDLED = [
     handled,
     handled_at_once,
     handled_of_several,
+    handled_subscript,
+    handled_in_two_loops,
+    handled_around,
+    handled_after_a_break,
     unpacked,
     unpacked_from_a_generator,
     unpacked_after_the_first,
@@ -365,7 +415,7 @@ HANDLED = [
 @pytest.mark.parametrize("function", HANDLED, ids=lambda f: f.__name__)
 def test_is_handled(function):
     compiled, x, step = jit_grad(function), 1.25, 1e-6
-    for k in (0, 1, 3):
+    for k in (0, 1, 3, 4):
         assert compiled(x, k) == function(x, k)
         slope = (function(x + step, k) - function(x - step, k)) / (2 * step)
         assert compiled.grad(x, k) == pytest.approx(slope, rel=1e-7, abs=1e-8)
