@@ -23,7 +23,6 @@ Roots = frozenset[Value]
 NONE: Roots = frozenset()
 APART = "adc.apart"  # of a call: pairs of results that do not overlap, although they share roots
 
-
 # For each result of a function: positions of the arguments whose memory it may be; and, for each other object that it
 # may be, the positions of all results that may be that object.
 Found = tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]
@@ -104,11 +103,13 @@ class Aliasing:
 
     def roots(self, memref: Value) -> Roots:
         """The roots that ``memref`` may have at any time; none for an undefined memref."""
-        found = self._roots.get(memref)
-        if found is None:  # most memrefs are not views
-            memref = strip_views(memref)
-            found = self._roots.get(memref)
+        if (found := self._roots.get(memref)) is None:  # most memrefs are not views
+            found = self._roots.get(memref := strip_views(memref))
         return found if found is not None else self._made_since(memref)
+
+    def sources(self, memref: Value) -> tuple[Value, ...]:
+        """The memrefs that a branch, a loop or a slot hands on as ``memref``; none for others, such as views."""
+        return self._moments.sources(memref) if self._moments is not None else ()
 
     def in_order(self, roots: Iterable[Value]) -> list[Value]:
         """Roots in program order, for naming and numbering: the order of a set differs between processes."""

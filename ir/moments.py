@@ -72,6 +72,11 @@ class Moments:
         birth = self._births.get(memref)
         return self._count + 1 if birth is None else birth.number
 
+    def sources(self, memref: Value) -> tuple[Value, ...]:
+        """The memrefs that ``memref`` may be, one for each edge to where it is set; none for others."""
+        birth = self._births.get(memref)
+        return () if birth is None else birth.sources
+
     def declare_apart(self, pairs: Iterable[Pair]) -> None:
         """Declare that the two memrefs of each pair do not overlap."""
         self._declared = frozenset(map(frozenset, pairs))

@@ -106,20 +106,43 @@ def is_resized(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
         for d in range(_type(place).rank):
             if _is_zero(forms.extent(carried.inits[k], d)) and not _is_zero(forms.extent(handed, d)):
                 return True
-        for made in memory.roots(handed):
-            if made.op is None or made.op.opdef is not ops.alloc:
-                continue
-            open_extents = [d for d, known in enumerate(_type(made).shape) if known is None]
-            for d, extent in zip(open_extents, made.op.operands, strict=True):
-                computed = [v for v in _alternatives(extent) if v.op is None or v.op.opdef is not ops.dim]
-                kept = forms.extent(place, d)
-                if any((forms.of(v) - kept).terms and _follows(v, place, loop, memory) for v in computed):
-                    return True
+        for d, extent in _given_extents(handed, memory):
+            computed = [v for v in _alternatives(extent) if v.op is None or v.op.opdef is not ops.dim]
+            kept = forms.extent(place, d)
+            if any((forms.of(v) - kept).terms and _follows(v, place, loop, memory) for v in computed):
+                return True
     return False
 
 
 def _is_zero(form: Form) -> bool:
     return not form.terms
+
+
+def _given_extents(array: Value, memory: Memory) -> Iterator[tuple[int, Value]]:
+    """The dimensions of an array with the integers that are their extents, where the array is made or, for a view of
+    another one, where the view is: a row of a matrix has an extent of its own."""
+    ways = [(array, tuple(range(_type(array).rank)))]
+    for made, dims in ways:
+        op = made.op
+        if op is not None and op.opdef is ops.alloc:
+            unknown = [d for d, known in zip(dims, _type(made).shape, strict=True) if known is None]
+            yield from zip(unknown, op.operands, strict=True)
+        elif op is not None and op.opdef is ops.subview:
+            rank = (len(op.operands) - 1) // 3
+            sizes = op.operands[1 + rank : 1 + 2 * rank]
+            yield from zip(dims, (v for d, v in enumerate(sizes) if d not in op.attrs["dropped"]), strict=True)
+        elif op is not None and op.opdef in (ops.reshape, ops.reinterpret_cast):
+            first = 1 if op.opdef is ops.reshape else 2
+            yield from zip(dims, op.operands[first : first + len(dims)], strict=True)
+        else:
+            if op is not None and op.opdef is ops.transpose:
+                order = op.attrs["permutation"]
+                found = [(op.operands[0], tuple(dims[order.index(d)] for d in range(len(dims))))]
+            elif op is not None and op.opdef is ops.cast:
+                found = [(op.operands[0], dims)]
+            else:
+                found = [(source, dims) for source in memory.alias.sources(made)]
+            ways += [way for way in dict.fromkeys(found) if way not in ways]
 
 
 def _alternatives(number: Value) -> Iterator[Value]:

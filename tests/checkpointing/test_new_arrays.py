@@ -359,6 +359,73 @@ def test_views_of_one_array_that_are_equally_long() -> None:
                 np.testing.assert_allclose(compiled.grad(x, n), expected, rtol=1e-13)
 
 
+def test_rows_and_columns_of_arrays_that_steps_make() -> None:
+    """What counts are the extents of a row, a column or a part, not those of the array it belongs to."""
+
+    def column(x, n):
+        u = x * 1.0
+        for k in range(n):
+            w = np.zeros((len(u), 3))
+            w[:, 0] = np.sin(u)
+            w[:, 1] = u * u
+            u = w[:, k % 2]
+        return np.sum(u**2)
+
+    def row(x, n):
+        u = x * 1.0
+        for k in range(n):
+            w = np.zeros((len(u) + 1, len(u)))
+            w[k % 3] = np.sin(u)
+            w[0, 0] += u[1]
+            u = w[k % 3]
+        return np.sum(u**2)
+
+    def part(x, n):
+        u = x * 1.0
+        for _ in range(n):
+            w = np.zeros((2, len(u) + 1))
+            w[0, 1:] = u
+            w[1, :-1] = np.sin(u)
+            u = w[1, :-1] if u[0] > 0.5 else w[0, 1:]
+        return np.sum(u**2)
+
+    x = np.array([0.9, 1.1, 0.7, 0.4])
+    for program in (column, row, part):
+        plain = jit_grad(program)
+        for options in ({"checkpoint": "sqrt"}, {"checkpoint": "revolve:2"}, {"memory": 6000}):
+            for n in (0, 1, 7):
+                expected = plain.grad(x, n)
+                np.testing.assert_allclose(jit_grad(program, **options).grad(x, n), expected, rtol=1e-13)
+                _, along = adc.jvp(plain, (x, n), (np.arange(1.0, 5.0), None))
+                np.testing.assert_allclose(expected @ np.arange(1.0, 5.0), along, rtol=1e-12)
+
+
+def test_rows_of_one_array_that_steps_hand_on() -> None:
+    def powers(x, n):
+        table = np.zeros((n, len(x)))
+        current = table[0]
+        current[:] = x
+        for k in range(1, n):
+            after = table[k]
+            after[:] = current * current
+            after[0] = current[-1]
+            current = after
+        return np.sum(table**2)
+
+    def shorter(x, n):
+        u = x * 1.0
+        for _ in range(n):
+            u = np.sin(u)[1:]
+        return np.sum(u)
+
+    x = np.array([0.9, 1.1, 0.7, 0.4])
+    with pytest.raises(errors.DifferentiationError, match="writes to an array that something else may hold"):
+        jit_grad(powers, checkpoint="sqrt").grad(x, 4)
+    assert np.array_equal(jit_grad(powers, memory=6000).grad(x, 4), jit_grad(powers).grad(x, 4))
+    with pytest.raises(errors.DifferentiationError, match="a step changes the shape of an array"):
+        jit_grad(shorter, checkpoint="sqrt").grad(x, 2)
+
+
 def test_arrays_that_stretch_in_the_first_step() -> None:
     """Extents that agree from the second step on are not taken for the same before the loop."""
 
