@@ -9,8 +9,7 @@ import types
 from adc.frontend.callee import Callee
 from adc.frontend.containers import making, records
 from adc.frontend.data.callables import Closure, unbound
-from adc.frontend.data.compounds import Handle
-from adc.frontend.data.values import AbstractValue, Generator, Ref, Static
+from adc.frontend.data.values import AbstractValue, Generator, Static
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame, PathEnds, discard
 from adc.frontend.prelude.python_collections import Held
@@ -44,7 +43,7 @@ def iterator_of(frame: Frame, value: AbstractValue) -> AbstractValue:
 
 def _goes_through(frame: Frame, value: AbstractValue | None) -> AbstractValue | None:
     """The ``__iter__`` of an object, if it is a generator function."""
-    if not isinstance(value, Ref | Handle) or not records.is_instance(value):
+    if value is None or not records.is_instance(value):
         return None
     if issubclass(records.class_of(value), Held):
         return None
