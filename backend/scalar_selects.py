@@ -54,7 +54,7 @@ def may_be_many(text: str) -> bool:
 
 
 def by_masks(optimized: str) -> str:
-    """The text of an optimised module with comparisons of their own for choices."""
+    """The text of an optimised module with comparisons of their own for choices, and masks where these are many."""
     if _CHOSEN.search(optimized) is None:
         return optimized
     parts = re.split(r"(?m)^(?=define )", optimized)
@@ -107,7 +107,6 @@ class _Function:
             f"  {own} = fcmp {comparison['flags']}{form.predicate} {type_} {form.left}, {form.right}",
             f"  {select['result']} = select {select['flags']}i1 {own}, {type_} {yes}, {type_} {no}",
         )
-
 
     def _masked(self, select: re.Match[str]) -> list[str]:
         """The bits of one number where the mask is set, of the other elsewhere."""

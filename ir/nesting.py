@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from operator import attrgetter
 
-from adc.ir.core import Block, Func, Op, Value
+from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.states import kept
 
@@ -55,6 +55,13 @@ def _gather(block: Block, kinds: Container[OpDef], found: list[Op]) -> None:
 def kinds_in(func: Func) -> set[OpDef]:
     """The kinds of operations that there are in a function, kept until it changes."""
     return kept(func, _find_kinds)
+
+
+def having(module: Module, kinds: frozenset[OpDef]) -> Iterator[Func]:
+    """The functions that have operations of some of these kinds."""
+    for func in module.funcs.values():
+        if not kinds.isdisjoint(kinds_in(func)):
+            yield func
 
 
 def _find_kinds(func: Func) -> set[OpDef]:

@@ -12,7 +12,7 @@ from adc.ir.attached import mentioned
 from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import kinds_in
+from adc.ir.nesting import having
 from adc.ir.opdef import OpDef
 from adc.ir.states import Version, version
 
@@ -178,7 +178,7 @@ class _Run:
 
 def _has_work(step: Pass, module: Module) -> bool:
     needs: frozenset[OpDef] | None = getattr(step, "needs", None)
-    return needs is None or any(not needs.isdisjoint(kinds_in(func)) for func in module.funcs.values())
+    return needs is None or next(having(module, needs), None) is not None
 
 
 Versions = dict[str, tuple[Func, Version]]

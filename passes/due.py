@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from adc.ir.core import Func, Module
-from adc.ir.nesting import kinds_in
+from adc.ir.nesting import having
 from adc.ir.opdef import OpDef
 from adc.ir.states import version
 from adc.passes.base import Pass
-
-
-def having(module: Module, kinds: frozenset[OpDef]) -> Iterator[Func]:
-    """The functions that have operations of some of these kinds."""
-    for func in module.funcs.values():
-        if not kinds.isdisjoint(kinds_in(func)):
-            yield func
 
 
 def due(step: Pass, module: Module, facts: Callable[[Func], object] | None = None) -> Iterator[Func]:

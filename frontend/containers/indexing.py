@@ -22,7 +22,7 @@ from adc.frontend.containers.sequences import (
 from adc.frontend.control import options
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
-from adc.frontend.control.thrown import raise_now
+from adc.frontend.control.thrown import raise_if_run, raise_now
 from adc.frontend.data.compounds import Contents, Handle, OneOf
 from adc.frontend.data.described import describe
 from adc.frontend.data.type_names import describe_type
@@ -164,8 +164,7 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
     if known is not None:
         if -n <= known < n:
             return known % n
-        if handled(IndexError) or current_block() is not frame.func.body:
-            raise_now(frame, "IndexError", (f"{what} index out of range",))
+        raise_if_run(frame, IndexError, f"{what} index out of range")
         if current_block() is frame.func.body or not _alike(held.items):
             message = f"{what} index {known} is out of range for {n} items"
             raise refuse(current_loc(), message, kind=kinds.CONSTANT_OUT_OF_RANGE)

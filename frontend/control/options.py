@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from adc.frontend.control.branches import branch, trace
+from adc.frontend.control.thrown import raise_now
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.values import NONE, AbstractValue, Choice, Static
-from adc.frontend.frame import Frame, PathEnds, discard
+from adc.frontend.frame import Frame, discard
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
-from adc.ir.arith import const, const_index
+from adc.ir.arith import const_index
 from adc.ir.builder import current_block, current_loc
 from adc.ir.diagnostics import AdcError
 from adc.ir.raising import escape
-from adc.ir.types import i1
 
 
 def split(frame: Frame, owner: AbstractValue, use: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
@@ -92,10 +92,9 @@ def of_none(frame: Frame, refusal: AdcError, *used: AbstractValue) -> AdcError:
     """The refusal of a use of these values. If one is None, on a path that may not be taken, it is an error of the
     run, and ends the path: ``if k > 0: d = x - last`` where ``last`` is None before the loop."""
     none = any(isinstance(v, Static) and v.value is None for v in used)
-    if not none or current_block() is not frame.statement_block or current_block() is frame.func.body:
-        return refusal
-    trap_unless(const(False, i1), _OF_NONE[refusal.kind], escape(refusal.message))
-    raise PathEnds
+    if none and current_block() is not frame.func.body:
+        raise_now(frame, _OF_NONE[refusal.kind], escape(refusal.message))
+    return refusal
 
 
 def split_all(

@@ -19,6 +19,7 @@ from adc.frontend.data.values import NONE, AbstractValue, Static, Tuple, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, PathEnds, Undetermined
 from adc.frontend.traps import Watch, trap_unless
+from adc.frontend.traps import handled as catches
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at
@@ -110,6 +111,12 @@ def raise_now(frame: Frame, error: str, message: str | tuple[str, ...]) -> None:
     if current_block() is frame.statement_block:
         trap_unless(const(False, i1), error, message)
         raise PathEnds
+
+
+def raise_if_run(frame: Frame, error: type[Exception], message: str) -> None:
+    """The same where this path may not be taken, or the error is handled; elsewhere the caller refuses."""
+    if catches(error) or current_block() is not frame.func.body:
+        raise_now(frame, error.__name__, (message,))
 
 
 def options(raised: AbstractValue) -> list[tuple[int, Thrown]]:

@@ -23,6 +23,7 @@ from adc.frontend.prelude.python_iterators import Iterator
 
 _MOST_SHOWN = 8  # alternatives
 
+
 def for_array(*values: AbstractValue | None) -> str:
     """The way out where a list, a tuple or a method without a call is given in place of an array."""
     for v in values:

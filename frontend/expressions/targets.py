@@ -9,7 +9,7 @@ from adc.frontend import iteration
 from adc.frontend.arrays import places
 from adc.frontend.containers import sequences
 from adc.frontend.control import options
-from adc.frontend.control.thrown import raise_now
+from adc.frontend.control.thrown import raise_if_run
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Generator, Ref, Stream
@@ -17,11 +17,10 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap, list_changes, rows
-from adc.frontend.traps import handled, trap_unless
+from adc.frontend.traps import trap_unless
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
-from adc.ir.builder import current_block
 
 
 def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
@@ -53,8 +52,7 @@ def unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) -> 
             first, last = starred[0], len(known) - (wanted - starred[0] - 1)
             known = [*known[:first], sequences.new_list(frame, known[first:last]), *known[last:]]
         if len(known) != wanted:
-            if handled(ValueError) or current_block() is not frame.func.body:
-                raise_now(frame, "ValueError", (_wrong_number(len(known), wanted, bool(starred)),))
+            raise_if_run(frame, ValueError, _wrong_number(len(known), wanted, bool(starred)))
             raise refuse(
                 frame.loc(target),
                 f"cannot unpack {len(known)} values into {wanted} variables",

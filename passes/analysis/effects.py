@@ -166,13 +166,9 @@ class Memory:
         if op.regions:
             total = Effects()
             seen: set[int] = set()  # many are the same object
-            known = self._known
             for region in op.regions:
-                for inner in [inner for inner in region.ops if inner.opdef not in SILENT]:
-                    effects = known.get(inner)
-                    if effects is None:
-                        effects = known[inner] = self._compute(inner)
-                    if id(effects) not in seen:
+                for inner in region.ops:
+                    if inner.opdef not in SILENT and id(effects := self.effects(inner)) not in seen:
                         seen.add(id(effects))
                         total.include(effects)
             return total

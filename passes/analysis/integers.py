@@ -301,7 +301,7 @@ class Integers:
             return any(map(holds, parts if loop is None else parts[:1]))
         if loop is None:
             return all(map(holds, parts))
-        return holds(parts[0]) and (holds(parts[1]) or self.follows(parts[1], loop))
+        return holds(parts[0]) and (holds(parts[1]) or self._follows(parts[1], loop))
 
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` always, as an integer."""
@@ -317,9 +317,9 @@ class Integers:
 
     def holds(self, form: Linear, loops: Iterable[Op]) -> bool:
         """Whether an exact form is not negative inside ``loops``, which run: lower limits are below upper ones."""
-        return self.least(form) >= 0 or any(self.follows(form, loop) for loop in loops)
+        return self.least(form) >= 0 or any(self._follows(form, loop) for loop in loops)
 
-    def follows(self, form: Linear, loop: Op) -> bool:
+    def _follows(self, form: Linear, loop: Op) -> bool:
         """Whether an exact form is not negative because ``loop`` runs."""
         upper = self.linear(loop.operands[1], exact=True)
         if not any(_concerns(limit, form.terms) for limit in upper.terms):

@@ -32,7 +32,7 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.moments import strip_views
-from adc.ir.nesting import enclosing, inside, place_in
+from adc.ir.nesting import enclosing, having, inside, place_in
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.cold import is_unlikely
@@ -44,7 +44,6 @@ from adc.passes.analysis.linear import Linear
 from adc.passes.bounds.pieces import Array, Piece, put_together
 from adc.passes.bounds.split_index_sets import MAX_INNER_CUTS, NEAR, materialise, may_be_parallel
 from adc.passes.building import chosen
-from adc.passes.due import having
 from adc.passes.memory.forward_elements import LONG
 from adc.passes.rewrite import put_instead
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import having
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.cold import COLD
@@ -25,7 +26,6 @@ from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import PURE, SILENT
 from adc.passes.analysis.subscripts import differ
 from adc.passes.canonicalize.sink_stores import sink_stores
-from adc.passes.due import having
 
 _MOVED = (ops.load, ops.store, ops.bound)
 

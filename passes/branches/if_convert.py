@@ -9,11 +9,11 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import having
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import LINEAR
 from adc.passes.analysis.speculation import Speculation
-from adc.passes.due import having
 
 SLOW = 4  # what a quotient or a root counts as
 

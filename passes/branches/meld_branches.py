@@ -23,12 +23,12 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import having
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.costs import cost_of
 from adc.passes.analysis.kinds import LINEAR
 from adc.passes.analysis.speculation import Speculation
-from adc.passes.due import having
 
 LEAST_COST = 7.0  # of the operations that are worth it, in the units of ``costs``: quotients, roots, functions
 SHARE = 0.5  # of the cost of an operation: the most that what makes its operands may cost

@@ -15,12 +15,11 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import holds
+from adc.ir.nesting import having, holds
 from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.cold import COLD, warm_regions
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import SILENT
-from adc.passes.due import having
 from adc.passes.rewrite import replace_op
 
 MOST_CROSSED = 32  # operations with effects between two branches

@@ -17,9 +17,9 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE
+from adc.ir.nesting import having
 from adc.ir.rewrite import used_from_outside
 from adc.passes.analysis.kinds import COUNTED, LINEAR, PURE, TERMINATORS
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 

@@ -112,11 +112,8 @@ class Rewriter:
 
     def holds(self, form: Linear, substitutions: int = 3) -> bool:
         """Whether an exact form is not negative where the present operation is."""
-        if self.integers.least(form) >= 0:
+        if self.integers.holds(form, (op for op in enclosing(self._block) if op.opdef in COUNTED)):
             return True
-        for op in enclosing(self._block):
-            if op.opdef in COUNTED and self.integers.follows(form, op):
-                return True
         if not self._not_negative:
             return False
         own: Prospect | None = None
@@ -286,8 +283,7 @@ class Rewriter:
             return
         values = self._simpler(op)
         if values is None:
-            op.parent = self._block
-            self._out.append(op)
+            self._put(op)
         else:
             self.replace_op(op, values)
 

@@ -26,7 +26,7 @@ from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.cold import walk_warm
@@ -34,7 +34,6 @@ from adc.passes.analysis.costs import cost_of, cost_of_block, trips
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.building import chosen, strip
 from adc.passes.distribution.guarded_loops import Guarded, find_guarded
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 
 STRIP = 512  # numbers of iterations in the buffer: four kilobytes, in the first-level cache

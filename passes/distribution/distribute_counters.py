@@ -25,7 +25,7 @@ from adc.ir.arith import constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, holds, inside
+from adc.ir.nesting import enclosing, having, holds, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import warm_regions
@@ -34,7 +34,6 @@ from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, DIVISIONS, LOOPS, PURE
 from adc.passes.distribution.carried_sums import is_sum
-from adc.passes.due import having
 from adc.passes.rewrite import put_before
 from adc.passes.threads.parallelise import integer_reduction
 

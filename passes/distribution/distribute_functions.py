@@ -21,7 +21,7 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import REVERSE
-from adc.ir.nesting import with_inner
+from adc.ir.nesting import having, with_inner
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of, trips
@@ -29,7 +29,6 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS, PURE
 from adc.passes.distribution.expansion import Cut, Limits, in_strips
 from adc.passes.distribution.functions_ahead import MOST_BUFFERS, Ahead, is_called
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 
 BLOCK = 32

@@ -30,7 +30,7 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import at_loc, build, current_block, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, inside, of_kinds
+from adc.ir.nesting import enclosing, having, inside, of_kinds
 from adc.ir.rewrite import Mapping, clone_op, erase_if
 from adc.ir.types import MemRefType, Type, index, scalar_bytes
 from adc.passes.analysis.cold import warm_regions
@@ -41,7 +41,6 @@ from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, STRUCTURED, TERMINATORS, accessed
 from adc.passes.building import choose
 from adc.passes.distribution.invariance import Invariance, Slice, effective
-from adc.passes.due import having
 from adc.passes.rewrite import put_before
 
 EXPENSIVE = ops.MATH

@@ -24,7 +24,7 @@ from adc.ir.arith import const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import inside, with_inner
+from adc.ir.nesting import having, inside, with_inner
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
@@ -33,7 +33,6 @@ from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT_WRITES, LOOPS, PURE, TERMINATORS
 from adc.passes.distribution.carried_sums import is_sum
-from adc.passes.due import having
 from adc.passes.rewrite import keep_args, keep_operands, put_instead
 from adc.passes.threads.parallelise import integer_reduction
 

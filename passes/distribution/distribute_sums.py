@@ -18,6 +18,7 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import having
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of_block, trips
@@ -29,7 +30,6 @@ from adc.passes.distribution.distribute_functions import has_functions
 from adc.passes.distribution.distribute_nests import Nest, distribute_nest, find_nest
 from adc.passes.distribution.functions_ahead import FEW, ROW
 from adc.passes.distribution.summed_blocks import by_blocks
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 
 BLOCK = 4096

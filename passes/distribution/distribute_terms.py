@@ -22,7 +22,7 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE, TRIPS
-from adc.ir.nesting import inside, with_inner
+from adc.ir.nesting import having, inside, with_inner
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.costs import cost_of, cost_of_block
@@ -30,7 +30,6 @@ from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE
 from adc.passes.distribution.distribute_functions import has_functions
 from adc.passes.distribution.expansion import Cut, Limits, in_strips
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.unrolling import write_out

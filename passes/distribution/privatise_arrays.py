@@ -25,13 +25,12 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import OWN
-from adc.ir.nesting import enclosing, inside, place_in
+from adc.ir.nesting import enclosing, having, inside, place_in
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.extents import Extents
-from adc.passes.due import having
 from adc.passes.rewrite import put_before
 from adc.passes.threads.parallelise import integer_reduction
 

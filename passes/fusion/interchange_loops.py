@@ -41,14 +41,13 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, inside
+from adc.ir.nesting import enclosing, having, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.schedules import SCHEDULE
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.kinds import DIVISIONS, PURE, STRUCTURED, TERMINATORS, accessed
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 _EXTREMES = {ops.minimumf, ops.maximumf, ops.minnumf, ops.maxnumf}

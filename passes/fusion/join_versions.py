@@ -18,14 +18,13 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import with_enclosing
+from adc.ir.nesting import having, with_enclosing
 from adc.ir.rewrite import Mapping, clone_op, inline_block
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.conditions import comparisons, conjuncts
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.speculation import Speculation
-from adc.passes.due import having
 from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.choices import Same, is_choice
 from adc.passes.fusion.fuse_loops import fusible

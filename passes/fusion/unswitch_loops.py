@@ -15,11 +15,11 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import having
 from adc.ir.rewrite import clone_op
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.kinds import TERMINATORS
 from adc.passes.analysis.nests import is_visible
-from adc.passes.due import having
 from adc.passes.fusion.choices import Same, is_choice
 from adc.passes.rewrite import put_instead
 

@@ -12,10 +12,9 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import place_in
+from adc.ir.nesting import having, place_in
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import VIEWS
-from adc.passes.due import having
 
 _LOOKS = VIEWS | {ops.load, ops.dim}
 

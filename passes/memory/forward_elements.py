@@ -28,7 +28,7 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, inside, place_in
+from adc.ir.nesting import enclosing, having, inside, place_in
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import IndexType, IntType
 from adc.passes.analysis.affine import Forms
@@ -36,7 +36,6 @@ from adc.passes.analysis.costs import cost_of, executions
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE, STRUCTURED, TERMINATORS
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 CHEAP = 10.0

@@ -20,13 +20,12 @@ from adc.ir.arith import const, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT, LOOPS, PURE, TRAPS, accessed
 from adc.passes.building import chosen
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 _ACCESSES = frozenset({ops.load, ops.store})

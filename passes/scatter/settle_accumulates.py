@@ -10,7 +10,7 @@ from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Module, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import PRIVATE
-from adc.passes.due import having
+from adc.ir.nesting import having
 from adc.passes.rewrite import to_sequential
 
 

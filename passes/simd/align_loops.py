@@ -23,14 +23,13 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import PEELED, REVERSE, TILES
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import nest_around
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.kinds import ELEMENT, PURE, accessed
 from adc.passes.analysis.machine import machine
-from adc.passes.due import having
 from adc.passes.rewrite import put_before
 
 LEAST = 256

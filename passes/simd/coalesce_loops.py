@@ -21,12 +21,11 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import ONE_BY_ONE, REVERSE, UNORDERED
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, accessed
-from adc.passes.due import having
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
 _KNOWN = frozenset({"threads", REVERSE, ONE_BY_ONE, UNORDERED})

@@ -17,14 +17,13 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE
-from adc.ir.nesting import enclosing
+from adc.ir.nesting import enclosing, having
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.form_conditions import Emitter
 from adc.passes.analysis.kinds import ELEMENT, accessed
 from adc.passes.analysis.machine import machine
-from adc.passes.due import having
 from adc.passes.rewrite import put_before, put_instead, replace_op
 
 

@@ -18,13 +18,12 @@ from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.kinds import TERMINATORS, accessed
 from adc.passes.building import parallel_loop, strip, window
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 FEW = 8  # iterations of a loop that is not worth a tile

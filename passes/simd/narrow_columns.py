@@ -18,14 +18,13 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import NARROW
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import DIVISIONS, PURE, TERMINATORS
 from adc.passes.analysis.machine import machine
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 

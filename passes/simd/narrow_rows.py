@@ -20,7 +20,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import SMALL_ARRAYS
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.rewrite import clone_op
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType
@@ -29,7 +29,6 @@ from adc.passes.analysis.costs import has_known_length, trips
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.machine import machine
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead, to_sequential
 from adc.passes.simd.array_expansion import MOST_ELEMENTS, known_size
 from adc.passes.simd.side_by_side import choose, outermost

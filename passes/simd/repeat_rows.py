@@ -20,7 +20,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import PEELED, UNORDERED
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
@@ -28,7 +28,6 @@ from adc.passes.analysis.extents import Extents, shadowed
 from adc.passes.analysis.kinds import ELEMENT, ELEMENT_WRITES, PURE, TERMINATORS, accessed
 from adc.passes.analysis.machine import machine
 from adc.passes.building import chosen, loop_of, parallel_loop, strip, window
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 from adc.passes.simd.coalesce_loops import access_row, alone_in, as_row, dimensions, is_plain
 

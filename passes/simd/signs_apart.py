@@ -16,9 +16,9 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import SIGNS_APART
+from adc.ir.nesting import having
 from adc.ir.types import f64, i64, index
 from adc.passes.analysis.cold import walk_warm
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 
 

@@ -22,12 +22,12 @@ from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.loop_attrs import NARROW, PRIVATE
+from adc.ir.nesting import having
 from adc.ir.types import index
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.machine import machine
 from adc.passes.building import chosen
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 from adc.passes.simd.array_columns import make_columns, rows_of_iterations
 from adc.passes.simd.scalar_expansion import Expansion

@@ -24,13 +24,12 @@ from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Attr, Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import inside
+from adc.ir.nesting import having, inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import index
 from adc.passes.analysis.cold import COLD, warm_regions
 from adc.passes.analysis.division import remainder
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead, replace_op
 
 _QUOTIENTS = frozenset({ops.floordivsi, ops.divsi})

@@ -14,11 +14,10 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import with_inner
+from adc.ir.nesting import having, with_inner
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.speculation import Speculation
-from adc.passes.due import having
 
 
 @dataclass(frozen=True)

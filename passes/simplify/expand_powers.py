@@ -19,7 +19,7 @@ from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.passes.due import having
+from adc.ir.nesting import having
 from adc.passes.rewrite import replace_each
 
 MOST = 16

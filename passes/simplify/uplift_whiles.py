@@ -14,10 +14,10 @@ from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
+from adc.ir.nesting import having
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import index
 from adc.passes.analysis.attributes import MIRRORED
-from adc.passes.due import having
 
 _ORDERED = frozenset({"slt", "sle", "sgt", "sge"})
 _ENDLESS = frozenset({("sle", 2**63 - 1), ("sge", -(2**63))})  # met by all integers: an error ends such a loop

@@ -17,7 +17,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
 from adc.ir.lazy_dataclass import dataclass
-from adc.passes.due import having
+from adc.ir.nesting import having
 from adc.passes.small_arrays.carrying import carry_scalars
 from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.promotion import promote

@@ -37,14 +37,13 @@ from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, inside, with_inner
+from adc.ir.nesting import enclosing, having, inside, with_inner
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, i1
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 from adc.passes.building import loop_of
-from adc.passes.due import having
 from adc.passes.rewrite import put_instead
 from adc.passes.sums.match_products import is_product, is_short
 from adc.passes.sums.repeated import put_around, repeating

@@ -31,7 +31,7 @@ from adc.ir.arith import const, const_index, constant_of, iteration_number, trip
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing
+from adc.ir.nesting import enclosing, having
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import walk_warm
@@ -39,7 +39,6 @@ from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.building import choose, nest
-from adc.passes.due import having
 from adc.passes.rewrite import put_before, put_instead
 from adc.passes.sums.common_factors import FEWEST_ITERATIONS, Finder, Term
 from adc.passes.sums.fixed import copy_fixed

@@ -20,12 +20,11 @@ from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.nesting import enclosing, of_kinds, place_in, with_inner
+from adc.ir.nesting import enclosing, having, of_kinds, place_in, with_inner
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.analysis.machine import machine
-from adc.passes.due import having
 from adc.passes.memory.forward_elements import CHEAP_ONCE, forwardable, how_filled, stays
 from adc.passes.rewrite import put_instead, replace_op
 from adc.passes.sums.match_products import stored_product
