@@ -62,6 +62,11 @@ class Form:
         """Whether lists of run-time length have copies of such a container: of a list, or a dict, that is known."""
         return self == LIST or (self.kind == "dict" and self.cls is dict)
 
+    @property
+    def grows(self) -> bool:
+        """Whether this is a list of run-time length."""
+        return self.kind == "list" and bool(self.names)
+
     def label(self, position: int) -> str:
         """How the item at ``position`` is written after the container's own name."""
         if self.kind in ("tuple", "list"):

@@ -174,8 +174,7 @@ class Tracer(Protocol):
         at: int,
         node: ast.expr,
     ) -> AbstractValue | None:
-        """The result of ``callee`` on the generator ``args[at]``, which calls a function for each item before it asks
-        for the next one; None if it calls none."""
+        """``callee`` of the generator ``args[at]``, if it calls a function for each item before it asks for more."""
 
     def first(self, frame: Frame, source: ast.GeneratorExp, default: AbstractValue | None) -> AbstractValue:
         """``next(source, default)``, as a loop."""
@@ -188,6 +187,8 @@ class Tracer(Protocol):
 
     def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
         """Note that a mutable object from outside is read."""
+
+    def yielded_from(self, frame: Frame, found: Any) -> AbstractValue | None: ...  # if a generator does nothing else
 
     def capture_alias(self, name: str) -> int | None:
         """The alias group of a captured array."""
@@ -371,8 +372,7 @@ class Frame(Scope):
 
     def capture(self, c: Capture) -> AbstractValue:
         """The value of a captured variable: an argument that is added at the first use."""
-        known = self.captures.get(c.key)
-        if known is None:
+        if (known := self.captures.get(c.key)) is None:
             a = c.abstract
             protected = ""
             if isinstance(a, abstract.Array):

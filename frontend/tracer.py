@@ -37,7 +37,7 @@ from adc.frontend.objects.pools import begin as begin_pools
 from adc.frontend.rules.registry import RULES
 from adc.frontend.sites import ListPools, OtherPools, Pools
 from adc.frontend.statements.execution import execute_function
-from adc.frontend.statements.folds import first_of, fold, list_of_comprehension, list_of_generator
+from adc.frontend.statements.folds import first_of, fold, list_of_comprehension, list_of_generator, yielded
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
@@ -117,7 +117,8 @@ class Tracer:
         self.outer[key] = name, fetch
 
     collected, comprehended = staticmethod(list_of_generator), staticmethod(list_of_comprehension)
-    folded, first, captured = staticmethod(fold), staticmethod(first_of), staticmethod(capture)
+    captured = staticmethod(capture)
+    folded, first, yielded_from = staticmethod(fold), staticmethod(first_of), staticmethod(yielded)
 
     def consult(self, function: object) -> None:
         self.consulted[id(function)] = function

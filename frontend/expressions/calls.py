@@ -30,7 +30,7 @@ from adc.frontend.data.values import (
     is_list,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.expressions import combined, comprehensions, dicts, starred
+from adc.frontend.expressions import combined, comprehensions, dicts, lists_for_arrays, starred, streams
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept, may_write
 from adc.frontend.expressions.generators import iterator_of, over_generator
@@ -50,19 +50,19 @@ def _of_comprehension(
 ) -> AbstractValue | None:
     """The call of a function that takes a comprehension over a run-time number of items; None if it does not."""
     if isinstance(first, ast.ListComp):
-        joined = comprehensions.joined_of(frame, callee.value, first)
+        joined = lists_for_arrays.joined_of(frame, callee.value, first)
         if joined is not first and len(node.args) == 1 and not node.keywords:
             return sequences.snapshot(frame, comprehensions.list_of(frame, joined))
     if callee.value is next and isinstance(first, ast.GeneratorExp):
         return _first(frame, node, first)
-    if not is_library(callee.value) and not comprehensions.takes_array(callee.value):
+    if not is_library(callee.value) and not lists_for_arrays.takes_array(callee.value):
         return None
     if combined.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
         if isinstance(first, ast.ListComp) and not combined.may_be_generator(frame, callee.value, first):
             return None
         start = evaluate_kept(frame, node.args[1]) if len(node.args) > 1 else None
         return combined.reduced(frame, callee.value, first, start)
-    array = comprehensions.array_of(frame, callee.value, first) if isinstance(first, ast.ListComp) else None
+    array = lists_for_arrays.array_of(frame, callee.value, first) if isinstance(first, ast.ListComp) else None
     if array is None:
         return None
     rest = [evaluate_kept(frame, a) for a in node.args[1:]]
@@ -75,7 +75,8 @@ def _first(frame: Frame, node: ast.Call, source: ast.GeneratorExp) -> AbstractVa
     rest = node.args[1:]
     first = source.generators[0].iter  # evaluated before the default
     plain = all(isinstance(getattr(a, "operand", a), ast.Constant) for a in rest) or not may_write(frame, first)
-    if len(source.generators) == 1 and plain and len(rest) < 2 and not _is_known(frame, source):
+    alone = len(source.generators) == 1 and plain and len(rest) < 2
+    if alone and (over_generator(frame, source) or not _is_known(frame, source)):
         return frame.tracer.first(frame, source, evaluate_kept(frame, rest[0]) if rest else None)
     found = comprehensions.generator(frame, source)
     known: list[AbstractValue] = found.items.whole() or [evaluate_kept(frame, a) for a in rest]
@@ -112,6 +113,8 @@ def _may_go_through(callee: AbstractValue, item: ast.GeneratorExp) -> bool:
     if assigns(item) or any(part.is_async for part in item.generators):
         return False  # what := assigns belongs to the function around
     if isinstance(function, Static):
+        if any(function.value is program for program in streams.GENERATORS.values()):
+            return True
         own = isinstance(function.value, types.FunctionType) and not is_library(function.value)
         return own and not prelude.is_helper(function.value) and prelude.stand_in(function.value) is None
     return isinstance(function, Closure)
@@ -165,6 +168,10 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         with frame.at(node.func):
             callee = attribute(frame, owner, node.func.attr)
     first = node.args[0] if node.args and not several else None
+    if not several and (source := streams.item_by_item(frame, node, callee)) is not None and not node.keywords:
+        return _first(frame, node, source)
+    if not several and (source := streams.decided_by(frame, node, callee)) is not None:
+        return frame.tracer.first(frame, source, Static(not source.elt.value))  # type: ignore[attr-defined]
     comprehension = first if isinstance(first, ast.ListComp | ast.GeneratorExp) else None
     through = comprehension if comprehension is not None and over_generator(frame, comprehension) else None
     if comprehension is not None and through is None and isinstance(callee, Static):
@@ -208,6 +215,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             value = evaluate(frame, item)
             if not several and _takes_all(callee):
                 value = iterator_of(frame, value)
+            elif not several and streams.takes_items_later(callee):
+                value = streams.gathered(frame, value)
             if isinstance(value, Generator) and not several and _takes_all(callee):
                 through_later[len(args)] = item
             args.append(before_calls(frame, value, *inputs[k + 1 :]))

@@ -18,9 +18,9 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.comparisons import compare_items
 from adc.frontend.expressions.comprehensions import Walk
 from adc.frontend.expressions.evaluation import evaluate_kept, may_write
-from adc.frontend.expressions.item_effects import tried
 from adc.frontend.expressions.targets import bind_target
 from adc.frontend.frame import Frame, discard
+from adc.frontend.item_effects import tried
 from adc.frontend.iteration import Items, Known
 from adc.frontend.syntax.bindings import assigned_in
 from adc.frontend.traps import trap_unless
@@ -118,7 +118,8 @@ def reduced(
                 branch(frame, some, compare, take(item), both)
 
     both = frozenset({result, found}) if callee in (builtins.min, builtins.max) else frozenset({result})
-    Walk(frame, node, emit, both, _first_array(frame, node, emit) if several else _all_of_them).run()
+    first = _first_array(frame, node, emit) if several else _all_of_them
+    Walk(frame, node, emit, both, first, complete=callee not in (builtins.any, builtins.all)).run()
     value = frame.env.pop(result, None)
     if callee in (builtins.min, builtins.max):
         some = as_condition(frame, frame.env.pop(found))

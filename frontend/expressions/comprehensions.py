@@ -8,51 +8,37 @@ passed to NumPy becomes an array. The variables of a comprehension are its own.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from adc.frontend import abstract
-from adc.frontend.arrays import arrays
 from adc.frontend.containers import making, sequences
 from adc.frontend.control.branches import branch
 from adc.frontend.control.loops import Counted, decided, for_counted, needed
 from adc.frontend.data.callables import Closure
-from adc.frontend.data.described import widen
-from adc.frontend.data.dims import dim_value, equal_dims, same_dim
+from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
-    Array,
     Compound,
     Generator,
     Range,
     Ref,
-    Static,
     Stream,
-    Tuple,
-    is_list,
-    is_numeric,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.expressions.generators import over_generator
-from adc.frontend.expressions.item_effects import tried
+from adc.frontend.expressions.streams import gathered
 from adc.frontend.expressions.targets import bind_target
 from adc.frontend.few_items import each
 from adc.frontend.frame import Frame
+from adc.frontend.item_effects import unchanged_meanwhile
 from adc.frontend.iteration import Indexed, Items, Known, known, not_iterable, sequence
-from adc.frontend.numeric import views
-from adc.frontend.numeric.convert import as_number, store_scalar
-from adc.frontend.numeric.nests import allocate
 from adc.frontend.objects import growing, heap
 from adc.frontend.syntax.bindings import assigned_in
-from adc.frontend.traps import trap_unless
-from adc.ir import kinds, ops
+from adc.ir import kinds
 from adc.ir.arith import const_index
 from adc.ir.core import Value
 from adc.ir.lazy_dataclass import dataclass
@@ -60,12 +46,6 @@ from adc.ir.lazy_dataclass import dataclass
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
 Nodes = (ast.ListComp, ast.GeneratorExp)
 IN_A_LOOP = "fill an array made with np.zeros() in a loop; sum(), min(), max(), any() and all() of it work as well"
-_ARRAYS = frozenset(
-    {np.array, np.asarray, np.sum, np.min, np.max, np.prod, np.mean, np.dot, np.median, np.std, np.var, np.argmin}
-    | {np.argmax, np.stack, np.vstack, np.column_stack, np.cumsum}
-)
-_ONE_BEHIND_THE_OTHER = frozenset({np.concatenate, np.hstack})
-_JOINED = frozenset({np.vstack, np.column_stack})  # their items may differ in length unless they are rows
 
 
 @dataclass(eq=False)
@@ -78,6 +58,9 @@ class Walk:
     emit: Callable[[], None]
     carried: frozenset[str] | None = None
     first: Callable[[Items], Items] = lambda items: items  # done before a loop; returns the items that remain
+    gathers: str = ""  # the object that ``emit`` puts the items into
+    complete: bool = True  # all items are asked for
+    ahead: str = ""  # what the items are that were computed before the first is asked for
 
     @property
     def named(self) -> frozenset[str]:
@@ -86,12 +69,24 @@ class Walk:
 
     def run(self) -> None:
         undecided = self.frame.tracer.attempt.undecided(self.frame.loc(self.node))
-        with undecided, _own_scope(self.frame, self.node):
-            self._generator(0, self.items(0))
+        with undecided, own_scope(self.frame, self.node):
+            self._level(0)
+
+    def _level(self, level: int) -> None:
+        """Go through the items of a generator. Where they were computed ahead, the rest must not change them."""
+        items = self.items(level)
+        if not self.ahead:
+            self._generator(level, items)
+            return
+        loc, shown = self.frame.loc(self.node.generators[level].iter), self.ahead
+        with unchanged_meanwhile(self.frame, self.gathers, loc, shown):
+            self._generator(level, items)
 
     def items(self, level: int) -> Items:
         source = self.node.generators[level].iter
-        value = evaluate(self.frame, source)
+        with self.frame.at(source):
+            value = gathered(self.frame, evaluate(self.frame, source), level > 0 and self.complete)
+        self.ahead = value.shown if isinstance(value, Stream) and value.ahead else ""
         if isinstance(value, Range):
             value = needed(value) if self.carried is None else decided(self.frame, self.frame.loc(self.node), value)
         with self.frame.at(source):
@@ -171,7 +166,7 @@ class Walk:
             if level + 1 == len(self.node.generators):
                 self.emit()
             else:
-                self._generator(level + 1, self.items(level + 1))
+                self._level(level + 1)
             return
         at, attempt = self.frame.loc(generator.ifs[k]), self.frame.tracer.attempt
         known = attempt.decide(at, condition(self.frame, generator.ifs[k]))
@@ -193,7 +188,7 @@ class Walk:
 
 
 @contextmanager
-def _own_scope(frame: Frame, node: Comprehension) -> Iterator[None]:
+def own_scope(frame: Frame, node: Comprehension) -> Iterator[None]:
     """The variables of a comprehension hide those of the function while it runs."""
     hidden = {name: frame.env.get(name) for name in _variables(node)}
     yield
@@ -262,7 +257,8 @@ def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValu
         with frame.at(node.elt):
             growing.append(frame, made, item)
 
-    Walk(frame, node, emit, frozenset()).run()
+    assert isinstance(made, Ref)
+    Walk(frame, node, emit, frozenset(), gathers=made.key).run()
     frame.env.pop(name, None)
     return made
 
@@ -278,116 +274,3 @@ def generator(frame: Frame, node: ast.GeneratorExp) -> Stream:
     found: list[AbstractValue] = []
     Walk(frame, node, lambda: found.append(item_of(frame, node, node.elt))).run()
     return Stream("", known(found), ahead=True)
-
-
-def takes_array(callee: Any) -> bool:
-    """Whether a function of NumPy takes the array of a list's items instead of the list."""
-    return isinstance(callee, Hashable) and callee in _ARRAYS
-
-
-def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
-    """The array that NumPy makes of a list with a run-time number of items; None if ``node`` is not such a list."""
-    if not takes_array(callee) or len(node.generators) != 1 or node.generators[0].ifs:
-        return None
-    walk = Walk(frame, node, lambda: None, frozenset())
-    with _own_scope(frame, node):
-        items = walk.items(0)
-        if not isinstance(items, Indexed) or items.all() is not None:
-            return None
-        sample = _sample(frame, walk, items)
-        if sample is None:
-            return None
-        if isinstance(sample, Array):
-            if callee not in _JOINED or sample.rank == 1:
-                return _rows(frame, walk, items)
-            return None
-        if callee in _JOINED:
-            return None
-        spec = widen(abstract.Static(sample.value)) if isinstance(sample, Static) else None
-        dtype = spec.type if isinstance(spec, abstract.Scalar) else as_number(sample).dtype
-        result = allocate(frame, [items.length], dtype)
-        counter: list[Value] = []
-
-        def store() -> None:
-            store_scalar(evaluate_kept(frame, node.elt), result.memref, counter, dtype)
-
-        walk.loop(0, items, store, counter)
-    return result
-
-
-def joined_of(frame: Frame, callee: Any, node: ast.ListComp) -> ast.ListComp:
-    """The list of all elements of the arrays in the list ``node``, if ``callee`` concatenates them; else ``node``."""
-    if not isinstance(callee, Hashable) or callee not in _ONE_BEHIND_THE_OTHER or len(node.generators) != 1:
-        return node
-    walk = Walk(frame, node, lambda: None, frozenset())
-    with _own_scope(frame, node):
-        items = walk.items(0)
-        if not isinstance(items, Indexed) or items.all() is not None:
-            return node
-        sample = _sample(frame, walk, items)
-    if not isinstance(sample, Array) or sample.rank != 1:
-        return node
-    item = ast.comprehension(ast.Name("<item>", ast.Store()), node.elt, [], 0)
-    made = ast.ListComp(ast.Name("<item>", ast.Load()), [*node.generators, item])
-    for part in (made, made.elt, item.target):
-        ast.copy_location(part, node)
-    return made
-
-
-def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
-    """The array of items that are arrays, or lists and tuples of numbers: the first determines their shape."""
-    node = walk.node
-    assert isinstance(node, ast.ListComp)
-
-    def row() -> Array:
-        value = evaluate_kept(frame, node.elt)
-        with frame.at(node.elt):
-            found = frame.tracer.call(frame, Static(np.asarray), [value], {})
-        assert isinstance(found, Array)
-        return found
-
-    some = ops.cmpi(dim_value(items.length), const_index(0), predicate="sgt")
-    trap_unless(some, "ValueError", "an array of rows needs one of them at least")
-    bind_target(frame, node.generators[0].target, items.item(const_index(0)))
-    first = row()
-    result = allocate(frame, [items.length, *first.dims], first.dtype)
-    arrays.store(frame, views.row(result, const_index(0)), first)
-    counter: list[Value] = []
-
-    def store() -> None:
-        found = row()
-        for a, b in zip(found.dims, first.dims, strict=True):
-            if not same_dim(a, b):
-                trap_unless(equal_dims(a, b), "ValueError", "the requested array has an inhomogeneous shape")
-        arrays.store(frame, views.row(result, ops.addi(counter[0], const_index(1))), found)
-
-    left = Indexed(ops.subi(dim_value(items.length), const_index(1)), lambda k: items.item(ops.addi(k, const_index(1))))
-    walk.loop(0, left, store, counter)
-    return result
-
-
-def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue | None:
-    """An item, traced and then discarded: a number, or the array of its contents. None if computing it changes objects,
-    which the first of the items must not do before the others, or what other items refer to."""
-    node = walk.node
-    assert isinstance(node, ast.ListComp)
-
-    def compute(look: Callable[[AbstractValue], None]) -> AbstractValue:
-        bind_target(frame, node.generators[0].target, items.item(const_index(0)))
-        value = evaluate_kept(frame, node.elt)
-        look(value)
-        if isinstance(value, Tuple) or is_list(value):
-            return frame.tracer.call(frame, Static(np.array), [value], {})
-        return value
-
-    value, effects = tried(frame, compute)
-    if effects.objects or effects.on_items:
-        return None
-    if value is None or not (is_numeric(value) or isinstance(value, Array)):
-        shown = describe_type(value) if value is not None else "nothing"
-        raise refuse(
-            frame.loc(node.elt),
-            f"a list of a run-time number of items holds numbers or arrays, not {shown}",
-            kind=kinds.WRONG_TYPE,
-        )
-    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,7 @@ def before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> Abstrac
 
 def may_write(frame: Frame, node: ast.expr) -> bool:
     """Whether evaluating an expression may change what other expressions read."""
-    return any(isinstance(n, ast.Call) and _may_change(n, _of_library(frame, n.func)) for n in ast.walk(node))
+    return any(isinstance(n, ast.Call) and _may_change(n, of_library(frame, n.func)) for n in ast.walk(node))
 
 
 def _may_change(call: ast.Call, function: Any) -> bool:
@@ -56,7 +57,7 @@ def _may_change(call: ast.Call, function: Any) -> bool:
     return isinstance(function, np.ufunc) and len(call.args) > function.nin
 
 
-def _of_library(frame: Frame, callee: ast.expr) -> Any:
+def of_library(frame: Frame, callee: ast.expr) -> Any:
     """The function of a library that an expression names; None for others."""
     found = None
     if isinstance(callee, ast.Attribute):
@@ -70,5 +71,4 @@ def _of_library(frame: Frame, callee: ast.expr) -> Any:
 
 def _outer(frame: Frame, name: str) -> Any:
     found = frame.module_globals.get(name)
-    builtin = frame.module_globals.get("__builtins__")
-    return found if found is not None else getattr(builtin, name, None)
+    return found if found is not None else getattr(builtins, name, None)

@@ -21,9 +21,20 @@ from adc.ir.core import Block
 def over_generator(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> bool:
     """Whether a comprehension iterates over a call of a generator function, or an object that has one for it."""
     source = node.generators[0].iter
-    if isinstance(source, ast.Name):
-        value = frame.env.get(source.id)
-        return isinstance(value, Generator) or _goes_through(frame, value) is not None
+    if isinstance(source, ast.Name) and isinstance(frame.env.get(source.id), Generator):
+        return True
+    return names_object(frame, source) or gives_generator(frame, source)
+
+
+def names_object(frame: Frame, node: ast.expr) -> bool:
+    """Whether this is a variable or an attribute with an object that has a generator for its items."""
+    if isinstance(node, ast.Name):
+        return _goes_through(frame, frame.env.get(node.id)) is not None
+    return isinstance(node, ast.Attribute) and _goes_through(frame, _attribute(frame, node)) is not None
+
+
+def gives_generator(frame: Frame, source: ast.expr) -> bool:
+    """Whether this is a call that makes a generator, or an object that has one for its items."""
     if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name | ast.Attribute):
         return False
     called = evaluate(frame, source.func) if isinstance(source.func, ast.Name) else _attribute(frame, source.func)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from adc.frontend.data.compounds import Contents
 from adc.frontend.data.values import AbstractValue, Compound, Ref, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant
@@ -78,6 +79,8 @@ def _is_count(v: AbstractValue) -> bool:
 
 
 def _has_counts(v: AbstractValue) -> bool:
+    if isinstance(v, Contents) and v.form.grows:
+        return False
     return any(map(_has_counts, v.items)) if isinstance(v, Compound) else _is_count(v)
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from adc.frontend import abstract
 from adc.frontend.data.roots import Phase, Root, Roots, grounded
+from adc.frontend.forms import LIST
 from adc.frontend.frame import Capture
 from adc.frontend.objects.heap import UNCHANGED
 from adc.frontend.objects.held import NOTHING, Handed
@@ -59,10 +60,20 @@ class Assumption:
 def common(assumed: abstract.Abstract, found: abstract.Abstract) -> abstract.Abstract:
     """The type of a function's outcome, given what was assumed about it. Raises ``Clash``.
 
-    While calls are assumed to leave an object unchanged, more objects may seem to be unchanged than are.
+    While calls are assumed to leave an object unchanged, more objects may seem to be unchanged than are; and where
+    the paths without a call return an object of the caller's, others may return a new one. A list whose length they
+    know may have any with the others.
     """
     if assumed == abstract.Static(UNCHANGED.value):
         return found
+    if isinstance(assumed, abstract.Tuple) and isinstance(found, abstract.Tuple):
+        if assumed.form.again and assumed.form.number in found.form.kin and assumed.form.cls is found.form.cls:
+            return found
+        if found.form.grows and assumed.form.plain() == LIST:
+            return found
+        kin = tuple(sorted({*assumed.form.kin, *found.form.kin}))
+        if kin and replace(assumed.form, kin=kin) == replace(found.form, kin=kin):
+            assumed, found = (replace(a, form=replace(a.form, kin=kin)) for a in (assumed, found))
     if isinstance(assumed, abstract.Tuple) and isinstance(found, abstract.Tuple) and assumed.form == found.form:
         items = zip(assumed.items, found.items, strict=True) if len(assumed.items) == len(found.items) else ()
         if items:

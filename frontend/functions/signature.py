@@ -11,7 +11,7 @@ from adc.frontend import abstract
 from adc.frontend.closures import capture
 from adc.frontend.containers import sequences
 from adc.frontend.data.callables import Closure, Code, passed
-from adc.frontend.data.compounds import SliceObject, compound
+from adc.frontend.data.compounds import Contents, SliceObject, compound
 from adc.frontend.data.dims import ArgumentDim, Dim, ToldDim, dim_in_call, is_one, representative, static_dim
 from adc.frontend.data.roots import overlap, protection
 from adc.frontend.data.type_names import describe_type
@@ -118,6 +118,8 @@ def as_passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue
 
 def _constant(v: AbstractValue) -> AbstractValue:
     """An argument whose value the callee needs to know: the number itself."""
+    if isinstance(v, Contents) and v.form.grows:
+        return prepare(v)
     if isinstance(v, Compound):
         return v.of(_constant(item) for item in v.items)
     if isinstance(v, Ref):
@@ -208,6 +210,8 @@ def receive(a: abstract.Abstract, name: str, leaf: Callable[[abstract.Abstract, 
         if isinstance(code := a.form.names[0] if a.form.kind == "function" else None, Code):
             labels[code.defaults + len(code.keywords) :] = code.captured
         items = [receive(item, label, leaf) for item, label in zip(a.items, labels, strict=True)]
+        if a.form.grows and isinstance(items[0], Scalar):  # it is no constant for the function: items may be added
+            items[0].value.pin = None
         if isinstance(first, abstract.Static) and first.value is range and len(items) == 4:
             return Range(items[1], items[2], items[3])
         return compound(a.form, tuple(items))

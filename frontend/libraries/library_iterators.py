@@ -9,6 +9,7 @@ import heapq
 import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Range, Ref, Scalar, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
+from adc.frontend.item_effects import unchanged_meanwhile
 from adc.frontend.iteration import Indexed, Items, Known
 from adc.frontend.libraries.creation import need_array, shape_argument
 from adc.frontend.libraries.library_containers import _list, stored
@@ -57,7 +59,9 @@ def called_for(frame: Frame, name: str, function: AbstractValue, rows: Items, ah
         given = iteration.all_of(frame, row)
         if given is None:
             raise sequences.not_known(row, current_loc(), "write a for statement")
-        return arrays.settled(frame, frame.tracer.call(frame, function, given, {}))
+        through = f"what {name}() goes through"
+        with unchanged_meanwhile(frame, "", current_loc(), through) if ahead else nullcontext():
+            return arrays.settled(frame, frame.tracer.call(frame, function, given, {}))
 
     def unrolled(of: Known) -> Known:
         return Known(of.count, lambda k: call(of.item(k)), of.limits)

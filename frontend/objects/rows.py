@@ -32,7 +32,7 @@ TABLE = (
 
 def is_growing(held: AbstractValue | None) -> bool:
     """Whether this is the contents of a list of run-time length."""
-    return isinstance(held, Contents) and held.form.kind == "list" and bool(held.form.names)
+    return isinstance(held, Contents) and held.form.grows
 
 
 def grows(frame: Frame, v: AbstractValue | None) -> bool:

@@ -93,3 +93,54 @@ def item_of(key: Any, x: Any, /) -> Any:
 
 def items_of(keys: Any, x: Any, /) -> Any:
     return tuple(x[key] for key in keys)
+
+
+def accumulating(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
+    """``itertools.accumulate`` in a ``for`` statement, whose body may change what is gone through."""
+    first = initial is None
+    if not first:
+        total = initial
+        yield total
+    for x in iterable:
+        if first:
+            total = x
+            first = False
+        elif func is None:
+            total = total + x
+        else:
+            total = func(total, x)
+        yield total
+
+
+def filtering(keep: Any, iterable: Any, /) -> Any:
+    for x in iterable:
+        if x if keep is None else keep(x):
+            yield x
+
+
+def leaving_out(keep: Any, iterable: Any, /) -> Any:
+    for x in iterable:
+        if not (x if keep is None else keep(x)):
+            yield x
+
+
+def taking_while(predicate: Any, iterable: Any, /) -> Any:
+    for x in iterable:
+        if not predicate(x):
+            break
+        yield x
+
+
+def dropping_while(predicate: Any, iterable: Any, /) -> Any:
+    dropping = True
+    for x in iterable:
+        if dropping:
+            dropping = predicate(x)
+        if not dropping:
+            yield x
+
+
+def compressing(data: Any, selectors: Any) -> Any:
+    for x, wanted in zip(data, selectors):
+        if wanted:
+            yield x

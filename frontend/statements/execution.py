@@ -19,10 +19,11 @@ from adc.frontend.control.loops import ChangesInTest, while_loop
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Generator, Poison, Range, Static, Stream, is_dict, is_list
 from adc.frontend.errors import refuse, shown
+from adc.frontend.expressions import streams
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
-from adc.frontend.expressions.generators import iterator_of
+from adc.frontend.expressions.generators import iterator_of, names_object
 from adc.frontend.few_items import each
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import Indexed, sequence
@@ -127,25 +128,31 @@ _AHEAD = {
 
 def _gone_through(frame: Frame, loop: ast.For) -> tuple[ast.For, AbstractValue]:
     """The loop and its iterable. ``enumerate`` of a generator becomes a loop over the generator that counts."""
-    source = loop.iter
+    source = streams.as_generator(frame, loop.iter)
     if not isinstance(source, ast.Call) or not _is_enumerate(frame, source):
         return loop, evaluate(frame, source)
-    function, inner = evaluate(frame, source.func), evaluate(frame, source.args[0])
+    function, given = evaluate(frame, source.func), streams.as_generator(frame, source.args[0])
+    with frame.at(given):
+        inner = iterator_of(frame, evaluate(frame, given))
     if isinstance(function, Static) and function.value is enumerate and isinstance(inner, Generator):
-        start = evaluate(frame, source.args[1]) if len(source.args) > 1 else Static(0)
+        from_ = [*source.args[1:], *(k.value for k in source.keywords)]
+        start = evaluate(frame, from_[0]) if from_ else Static(0)
         return _counting(frame, loop, source.args[0], start), inner
     with frame.at(source):
         rest = [evaluate(frame, a) for a in source.args[1:]]
-        return loop, frame.tracer.call(frame, function, [inner, *rest], {})
+        named = {str(k.arg): evaluate(frame, k.value) for k in source.keywords}
+        return loop, frame.tracer.call(frame, function, [inner, *rest], named)
 
 
 def _is_enumerate(frame: Frame, call: ast.Call) -> bool:
     """Whether it looks like ``enumerate(f(...))``, perhaps of a generator, or is that of one under a name."""
     if not isinstance(call.func, ast.Name) or shown(call.func.id) != "enumerate" or len(call.args) not in (1, 2):
         return False
+    if call.keywords and (len(call.args) > 1 or [k.arg for k in call.keywords] != ["start"]):
+        return False
     given = call.args[0]
     kept = isinstance(given, ast.Name) and isinstance(frame.env.get(given.id), Generator)
-    return not call.keywords and (kept or isinstance(given, ast.Call))
+    return kept or isinstance(given, ast.Call) or names_object(frame, given)
 
 
 def _counting(frame: Frame, loop: ast.For, source: ast.expr, start: AbstractValue) -> ast.For:

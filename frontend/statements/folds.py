@@ -14,6 +14,7 @@ from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
 from adc.frontend.statements.execution import execute_made, over_generator
+from adc.frontend.statements.generators import yielded_from
 from adc.frontend.syntax.generators import Renaming
 from adc.frontend.syntax.liveness import analyse_block
 from adc.frontend.syntax.nodes import at
@@ -145,6 +146,11 @@ def first_of(frame: Frame, source: ast.GeneratorExp, default: AbstractValue | No
     for name in [n for n in frame.env if n.startswith(prefix)]:
         del frame.env[name]
     return result
+
+
+def yielded(frame: Frame, found: Generator) -> AbstractValue | None:
+    """What a generator goes through that does nothing but yield from it; None for others."""
+    return yielded_from(frame, found, evaluate)
 
 
 def _go_through(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -41,7 +42,48 @@ def for_generator(
         frame.tracer.looks.function(found.target.function)
     frame.generators += 1
     prefix = f"<{function.name} {frame.generators}>"
-    local, values = found.target.source.liveness.local, dict(found.bound)
+    names, values, place = _renamed(frame, found, prefix)
+    statements = generators.spliced(loop, function, prefix, names, place)
+    frame.env.update({names[n]: v for n, v in values.items()})
+    frame.env[prefix + ">depth"] = values[next(iter(values))] if values else sequences.new_list(frame, [])
+    frame.liveness = analyse_block(frame.liveness, statements, frame.source.body, live, frozenset(names.values()))
+    run(statements)
+    for name in [n for n in frame.env if n.startswith(prefix)]:
+        del frame.env[name]
+
+
+def yielded_from(
+    frame: Frame, found: Generator, evaluate: Callable[[Frame, ast.expr], AbstractValue]
+) -> AbstractValue | None:
+    """What a generator goes through that does nothing but yield from it; None for others."""
+    function = found.target.source.node
+    assert isinstance(function, ast.FunctionDef)
+    body = [s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    whole = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
+    if not isinstance(whole, ast.YieldFrom):
+        return None
+    if found.target.function is not None:
+        frame.tracer.looks.function(found.target.function)
+    frame.generators += 1
+    names, values, place = _renamed(frame, found, f"<{function.name} {frame.generators}>")
+    through = copy.deepcopy(whole.value)
+    for old, new in zip(ast.walk(whole.value), ast.walk(through), strict=True):
+        place(old, new)
+    generators.Renaming(names).visit(through)
+    frame.env.update({names[n]: v for n, v in values.items()})
+    value = evaluate(frame, through)
+    for name in names.values():
+        frame.env.pop(name, None)
+    return value
+
+
+def _renamed(
+    frame: Frame, found: Generator, prefix: str
+) -> tuple[dict[str, str], dict[str, AbstractValue], generators.Place]:
+    """New names for the variables of a generator function, the values of those that are known, and what notes where
+    copies of its nodes come from."""
+    function, source = found.target.source.node, found.target.source
+    local, values = source.liveness.local, dict(found.bound)
     names = {n: prefix + n for n in local}
     for name in free_names(function) - local:
         value = _free(frame, found, name)
@@ -52,15 +94,9 @@ def for_generator(
 
     def place(old: ast.AST, new: ast.AST) -> None:
         if "lineno" in old._attributes:
-            locs[new] = found.target.source.loc(old)
+            locs[new] = source.loc(old)
 
-    statements = generators.spliced(loop, function, prefix, names, place)
-    frame.env.update({names[n]: v for n, v in values.items()})
-    frame.env[prefix + ">depth"] = values[next(iter(values))] if values else sequences.new_list(frame, [])
-    frame.liveness = analyse_block(frame.liveness, statements, frame.source.body, live, frozenset(names.values()))
-    run(statements)
-    for name in [n for n in frame.env if n.startswith(prefix)]:
-        del frame.env[name]
+    return names, values, place
 
 
 def _free(frame: Frame, found: Generator, name: str) -> AbstractValue | None:

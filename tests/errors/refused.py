@@ -255,8 +255,8 @@ def vectorised(u):
 
 
 def filtered(u):
-    for x in filter(lambda x: x > 0, u):  # error: not-iterable | filter(lambda x: x > 0, u)
-        u[0] = x
+    for x, y in zip(filter(lambda x: x > 0, u), u):  # error: not-iterable | zip(filter(lambda x: x > 0, u), u)
+        u[0] = x * y
     return u
 
 

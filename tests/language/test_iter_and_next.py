@@ -133,11 +133,6 @@ def zipped(x):
     return sum(a * b for a, b in zip(it, it, strict=True))
 
 
-def through_all(x):
-    it = iter(x)
-    return any(v > 0 for v in it)
-
-
 def of_a_number(x):
     return next(iter(3)) + x[0]
 
@@ -147,7 +142,6 @@ def of_a_number(x):
     [
         (returned, "cannot return an iterator", r"list\(it\)"),
         (zipped, r"zip\(\) cannot go through an iterator", r"list\(it\)"),
-        (through_all, "cannot loop over an iterator", r"list\(it\)"),
         (of_a_number, r"iter\(\) cannot go through int", ""),
     ],
 )

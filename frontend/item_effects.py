@@ -7,12 +7,16 @@ the function does not need is computed for its effects, that differs from comput
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from adc.frontend.control.branches import trace
 from adc.frontend.data.roots import Root, older, overlap
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Unbound
+from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.objects import heap
+from adc.ir import kinds
+from adc.ir.core import Loc
 from adc.ir.lazy_dataclass import dataclass
 
 
@@ -47,7 +51,34 @@ def tried(frame: Frame, compute: Compute) -> tuple[AbstractValue | None, Effects
     return traced.result, Effects(traced.mutates, bool(changed), on_items)
 
 
-def _arrays(frame: Frame, v: AbstractValue) -> Iterator[Array]:
+@contextmanager
+def unchanged_meanwhile(frame: Frame, gathers: str, loc: Loc, shown: str) -> Iterator[None]:
+    """Refuse what changes objects or arrays from before, other than the object ``gathers``, while items that were
+    computed ahead are gone through: in Python these are computed as they are asked for."""
+    env, before, written = dict(frame.env), frame.order + 1, frame.written
+    own = {root for a in _arrays(frame, frame.heap.refs.get(gathers)) for root in a.roots}
+    frame.written = set()
+    try:
+        yield
+        changed = [key for key in heap.changed(env, frame.env) if key != gathers and not _is_pool(frame, key)]
+        memory = (root for root in older(frozenset(frame.written), before) if root not in own)
+        if changed or any(not overlap(frozenset({root}), frozenset(own)) for root in memory):
+            raise refuse(
+                loc,
+                f"{shown} would be computed ahead of what is changed for its items",
+                "if that does not matter, make a list of it first: xs = list(...)",
+                kind=kinds.UNSUPPORTED_EXPRESSION,
+            )
+    finally:
+        written |= frame.written
+        frame.written = written
+
+
+def _is_pool(frame: Frame, key: str) -> bool:
+    return any(pool.key == key for pool in frame.heap.pools.values())
+
+
+def _arrays(frame: Frame, v: AbstractValue | None) -> Iterator[Array]:
     if isinstance(v, Array):
         yield v
     parts = v.items if isinstance(v, Compound) else (v.value,) if isinstance(v, Unbound) else ()
