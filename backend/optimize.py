@@ -9,7 +9,7 @@ from functools import cached_property
 
 import llvmlite.binding as llvm
 
-from adc.backend import cache_locks, object_cache, scalar_selects
+from adc.backend import cache_locks, chosen_stores, object_cache, scalar_selects
 from adc.backend.granted import asked, processors
 from adc.backend.llvm_calls import emit_object, run_passes
 from adc.backend.loop_nodes import LoopNodes, Place, serial
@@ -148,7 +148,7 @@ def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     if chains:
         final = keep_chains(final)
     if choices:
-        final = scalar_selects.by_masks(final)
+        final = chosen_stores.unmasked(scalar_selects.by_masks(final))
     if final == optimized:
         return module
     module.close()

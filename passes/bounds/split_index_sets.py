@@ -8,7 +8,8 @@ The range is cut there, so that the large part in the middle has neither the con
 shown to stay within bounds, made SIMD, and its adjoint gathered. ``(i + 1) % n`` is such a condition as well, and so
 are subscripts ``max(i - 1, 0)`` and ``min(i + 1, n - 1)``. ``u[i - 1]`` where ``i`` begins at 0 counts as one only
 where arrays are distributed among ranks: elsewhere two loops would be more code, and it would no longer be known that
-together they write each element once.
+together they write each element once. A loop is also cut where it reaches an element that all its iterations read
+(``meetings``).
 
 The parts run in order, so a loop whose order matters keeps its meaning. But only loops that may turn out to be parallel
 are cut: those in which everything that is stored to is subscripted by the counter. There is at most one cut near each
@@ -38,6 +39,7 @@ from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.kinds import TARGET
 from adc.passes.analysis.linear import Linear
+from adc.passes.bounds.meetings import meetings
 from adc.passes.rewrite import replace_op
 
 _TESTS = frozenset({ops.cmpi, ops.minsi, ops.maxsi, ops.remsi, ops.bound})
@@ -49,6 +51,7 @@ MAX_INNER_CUTS = 2  # cuts that are near neither end
 MAX_GROWTH = 1000
 NEAR = 64  # iterations that still count as near the end
 LARGEST = (1 << 63) - 1
+_ONE = Linear({}, 1)
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ class _Splitting:
         if loop.opdef not in (ops.for_, ops.parallel) or constant_of(loop.operands[2]) != 1:
             return None
         tests = [test for op in loop.regions[0].walk() if (test := self._test(loop, op)) is not None]
+        tests += [_Test(op, (at, at.plus(_ONE, 1)), (None,) * 3) for op, at in meetings(loop, self._integers)]
         if not tests or not may_be_parallel(loop, self._integers):
             return None
         lower, upper = (self._integers.linear(v, exact=True) for v in loop.operands[:2])

@@ -60,6 +60,41 @@ def from_below(A):
     return np.sum(A * A * A)
 
 
+def shortest_paths(A):
+    D = A.copy()
+    for k in range(len(D)):
+        for i in range(len(D)):
+            for j in range(len(D)):
+                D[i, j] = min(D[i, j], D[i, k] + D[k, j])
+    return np.sum(D * A)
+
+
+def inverse_in_place(A):
+    A = A.copy()
+    n = len(A)
+    for k in range(n):
+        p = 1.0 / A[k, k]
+        A[k, k] = 1.0
+        for j in range(n):
+            A[k, j] *= p
+        for i in range(n):
+            if i != k:
+                q = A[i, k]
+                A[i, k] = 0.0
+                for j in range(n):
+                    A[i, j] -= q * A[k, j]
+    return np.sum(A * A)
+
+
+def by_one_of_them(A, k):
+    x = A[0].copy()
+    for i in range(len(x)):
+        x[i] = x[i] / (1.0 + x[k] * x[-1])
+    for i in range(len(x) - 1, -1, -1):
+        x[i] += x[i] * x[k]
+    return np.sum(x * x)
+
+
 def matrix(n: int, m: int | None = None) -> Any:
     m = n if m is None else m
     return np.random.default_rng(n).uniform(0.1, 0.4, (n, m)) + 2.0 * np.eye(n, m)
@@ -68,6 +103,15 @@ def matrix(n: int, m: int | None = None) -> Any:
 @pytest.mark.parametrize("function", [lu_with_pivots, gaussian, cholesky_by_columns])
 def test_eliminations(function: Callable[..., Any]) -> None:
     check(function, *((matrix(n),) for n in (5, 0, 1, 2)))
+
+
+@pytest.mark.parametrize("function", [shortest_paths, inverse_in_place])
+def test_elements_that_a_loop_comes_to(function: Callable[..., Any]) -> None:
+    check(function, *((matrix(n),) for n in (5, 0, 1, 2)))
+
+
+def test_one_element() -> None:
+    check(by_one_of_them, *((matrix(6), k) for k in (0, 2, 5, -1)), (matrix(1), 0))
 
 
 def test_shapes_that_are_not_square() -> None:
