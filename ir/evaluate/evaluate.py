@@ -83,13 +83,14 @@ def integer(value: int, t: Type) -> int:
 
 
 def on_floats(compute: Callable[..., float]) -> Evaluate:
-    """Evaluation by a function of Python floats."""
+    """Evaluation by a function of Python floats, which the evaluation has as ``compute``."""
 
     @functools.wraps(compute)
     def evaluate(attrs: Attrs, t: Type, *values: float) -> Any:
         result = compute(*map(float, values))
         return _rounded(result, t)
 
+    evaluate.compute = compute  # type: ignore[attr-defined]
     return evaluate
 
 

@@ -27,7 +27,7 @@ from adc.ir.interpret.orders import Order, backward, forward, shuffled
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.opdef import OpDef
 from adc.ir.raising import exception
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, f64
 
 __all__ = ["InterpreterError", "Statistics", "backward", "forward", "run", "shuffled"]
 
@@ -66,13 +66,12 @@ def run(
     that a correct compiler never emits; traps raise what ``runtime_error`` says. ``observe`` is called with each
     operation and its operands before it runs.
     """
-    told = any(asked is not None for asked in (statistics, limit, observe))
-    interpreter = _Interpreter(module, order, limit, observe, told)
+    interpreter = _Interpreter(module, order, limit, observe)
     try:
         results = interpreter.call(module.funcs[name], args)
     finally:
         if statistics is not None:
-            statistics.executed.update(interpreter.executed)
+            statistics.executed.update(interpreter.executed())
             statistics.peak_bytes = interpreter.memory.peak_bytes
             statistics.live_bytes = interpreter.memory.live_bytes
             statistics.allocations = interpreter.memory.allocations
@@ -82,13 +81,14 @@ def run(
 
 
 class _Interpreter:
-    def __init__(self, module: Module, order: Order, limit: int | None, observe: Observer | None, told: bool) -> None:
+    def __init__(self, module: Module, order: Order, limit: int | None, observe: Observer | None) -> None:
         self.module, self.order, self.limit, self.observe = module, order, limit, observe
-        self.told = told  # whether to call ``tell`` before each operation
+        self.told = limit is not None or observe is not None  # whether to call ``tell`` before each operation
         self.memory = Memory()
-        self.executed: Counter[OpDef] = Counter()
         self.steps = 0
         self.ready: dict[Block, list[_Ready]] = {}
+        self.runs: dict[Block, int] = {}  # of blocks, to their ends
+        self.begun: Counter[OpDef] = Counter()  # in runs that ended in an error
 
     def call(self, func: Func, args: Sequence[Any]) -> list[Any]:
         if len(args) != len(func.args):
@@ -107,27 +107,39 @@ class _Interpreter:
         ready = self.ready.get(block)
         if ready is None:
             ready = self.ready[block] = [_ready(op) for op in block.ops[:-1]]
-        told = self.told
-        for op, rule, evaluate, kind, needed, results in ready:
-            operands = [env[v] for v in needed]
-            if told:
-                self.tell(op, operands)
-            try:
+        told, op, operands = self.told, block.terminator, []
+        try:
+            for op, rule, compute, evaluate, kind, needed, results in ready:
+                operands = [env[v] for v in needed]
+                if told:
+                    self.tell(op, operands)
                 if rule is None:
-                    defined(operands)
-                    env[results[0]] = evaluate(op.attrs, kind, *operands)
-                elif len(results) == 1:
-                    (env[results[0]],) = rule(self, op, operands, env)
+                    for operand in operands:
+                        if operand is UNDEF:
+                            defined(operands)
+                    env[results] = evaluate(op.attrs, kind, *operands) if compute is None else compute(*operands)
+                elif isinstance(results, Value):
+                    (env[results],) = rule(self, op, operands, env)
                 else:
                     env.update(zip(results, rule(self, op, operands, env), strict=True))
-            except InterpreterError as error:
-                if not getattr(error, "placed", False):
-                    error.placed = True  # type: ignore[attr-defined]
-                    error.args = (f"{op.opdef.name} at {op.loc}: {error}",)
-                raise
-            except Undefined as error:
+        except BaseException as error:
+            self.begun.update(one.opdef for one in block.ops[: block.ops.index(op) + 1])
+            if isinstance(error, InterpreterError) and not getattr(error, "placed", False):
+                error.placed = True  # type: ignore[attr-defined]
+                error.args = (f"{op.opdef.name} at {op.loc}: {error}",)
+            if isinstance(error, Undefined):
                 raise InterpreterError(f"{op.opdef.name} at {op.loc}: {error}: {operands}") from None
+            raise
+        self.runs[block] = self.runs.get(block, 0) + 1
         return [env[v] for v in block.terminator.operands]
+
+    def executed(self) -> Counter[OpDef]:
+        """How many operations of each kind were executed so far, those that raised an error included."""
+        found = self.begun.copy()
+        for block, runs in self.runs.items():
+            for op in block.ops[:-1]:
+                found[op.opdef] += runs
+        return found
 
     def step(self) -> None:
         self.steps += 1
@@ -137,7 +149,6 @@ class _Interpreter:
     def tell(self, op: Op, operands: list[Any]) -> None:
         """Count an operation that is about to run, and pass it to the observer."""
         self.step()
-        self.executed[op.opdef] += 1
         if self.observe is not None:
             self.observe(op, operands)
 
@@ -353,8 +364,9 @@ def _number(value: Any) -> Any:
 
 
 _Rule = Callable[[_Interpreter, Op, list[Any], Environment], Sequence[Any]]
-# A prepared operation: itself; its rule, or its evaluation with the type of its one result; operands; results.
-_Ready = tuple[Op, Any, Any, Any, Sequence[Value], Sequence[Value]]
+# A prepared operation: itself; its rule, or its evaluation with the type of its one result, or the function that this is
+# for doubles; operands; its one result, or its results.
+_Ready = tuple[Op, Any, Any, Any, Any, Sequence[Value], Any]
 _RULES: dict[OpDef, _Rule] = {
     ops.select: _Interpreter._select,
     ops.alloc: _Interpreter._alloc,
@@ -395,4 +407,8 @@ def _ready(op: Op) -> _Ready:
     rule, evaluate = _RULES.get(op.opdef), op.opdef.evaluate
     if rule is None and evaluate is None:
         raise InterpreterError(f"{op.opdef.name} at {op.loc}: does not know this operation")
-    return op, rule, evaluate, op.results[0].type if op.results else None, tuple(op.operands), tuple(op.results)
+    results = op.results[0] if len(op.results) == 1 else op.results
+    kind = op.results[0].type if op.results else None
+    doubles = kind == f64 and all(v.type == f64 for v in op.operands)
+    compute = getattr(evaluate, "compute", None) if doubles else None
+    return op, rule, compute, evaluate, kind, op.operands, results

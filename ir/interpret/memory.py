@@ -152,7 +152,7 @@ class Memory:
     def load(self, array: Array, at: tuple[int, ...], element: Type) -> Any:
         self._check_subscripts(self.live(array), at)
         value = array.item(*at)
-        return value if type(value) is float and element is f64 else normal(value, element)
+        return value if type(value) is float and element == f64 else normal(value, element)
 
     def store(self, value: Any, array: Array, at: tuple[int, ...], element: Type) -> None:
         self._check_subscripts(self.live(array), at)
