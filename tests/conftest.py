@@ -13,12 +13,14 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 import adc.passes.pipelines  # noqa: F401  # made before a test exchanges parts of a pass
 from adc.persistent import records
+from tests.stages import share
 
 os.environ.setdefault("ADC_VERIFY", "pipelines")  # the tests of passes and `make test-all` verify after each pass
 os.environ.setdefault("ADC_LEVEL", "0")
@@ -78,3 +80,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is decorated or differentiated in the test is compiled as for users: for what is about machine code."""
     monkeypatch.setenv("ADC_LEVEL", "3")
+
+
+@pytest.fixture
+def stages(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Pipelines that another test of the file has run are not run again; see ``tests/stages.py``."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "monkeypatch" not in request.fixturenames:
+            share(patch)
+        yield

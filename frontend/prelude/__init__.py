@@ -82,7 +82,8 @@ def stand_in(obj: Any) -> FunctionType | None:
     """The function that is traced instead of a library's function; None if there is none."""
     _load()
     try:
-        return _by_object(_modules().intersection(sys.modules)).get(obj)
+        # By an intersection Python would go through all modules of the program.
+        return _by_object(frozenset(filter(sys.modules.__contains__, _modules()))).get(obj)
     except TypeError:  # not hashable
         return None
 

@@ -364,8 +364,8 @@ def _number(value: Any) -> Any:
 
 
 _Rule = Callable[[_Interpreter, Op, list[Any], Environment], Sequence[Any]]
-# A prepared operation: itself; its rule, or its evaluation with the type of its one result, or the function that this is
-# for doubles; operands; its one result, or its results.
+# A prepared operation: itself; its rule, or its evaluation with the type of its one result, or the function that this
+# is for doubles; operands; its one result, or its results.
 _Ready = tuple[Op, Any, Any, Any, Any, Sequence[Value], Any]
 _RULES: dict[OpDef, _Rule] = {
     ops.select: _Interpreter._select,

@@ -15,6 +15,8 @@ from adc import errors, jit_grad, prange
 from adc.ir import ops
 from tests.checkpointing.test_memory import measured
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 Again = Callable[[Any], Any]
 Program = tuple[Any, tuple[Any, ...], tuple[int, ...]]
 RNG = np.random.default_rng(7)

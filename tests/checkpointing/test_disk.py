@@ -15,6 +15,8 @@ import adc
 from adc import errors, jit_grad
 from tests.checkpointing.test_gradients import PROGRAMS, arguments, bits, copied, growth, heat
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 ON_DISK = ["revolve:1,disk:3", "revolve:3,disk:100", "every:2,disk"]
 
 

@@ -16,6 +16,8 @@ from adc import jit_grad, prange
 from adc.backend import runtime
 from tests.stencils.check import threads_at_once
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 SCHEDULES = ["recompute-all", "sqrt", "every:3", "revolve:3", "revolve:1000"]
 
 

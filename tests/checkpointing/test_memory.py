@@ -25,6 +25,8 @@ from tests.checkpointing.test_gradients import PROGRAMS, bits, copied
 from tests.checkpointing.test_schedules import walk
 from tests.machines import pretend
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 # Large enough that a header is little, small enough for the interpreter.
 SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
     "heat": ((12, 13), ()),

@@ -15,6 +15,8 @@ import adc
 from adc import errors, jit_grad, prange
 from tests.checkpointing.test_gradients import followed
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def renewed(u, n):
     for _ in range(n):

@@ -14,6 +14,8 @@ from adc.ir.interpret import interpreter
 from adc.ir.text.parser import parse_module
 from tests.checkpointing.test_gradients import followed
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def adaptive(y0, k, tolerance):
     """Heun's method on a stiff chain, each step as long as its error allows; some are rejected."""

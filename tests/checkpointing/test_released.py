@@ -17,6 +17,8 @@ from adc.ir.text.parser import parse_module
 from tests.checkpointing.test_gradients import bits
 from tests.checkpointing.test_memory import HEADERS, measured
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def nested(a, n):
     s = 0.0

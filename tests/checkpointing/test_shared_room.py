@@ -20,6 +20,8 @@ from tests.backend.lowering_harness import Native
 from tests.checkpointing.test_memory import HEADERS, measured
 from tests.checkpointing.test_schedules import walk
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 # The schedule ---------------------------------------------------------------------------------------------------------
 
 

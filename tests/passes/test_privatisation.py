@@ -18,6 +18,7 @@ from adc.backend import runtime
 from adc.passes.distribution import distribute_terms
 from adc.passes.scatter import privatisation
 from tests.machines import pretend
+from tests.stages import share
 
 THREADS = (1, 2, 3, 4, 8)
 
@@ -191,7 +192,9 @@ def test_short_chunks(function: Callable[..., Any], data: st.DataObject) -> None
         patch.setattr(privatisation, "WORTH", 1)
         lanes, cache = data.draw(st.sampled_from([2, 7])), data.draw(st.sampled_from([8, 100, 1 << 20]))
         pretend(patch, lanes=lanes, block_bytes=cache)
-        patch.setattr(distribute_terms, "STRIP", data.draw(st.sampled_from([1, 2, 3, 64])))
+        strip = data.draw(st.sampled_from([1, 2, 3, 64]))
+        patch.setattr(distribute_terms, "STRIP", strip)
+        share(patch, strip)
         for engine in ("interpreter", "native"):
             found = jit_grad(function, argnums=(0, 2), _engine=engine).grad(*args)
             for a, b in zip(found, expected, strict=True):

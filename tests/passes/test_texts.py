@@ -84,12 +84,13 @@ def outcome(module: Module, name: str, args: list[Any]) -> list[Any]:
 
 
 def arguments(func: Func) -> list[Any]:
-    """Arrays of twenty elements along each axis, which integers are subscripts of; %i and %k are small ones."""
+    """Arrays of twenty elements along each axis, unless their types have others, which integers are subscripts of; %i
+    and %k are small ones."""
     rng = np.random.default_rng(0)
 
     def value(type_: Type, name: str, shape: tuple[int, ...] = ()) -> Any:
         if isinstance(type_, MemRefType):
-            return value(type_.element, name, (20,) * type_.rank)
+            return value(type_.element, name, tuple(20 if n is None else n for n in type_.shape))
         if type_.is_float:
             return rng.uniform(0.5, 1.5, shape) if shape else float(rng.uniform(0.5, 1.5))
         if type_ == i1:

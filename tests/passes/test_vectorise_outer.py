@@ -18,6 +18,7 @@ from adc.passes.scatter import privatisation
 from adc.passes.simd.interleave import Interleave
 from adc.passes.simd.vectorise_outer import VectoriseOuter
 from tests.machines import pretend
+from tests.stages import share
 
 
 def matrix_product(a, b):
@@ -261,6 +262,7 @@ def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
     monkeypatch.setattr(pipelines, "LOWER", lower)
     monkeypatch.setattr(privatisation, "WORTH", 1)
     pretend(monkeypatch, lanes=3)
+    share(monkeypatch, width, few)
     return width
 
 
