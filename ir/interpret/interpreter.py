@@ -10,9 +10,7 @@ code may differ in the last bits.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from adc.ir.evaluate.evaluate import Undefined, normal
 from adc.ir.externals import Named, provided
 from adc.ir.interpret.memory import UNDEF, InterpreterError, Memory, check, defined, reshape, subview, window
 from adc.ir.interpret.orders import Order, backward, forward, shuffled
-from adc.ir.lazy_dataclass import dataclass
+from adc.ir.interpret.statistics import Executed, Statistics
 from adc.ir.opdef import OpDef
 from adc.ir.raising import exception
 from adc.ir.types import MemRefType, f64
@@ -33,20 +31,6 @@ __all__ = ["InterpreterError", "Statistics", "backward", "forward", "run", "shuf
 
 Observer = Callable[[Op, list[Any]], None]
 Environment = dict[Value, Any]
-
-
-@dataclass
-class Statistics:
-    """Statistics of a run: operations executed, by kind; allocated bytes, at most and at the end; allocations."""
-
-    executed: Counter[OpDef] = field(default_factory=Counter)
-    peak_bytes: int = 0
-    live_bytes: int = 0
-    allocations: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.executed.total()
 
 
 def run(
@@ -71,7 +55,7 @@ def run(
         results = interpreter.call(module.funcs[name], args)
     finally:
         if statistics is not None:
-            statistics.executed.update(interpreter.executed())
+            statistics.executed.update(interpreter.executed.counted())
             statistics.peak_bytes = interpreter.memory.peak_bytes
             statistics.live_bytes = interpreter.memory.live_bytes
             statistics.allocations = interpreter.memory.allocations
@@ -87,8 +71,7 @@ class _Interpreter:
         self.memory = Memory()
         self.steps = 0
         self.ready: dict[Block, list[_Ready]] = {}
-        self.runs: dict[Block, int] = {}  # of blocks, to their ends
-        self.begun: Counter[OpDef] = Counter()  # in runs that ended in an error
+        self.executed = Executed()
 
     def call(self, func: Func, args: Sequence[Any]) -> list[Any]:
         if len(args) != len(func.args):
@@ -123,23 +106,16 @@ class _Interpreter:
                 else:
                     env.update(zip(results, rule(self, op, operands, env), strict=True))
         except BaseException as error:
-            self.begun.update(one.opdef for one in block.ops[: block.ops.index(op) + 1])
+            self.executed.ends_at(block, op)
             if isinstance(error, InterpreterError) and not getattr(error, "placed", False):
                 error.placed = True  # type: ignore[attr-defined]
                 error.args = (f"{op.opdef.name} at {op.loc}: {error}",)
             if isinstance(error, Undefined):
                 raise InterpreterError(f"{op.opdef.name} at {op.loc}: {error}: {operands}") from None
             raise
-        self.runs[block] = self.runs.get(block, 0) + 1
+        runs = self.executed.runs
+        runs[block] = runs.get(block, 0) + 1
         return [env[v] for v in block.terminator.operands]
-
-    def executed(self) -> Counter[OpDef]:
-        """How many operations of each kind were executed so far, those that raised an error included."""
-        found = self.begun.copy()
-        for block, runs in self.runs.items():
-            for op in block.ops[:-1]:
-                found[op.opdef] += runs
-        return found
 
     def step(self) -> None:
         self.steps += 1

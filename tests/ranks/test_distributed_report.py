@@ -11,6 +11,8 @@ import pytest
 import adc
 from adc import jit_grad, mpi
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 N, M, STEPS = 13, 8, 10
 RNG = np.random.default_rng(1)
 U0, DATA, SOURCE = RNG.random((N, M)), RNG.random((N, M)), RNG.random(STEPS)

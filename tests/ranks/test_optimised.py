@@ -15,6 +15,8 @@ from adc import jit_grad
 from tests.ranks.stencils import bits
 from tests.ranks.table import on_ranks
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def flames(u0: Any, r: Any, steps: Any) -> Any:
     u = u0.copy()

@@ -13,6 +13,8 @@ from tests.ranks.physics import burgers_slices, gray_scott_loops, heat2_pad, pro
 from tests.ranks.stencils import bits
 from tests.ranks.table import check, on_ranks
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 PROGRAMS = {program.f: program for program in (*programs(), *fields())}
 
 

@@ -11,6 +11,8 @@ import adc
 from adc import errors, jit_grad, mpi
 from tests.ranks.stencils import bits
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def ripple(u0: Any, r: Any, steps: Any) -> Any:
     """Two fields, and steps that are not linear."""

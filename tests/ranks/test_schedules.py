@@ -10,6 +10,8 @@ import pytest
 import adc
 from adc import jit_grad, mpi
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def steps(u0: Any, r: mpi.Same, grid: Any, count: mpi.Same) -> Any:
     u = np.zeros(len(u0) + 2)
