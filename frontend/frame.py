@@ -60,6 +60,7 @@ class Heap:
     # captured objects by id: where they were found first, and how they are read
     outer: dict[int, tuple[Ref, tuple[Any, ...], Callable[[], Any]]] = field(default_factory=dict)
     sites: dict[str, Loc] = field(default_factory=dict)  # where objects were made
+    parts: dict[str, str] = field(default_factory=dict)  # of which attribute, where a call makes several
     # lists in pools that items were asked of: number, list, length and contents when somebody began to go through it
     gone_through: list[tuple[int, Any, Value, Contents]] = field(default_factory=list)
     begun: int = 0  # how often somebody began
@@ -260,9 +261,8 @@ class Frame(Scope):
         """A new argument of the IR function for a scalar or array, and its value (computed in the prologue)."""
         assert isinstance(a, abstract.Scalar | abstract.Array)
         attrs: dict[str, Any] = {"adc.name": name}
-        type_: Type
         if isinstance(a, abstract.Array):
-            type_ = abstract.memref_type(a)
+            type_: Type = abstract.memref_type(a)
             if a.layout == "F":
                 attrs[COLUMNS] = True
             if a.alias is not None:

@@ -10,18 +10,21 @@ from adc.frontend.prelude.python_rows import PooledList, row_class
 from adc.ir.core import Loc
 from adc.ir.lazy_dataclass import dataclass
 
+Made = tuple[Loc, str]
+"""Where a list is made, and as which attribute of what the expression there makes."""
+
 
 @dataclass(eq=False)
 class Pools:
     """Which objects of a function are kept in pools (``objects.pools``): those of a class made by expressions at
-    ``sites``. ``rows``: the type of what the objects of a class hold. ``keyed``: where dicts are made whose keys
-    the run computes. ``lists``: the class of the lists in pools, by where they are made. ``by_value``: where lists are
-    made of which a list of run-time length has copies."""
+    ``sites``. ``rows``: the type of what the objects of a class hold. ``keyed``: where dicts are made whose keys the
+    run computes. ``lists``: the class of the lists in pools, by where they are made, and as which attributes.
+    ``by_value``: where lists are made of which a list of run-time length has copies."""
 
     sites: set[tuple[Loc, type]] = field(default_factory=set)
     keyed: set[Loc] = field(default_factory=set)
     rows: dict[type, abstract.Abstract] = field(default_factory=dict)
-    lists: dict[Loc, type[PooledList]] = field(default_factory=dict)
+    lists: dict[Made, type[PooledList]] = field(default_factory=dict)
     by_value: set[Loc] = field(default_factory=set)
 
     def copies(self) -> bool:
@@ -32,11 +35,16 @@ class Pools:
         """Keep lists that are made there in pools. Whether this is new."""
         new = {(site, list) for site in sites} - self.sites
         for site, _ in new:
-            self.lists.setdefault(site, row_class(str(site)))
+            self.lists.setdefault((site, ""), row_class(str(site)))
         self.sites |= new
         if new:
             self.rows.clear()  # objects may have held these lists by value
         return bool(new)
+
+    def class_of(self, made: Made) -> type[PooledList]:
+        """The class of the lists that an expression makes, or those of one attribute of what it makes."""
+        site, part = made
+        return self.lists.setdefault(made, row_class(f"{site} {part}" if part else str(site)))
 
     def unify(self, a: type[PooledList], b: type[PooledList]) -> bool:
         """Keep lists of two classes in one pool. Whether lists of either are made here."""
@@ -60,12 +68,12 @@ class ListPools:
     """The lists in pools that are changed by other functions than those that make them: the class of each, by where it
     is made, and the types of their items (``rows``). They are found by tracing the program again."""
 
-    lists: dict[Loc, type[PooledList]] = field(default_factory=dict)
+    lists: dict[Made, type[PooledList]] = field(default_factory=dict)
     rows: dict[type, abstract.Abstract] = field(default_factory=dict)
 
     def pools(self) -> Pools:
         """Those of a function that may make some of these lists."""
-        return Pools(sites={(site, list) for site in self.lists}, lists=dict(self.lists))
+        return Pools(sites={(site, list) for site, _ in self.lists}, lists=dict(self.lists))
 
     def take(self, several: list[Pools]) -> bool:
         """Add the lists that functions keep in pools. Whether there are such functions."""

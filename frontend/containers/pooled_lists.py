@@ -7,6 +7,7 @@ from collections.abc import Callable
 from adc.frontend import abstract
 from adc.frontend.control.branches import branch
 from adc.frontend.control.jumps import left
+from adc.frontend.control.thrown import raise_if_run
 from adc.frontend.data.compounds import Contents, Handle
 from adc.frontend.data.values import AbstractValue, Ref, Scalar
 from adc.frontend.errors import refuse
@@ -49,6 +50,7 @@ def cell(frame: Frame, v: Handle, k: Value) -> Handle:
 def item(frame: Frame, v: Handle, k: Value) -> AbstractValue:
     """Item ``k``, which must exist."""
     if list_pools.item_of(frame, _cells(frame, v).pool) == list_pools.NOTHING:
+        raise_if_run(frame, IndexError, "list index out of range")  # none of these lists ever has items
         raise refuse(
             current_loc(),
             "nothing is known yet of the items of this list",

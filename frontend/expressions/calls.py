@@ -103,7 +103,8 @@ def _as_loop(frame: Frame, v: AbstractValue) -> bool:
 def _makes_list(callee: AbstractValue) -> bool:
     """Whether a function puts any number of items into a list."""
     if isinstance(callee, Static):
-        return any(callee.value is f for f in _OF_LISTS) or making.takes_items(callee.value)
+        known = any(callee.value is f for f in _OF_LISTS) or getattr(callee.value, "__module__", "") == "statistics"
+        return known or making.takes_items(callee.value)
     return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
 
 

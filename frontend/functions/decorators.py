@@ -45,7 +45,8 @@ def call(
         if not args:
             raise refuse(current_loc(), "partial() is missing the function", kind=kinds.WRONG_CALL)
         return partial(args, kwargs)
-    if function is functools.wraps or (_is_known(function) and not args):
+    sized = function is functools.lru_cache and len(args) == 1 and not callable(_value(args[0]))
+    if function is functools.wraps or (_is_known(function) and (not args or (sized and isinstance(args[0], Static)))):
         return Static(unchanged)
     if function is functools.update_wrapper:
         return args[0]

@@ -228,29 +228,38 @@ def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int])
     return [packed(v) for v in values]
 
 
-def unpack(frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool = False) -> AbstractValue:
+def unpack(
+    frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool = False, part: str = ""
+) -> AbstractValue:
     """A packed value with its objects. ``refs`` has the known objects, by number.
 
-    ``given``: they are the caller's.
+    ``given``: they are the caller's. ``part``: of which attribute the value is.
     """
     if isinstance(v, Contents) and v.form.number >= 0:
         number = v.form.number
         if v.form.again:
             return refs[number]
         ref = refs[number] = reference(frame, v.form, v.form.protected, caller=given)
+        frame.heap.parts[ref.key] = part
         for other in v.form.kin:
             relate(frame, ref, refs[other])
         if given:
             frame.heap.given.append((ref, v))  # in the order of their numbers
             place = len(frame.heap.given) - 1
-        held = Contents(tuple(unpack(frame, item, refs, given=given) for item in v.items), v.form.plain())
+        items = (unpack(frame, i, refs, given=given, part=_part(v, k, part)) for k, i in enumerate(v.items))
+        held = Contents(tuple(items), v.form.plain())
         frame.env[ref.key] = held
         if given:
             frame.heap.given[place] = (ref, held)
         return ref
     if isinstance(v, Compound):
-        return v.of(unpack(frame, item, refs, given=given) for item in v.items)
+        return v.of(unpack(frame, item, refs, given=given, part=part) for item in v.items)
     return v
+
+
+def _part(held: Contents, position: int, part: str) -> str:
+    """Of which attribute an item is, if the object is of ``part``."""
+    return f"{part}.{held.form.names[position]}" if held.form.kind == "object" else part
 
 
 def outcome(frame: Frame, result: AbstractValue, *, keeps: bool = False) -> Tuple:
@@ -312,7 +321,8 @@ def absorb(frame: Frame, left: AbstractValue, refs: Sequence[Ref]) -> AbstractVa
             old = contents(frame, ref)
             items = []
             for k, item in enumerate(now.items):
-                kept = _item(old, now.form, k) if is_unchanged(item) else unpack(frame, item, known)
+                part = _part(now, k, frame.heap.parts.get(ref.key, ""))
+                kept = _item(old, now.form, k) if is_unchanged(item) else unpack(frame, item, known, part=part)
                 assert kept is not None
                 items.append(kept)
             assign(frame, ref, items, now.form)

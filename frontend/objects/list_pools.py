@@ -33,7 +33,7 @@ def is_row(v: AbstractValue | None) -> bool:
 
 def record(frame: Frame, ref: Ref) -> Record:
     """What the pool holds of a list, whose items go to the pool's cells."""
-    cls = frame.pools.lists[frame.heap.sites[ref.key]]
+    cls = frame.pools.class_of((frame.heap.sites[ref.key], frame.heap.parts.get(ref.key, "")))
     held = heap.contents(frame, ref)
     item = type_of(frame, held)
     pool = frame.heap.pools.get(cls.cell)

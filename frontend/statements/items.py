@@ -18,6 +18,7 @@ from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Items, Known
 from adc.frontend.statements.flow import Place, guarded, two_paths
 from adc.ir.arith import const_index, constant_of
+from adc.ir.builder import current_block
 from adc.ir.core import Value
 
 _MOST_FIRSTS = 3  # first iterations in each other: each loop around is traced several times
@@ -186,7 +187,11 @@ def _unrolled(
 
     def iteration(k: int) -> bool:
         """One iteration. Whether the next must still be traced here."""
+        around = frame.statement_block
+        if not frame.catching:  # what certainly raises here then ends the path
+            frame.statement_block = current_block()
         bind(items.item(k))
+        frame.statement_block = around
         body()
         has_left = left(frame.env)
         if isinstance(has_left, bool):

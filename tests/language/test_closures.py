@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 
@@ -153,3 +154,19 @@ def test_functions_read_the_variables_of_where_they_were_made(function: Callable
     assert jit_grad(function)(x, 3) == pytest.approx(function(x, 3), rel=1e-13)
     numeric = (function(x + h, 3) - function(x - h, 3)) / (2 * h)
     assert jit_grad(function).grad(x, 3) == pytest.approx(numeric, rel=1e-7)
+
+
+def test_recursive_functions_with_a_cache():
+    def taken(x):
+        @functools.lru_cache(None)
+        def most(i, left):
+            if i == len(x) or left == 0:
+                return 0.0
+            return max(most(i + 1, left), most(i + 1, left - 1) + x[i] * x[i])
+
+        return most(0, 2)
+
+    x = np.array([1.0, -3.0, 2.0, 0.5])
+    compiled = jit_grad(taken)
+    assert compiled(x) == taken(x) == 13.0
+    assert np.array_equal(compiled.grad(x), [0.0, -6.0, 4.0, 0.0])

@@ -174,3 +174,21 @@ def _outcome(call: Callable[..., Any], start: Any, t: float, n: int) -> tuple[An
 def test_random_programs(first: int) -> None:
     outcomes = [jump_programs.check(seed) for seed in range(first, first + 12)]
     assert outcomes.count("compared") + outcomes.count("raised") >= 8, outcomes
+
+
+def test_items_that_do_not_fit_after_a_break():
+    """What a path that is not taken would unpack does not matter; on one that is, it is Python's error."""
+
+    def summed(x):
+        total = 0.0
+        for a, b in [(1, 2), (3, 4, 5)]:
+            if x[0] > 0:
+                break
+            total += a * x[b]
+        return total
+
+    compiled = jit_grad(summed)
+    x = np.arange(1.0, 6.0)
+    assert compiled(x) == summed(x)
+    with pytest.raises(ValueError, match="too many values to unpack"):
+        compiled(-x)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import heapq
 from collections import defaultdict
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -487,3 +488,48 @@ def test_a_row_of_another_kind_is_refused():
 
     with pytest.raises((CompileError, AdcError)):
         adc.jit_grad(f)(np.resize(X, 66), 1)
+
+
+@dataclass
+class Offer:
+    price: float
+    amount: float
+
+
+class Market:
+    """Lists of one object that hold items of different types, two of which a variable chooses from."""
+
+    def __init__(self):
+        self.bids, self.asks = [], []
+        self.trades = []
+        self.never = []
+
+    def submit(self, offer, buys):
+        book, other = (self.asks, self.bids) if buys else (self.bids, self.asks)
+        sign = 1 if buys else -1
+        while offer.amount > 1e-12 and book and sign * (offer.price - book[0].price) >= 0:
+            best = book[0]
+            amount = min(offer.amount, best.amount)
+            self.trades.append((best.price, amount))
+            offer.amount -= amount
+            best.amount -= amount
+            if best.amount <= 1e-12:
+                book.pop(0)
+        if self.never and self.never[0] > offer.price:
+            self.trades.clear()
+        if offer.amount > 1e-12:
+            other.append(offer)
+
+
+def test_lists_of_one_object():
+    def traded(x):
+        market = Market()
+        for k, v in enumerate(x):
+            market.submit(Offer(v, abs(v) + k), k % 2 == 0)
+        return sum(p * q for p, q in market.trades) + sum(o.amount for o in market.bids) + len(market.asks)
+
+    x = np.array([1.5, -2.0, 3.25, 0.5, 4.0, 1.0])
+    compiled = adc.jit_grad(traded)
+    assert compiled(x) == traded(x)
+    steps = [(traded(x + 1e-6 * e) - traded(x - 1e-6 * e)) / 2e-6 for e in np.eye(6)]
+    assert compiled.grad(x) == pytest.approx(np.array(steps), abs=1e-7)

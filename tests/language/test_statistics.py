@@ -1,0 +1,81 @@
+"""Functions of Python's ``statistics``."""
+
+from __future__ import annotations
+
+import statistics as st
+from statistics import mean
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from tests.language.as_in_python import NUMBERS, check
+
+
+def moments(x):
+    return (st.mean(x), st.fmean(x), st.stdev(x), st.pstdev(x), st.variance(x), st.pvariance(x, st.mean(x)))
+
+
+def orders(x):
+    fifths = st.quantiles(x, n=5, method="inclusive")
+    return [st.median(x), st.median_low(x), st.median_high(x), *st.quantiles(x), *fifths]
+
+
+def others(x):
+    xs = [v for v in x if v > 0.1]
+    weighted = st.fmean(x, weights=[1, 2, 3, 4, 5, 6][: len(x)])
+    return st.geometric_mean(xs), st.harmonic_mean(xs), weighted, mean(v * v for v in x), st.median([3, 1, 2])
+
+
+def pairs(x):
+    y = x[::-1] ** 2 + np.arange(len(x))
+    line = st.linear_regression(x, y)
+    slope, _ = st.linear_regression(x, y, proportional=True)
+    return st.covariance(x, y), st.correlation(x, y), line.slope, line.intercept, slope
+
+
+@pytest.mark.parametrize("function", [moments, orders, others, pairs])
+def test_values(function):
+    compiled = jit_grad(function)
+    for x in (NUMBERS, NUMBERS[:5], NUMBERS[::-2], NUMBERS + 1e7):
+        assert compiled(x) == pytest.approx(function(x), rel=1e-14)
+
+
+def test_derivatives():
+    def spread(x):
+        return st.stdev(x) + st.median(x) * st.mean(x) + st.correlation(x, x * x) + st.quantiles(x)[2]
+
+    def summed(x):
+        return sum(others(x)) * st.pvariance(x)
+
+    compiled = jit_grad(spread)
+    assert compiled(NUMBERS) == pytest.approx(spread(NUMBERS), rel=1e-14)
+    for function in (spread, summed):
+        steps = [(function(NUMBERS + 1e-6 * e) - function(NUMBERS - 1e-6 * e)) / 2e-6 for e in np.eye(6)]
+        assert jit_grad(function).grad(NUMBERS) == pytest.approx(np.array(steps), rel=1e-6, abs=1e-8)
+
+
+def test_exact_means():
+    """Sums are rounded once, as Python's are."""
+    x = np.array([1e16, 1.0, -1e16, 3.0])
+    assert jit_grad(lambda v: st.fmean(v))(x) == st.fmean(x) == 1.0
+
+
+def test_too_few():
+    compiled = jit_grad(lambda x: st.mean(x))
+    with pytest.raises(st.StatisticsError, match="mean requires at least one data point"):
+        compiled(NUMBERS[:0])
+
+    def guarded(x, least):
+        try:
+            return st.stdev([v for v in x if v > least])
+        except st.StatisticsError:
+            return -1.0
+
+    compiled = jit_grad(guarded)
+    for least in (0.0, 2.0):
+        assert compiled(NUMBERS, least) == pytest.approx(guarded(NUMBERS, least), rel=1e-14)
+
+
+def test_in_a_program():
+    check(lambda x: st.fmean(x) + 2.0 * x[0])
