@@ -58,7 +58,7 @@ def _meeting(stored: list[Linear], other: list[Linear], loop: Op) -> Linear | No
         if not difference.terms and difference.constant != 0:
             return _NEVER
         sign = a.terms.get(counter)
-        if sign in (1, -1) and counter not in b.terms:
+        if sign in (1, -1) and not any(counter in form.terms for form in other):
             rest = Linear({v: c for v, c in difference.terms.items() if v is not counter}, difference.constant)
             if not any(inside(v, loop) for v in rest.terms):
                 found = rest.times(-sign)
