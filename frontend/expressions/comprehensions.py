@@ -28,7 +28,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
-from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
+from adc.frontend.expressions.evaluation import evaluate, evaluate_kept, only_makes
 from adc.frontend.expressions.generators import over_generator
 from adc.frontend.expressions.streams import gathered
 from adc.frontend.expressions.targets import bind_target
@@ -75,10 +75,14 @@ class Walk:
     def _level(self, level: int) -> None:
         """Go through the items of a generator. Where they were computed ahead, the rest must not change them."""
         items = self.items(level)
-        if not self.ahead:
+        own, later = self.node.generators[level], self.node.generators[level + 1 :]
+        node = self.node
+        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        parts += [*own.ifs, *(part for g in later for part in (g.iter, *g.ifs))]
+        if not self.ahead or all(only_makes(self.frame, part) for part in parts):
             self._generator(level, items)
             return
-        loc, shown = self.frame.loc(self.node.generators[level].iter), self.ahead
+        loc, shown = self.frame.loc(own.iter), self.ahead
         with unchanged_meanwhile(self.frame, self.gathers, loc, shown):
             self._generator(level, items)
 

@@ -49,6 +49,19 @@ def may_write(frame: Frame, node: ast.expr) -> bool:
     return any(isinstance(n, ast.Call) and _may_change(n, of_library(frame, n.func)) for n in ast.walk(node))
 
 
+def only_makes(frame: Frame, node: ast.expr) -> bool:
+    """Whether evaluating an expression calls nothing but functions of libraries, and classes for new objects."""
+    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+    return not any(_may_change(n, of_library(frame, n.func)) and not _is_class(frame, n.func) for n in calls)
+
+
+def _is_class(frame: Frame, callee: ast.expr) -> bool:
+    if not isinstance(callee, ast.Name):
+        return False
+    own = frame.env.get(callee.id)
+    return isinstance(getattr(own, "value", None) if own is not None else _outer(frame, callee.id), type)
+
+
 def _may_change(call: ast.Call, function: Any) -> bool:
     """Whether a call may change arrays: a function of a library only those that it gets for its results. None stands
     for other functions."""

@@ -13,10 +13,12 @@ from adc.frontend.arrays import arrays
 from adc.frontend.containers import records
 from adc.frontend.data.callables import Bound, Closure, unbound
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Array, Generator, Scalar, Static, Stream, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Generator, Scalar, Static, Stream, Tuple, is_list
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.expressions.generators import iterator_of
 from adc.frontend.frame import Frame, discard
+from adc.frontend.numeric.convert import as_scalar, convert
+from adc.frontend.objects import list_pools
 from adc.frontend.prelude import python_collections
 from adc.frontend.traps import trap_unless
 from adc.ir import ops
@@ -32,8 +34,10 @@ def given(frame: Frame, node: ast.Starred) -> AbstractValue:
     value = iterator_of(frame, evaluate(frame, node.value))
     if isinstance(value, Generator):
         return frame.tracer.collected(frame, value, node.value)
-    items = iteration.all_of(frame, value) if isinstance(value, Stream) else None
-    return arrays.settled(frame, value) if items is None else Tuple(tuple(items))
+    if isinstance(value, Stream):
+        items = iteration.all_of(frame, value)
+        return value if items is None else Tuple(tuple(items))
+    return arrays.settled(frame, value)
 
 
 def spread(
@@ -65,7 +69,7 @@ def spread(
 
 def unzipped(frame: Frame, rows: AbstractValue) -> Stream | None:
     """``zip(*rows)`` of rows whose number depends on the run: their columns, which are tuples. None if the rows are not
-    tuples of one length, or those of an array."""
+    tuples of one length, lists, or those of an array."""
     items = iteration.sequence(frame, rows)
     if not isinstance(items, iteration.Indexed):
         return None
@@ -81,6 +85,11 @@ def unzipped(frame: Frame, rows: AbstractValue) -> Stream | None:
         there = ops.select(items.has(0), const_index(len(columns)), const_index(0))
         text = f"not enough values to unpack (expected {len(columns)}, got {{}})"
         return Stream("zip", iteration.Known(len(columns), lambda k: columns[k], (there,), text))
+    if list_pools.is_row(row) or is_list(row):
+        count = convert(as_scalar(frame.tracer.call(frame, Static(python_collections.shortest), [rows], {})), i64)
+        program = Static(python_collections.column_of_lists)
+        items = iteration.Indexed(count, lambda k: frame.tracer.call(frame, program, [rows, Scalar(k, i64)], {}))
+        return Stream("zip", items, ahead=True)  # the lists may change their lengths
     if isinstance(rows, Array) and rows.rank == 2:
         count = ops.select(items.has(0), dim_value(rows.dims[1]), const_index(0))
         program = Static(python_collections.column_of_array)

@@ -160,6 +160,20 @@ def column(rows: Any, k: Any) -> Any:
     return LongTuple([row[at] for row in rows])
 
 
+def shortest(rows: Any) -> Any:
+    """The number of columns of lists."""
+    if len(rows) == 0:
+        return 0
+    least = len(rows[0])
+    for row in rows:
+        least = min(least, len(row))
+    return least
+
+
+def column_of_lists(rows: Any, k: Any) -> Any:
+    return tuple(row[k] for row in rows)
+
+
 def column_of_array(rows: Any, k: Any) -> Any:
     return LongTuple(list(rows[:, k]))
 

@@ -101,6 +101,7 @@ class _Translation(ast.NodeTransformer):
         read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         inside = {name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) for name in free_names(n)}
         own = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        own |= {s.name for s in node.body if isinstance(s, ast.FunctionDef | ast.ClassDef)}
         outside = {n.id for s in (*node.decorator_list, *node.bases) for n in ast.walk(s) if isinstance(n, ast.Name)}
         direct = {n.id for s in node.body for n in own_nodes([s]) if isinstance(n, ast.Name)} - own
         names = tuple(sorted((inside | outside | (direct & read)) & around))

@@ -202,6 +202,15 @@ def left_where_it_is_decided(x):
     return found * next(it) + sum(it)
 
 
+def turned(x):
+    rows = [[v for v in x[:3]], [v for v in x[3:]]]
+    rows.append([v * w for v, w in zip(*rows)])
+    table = [list(row) for row in x.reshape(2, 3)]
+    columns = list(map(list, zip(*table)))
+    total = sum(a * b for a, b in columns) + sum(k * sum(c) for k, c in enumerate(zip(*table)))
+    return total + sum(rows[2]) + [*map(abs, x), *(v * v for v in x)][7] + sum([*zip(*table)][1])
+
+
 def inner_generators(x):
     rows = [x[:3], x[3:]]
     return sum(v * v for row in rows for v in both_signs(row)) + [v for row in rows for v in both_signs(row)][3]
@@ -211,7 +220,7 @@ def inner_generators(x):
     "function",
     [
         *(vectors, in_lists, bags, trees, changed_on_the_way, kept_and_left, left_early, first_ones, decided),
-        *(inner_generators, left_where_it_is_decided),
+        *(inner_generators, left_where_it_is_decided, turned),
     ],
 )
 def test_as_in_python(function):
@@ -232,6 +241,22 @@ def test_nothing_to_go_through():
         assert compiled(given) == ends(given)
     with pytest.raises(StopIteration):
         jit_grad(lambda x: next(filter(lambda v: v > 9.0, x)))(NUMBERS)
+
+
+@dataclass
+class Step:
+    size: float
+    at: float = 0.0
+
+
+def test_objects_of_what_is_computed_ahead():
+    def ends(x):
+        steps = [Step(v) for v in accumulate(x)]
+        for k, step in enumerate(steps):
+            step.at += k * step.size
+        return sum(step.at for step in steps)
+
+    check(ends)
 
 
 def changed_by_items(x):

@@ -195,3 +195,27 @@ def test_refused(function, said):
     assert said in str(refused.value)
     assert "define the class at module level" in str(refused.value)
     assert "test_local_classes.py" in str(refused.value)
+
+
+def test_properties_that_are_set():
+    def scaled(x):
+        class Length:
+            unit = 2.0
+
+            def __init__(self, value):
+                self.value = value
+
+            @property
+            def metres(self):
+                return self.value * self.unit
+
+            @metres.setter
+            def metres(self, metres):
+                self.value = metres / self.unit
+
+        length = Length(x)
+        length.metres = length.metres * length.value
+        return length.value
+
+    assert jit_grad(scaled)(3.0) == scaled(3.0) == 9.0
+    assert jit_grad(scaled).grad(3.0) == 6.0

@@ -10,6 +10,7 @@ from tests.programs.numpy import (
     learning,
     measurements,
     models,
+    objects,
     optics,
     physics,
     stencils,
@@ -19,4 +20,7 @@ from tests.programs.numpy.programs import PROGRAMS
 
 __all__ = ["FILES", "PROGRAMS"]
 
-FILES = (complex_numbers, data, dense, engineering, learning, measurements, models, optics, physics, stencils, systems)
+FILES = (
+    *(complex_numbers, data, dense, engineering, learning, measurements, models, objects, optics, physics, stencils),
+    systems,
+)
