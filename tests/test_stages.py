@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from adc.passes.base import run_pipeline
 from adc.passes.pipelines import LOWER, SIMPLIFY, TIDY
 from tests import stages
 
+HERE = Path(__file__)
 TEXT = """
 func.func @f(%x: f64, %a: memref<?xf64>) -> f64 {
   %c0 = arith.constant 0 : index
@@ -110,3 +113,11 @@ def test_a_test_that_exchanges_something_does_without(monkeypatch: pytest.Monkey
 
 def test_so_does_one_that_does_not_ask() -> None:
     assert compiler.run_pipeline is run_pipeline
+
+
+def test_files_that_ask_exchange_nothing_unseen() -> None:
+    """What is exchanged by other means than the fixture ``monkeypatch`` would not be noticed."""
+    texts = {path: path.read_text() for path in HERE.parent.rglob("test_*.py") if path != HERE}
+    asking = {path: text for path, text in texts.items() if 'usefixtures("stages")' in text}
+    assert asking
+    assert not [path for path, text in asking.items() if re.search(r"\bmock\b|MonkeyPatch[.(]", text)]

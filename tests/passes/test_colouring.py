@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from adc import jit_grad
 from adc.backend import runtime
 from adc.passes.scatter import colouring
+from tests.stages import share
 from tests.stencils.check import threads_at_once
 
 
@@ -142,6 +143,7 @@ def compiled_for(name: str, kind: str, most: int) -> Any:
     patch = pytest.MonkeyPatch()
     patch.setattr(colouring, "SIZE", 4)
     patch.setattr(colouring, "COLOURS", most)
+    share(patch, most)
     try:
         with threads_at_once(1):
             compiled = jit_grad(function, argnums=argnums, accumulate=kind, parallel=kind != "serial")

@@ -14,6 +14,8 @@ from adc import jit_grad
 from adc.passes.distribution.compact_iterations import CompactIterations
 from tests.passes.rewriting import check, run_text
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 RNG = np.random.default_rng(21)
 
 

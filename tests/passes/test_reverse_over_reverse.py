@@ -8,6 +8,8 @@ import pytest
 import adc
 from adc import jit_grad
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def read_back(x, a):
     for i in range(len(a)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -29,6 +29,7 @@ from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.checkpointing.count_steps import CountSteps
 from adc.passes.outlining.outline_nests import OutlineNests
 from tests.fuzz.check import loaded
+from tests.stages import share
 from tests.stencils.check import bits, threads_at_once
 from tests.stencils.generator import generate
 
@@ -36,10 +37,10 @@ SIZES = ((2,), (3, 2), (2, 5), (1, 1))
 
 
 @pytest.fixture
-def any_length() -> Iterator[None]:
+def any_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of innermost loops are as long as one says."""
-    with mock.patch.object(tile_loops, "GRAIN", 1):
-        yield
+    monkeypatch.setattr(tile_loops, "GRAIN", 1)
+    share(monkeypatch, "GRAIN")
 
 
 # What is cut ----------------------------------------------------------------------------------------------------------

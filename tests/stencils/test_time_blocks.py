@@ -18,6 +18,7 @@ from adc.ir.interpret import interpreter
 from adc.passes.cache import time_sizes
 from tests.fuzz.check import level_of, loaded
 from tests.machines import pretend
+from tests.stages import share
 from tests.stencils.check import THREADS, bits, threads_at_once
 from tests.stencils.steps import generate
 
@@ -31,6 +32,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(time_sizes, "STEEP", 1)
     monkeypatch.setattr(time_sizes, "STRIP_BYTES", 64)
     pretend(monkeypatch, last_cache_bytes=-1)
+    share(monkeypatch)
     with threads_at_once(1):
         yield
 
