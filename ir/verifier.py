@@ -195,52 +195,51 @@ class _Verifier:
         for position, value in enumerate(values):
             if value.owner is not owner or value.index != position:
                 self.fail(f"value {position} ({value!r}) has another owner or position", where)
-            self.visible.add(value)
-            defined.append(value)
+        self.visible.update(values)
+        defined += values
 
     def op(self, op: Op) -> None:
-        opdef = op.opdef
+        opdef, regions = op.opdef, op.regions
         if ops.TABLE.get(opdef.name) is not opdef:
             self.fail("the operation is not in the table", op)
-        if len(op.regions) != opdef.regions:
-            self.fail(f"needs {opdef.regions} regions, has {len(op.regions)}", op)
+        if len(regions) != opdef.regions:
+            self.fail(f"needs {opdef.regions} regions, has {len(regions)}", op)
         for position, operand in enumerate(op.operands):
             if operand not in self.visible:
                 self.fail(f"operand {position} ({operand!r}) is not defined before its use", op)
             if (op, position) not in operand.uses:
                 self.fail(f"operand {position} ({operand!r}) does not list this use", op)
-        self.attributes(op)
-        for region in op.regions:
+        if opdef.attrs or op.attrs:
+            self.attributes(op)
+        for region in regions:
             self.block(region, op)
         self.types(op)
-        if opdef is ops.call:
-            self.call(op)
-        if opdef is ops.ruled:
-            self.ruled(op)
-        if opdef is ops.gradient:
-            self.gradient(op)
         if opdef is ops.return_:
             self.returned(op)
         elif op is self.func.body.ops[-1]:
             self.fail("a function must end in func.return", op)
+        elif opdef in _OF_FUNCTIONS:
+            _OF_FUNCTIONS[opdef](self, op)
 
     def attributes(self, op: Op) -> None:
+        attrs = op.attrs
         for key, default in op.opdef.attrs.items():
-            if default is ... and key not in op.attrs:
+            if default is ... and key not in attrs:
                 self.fail(f"needs the attribute {key}", op)
-        for key, value in op.attrs.items():
-            if not _is_attr(value):
+        for key, value in attrs.items():
+            if not isinstance(value, _ATTRS) and not _is_attr(value):
                 self.fail(f"attribute {key} is not of a kind that attributes are: {value!r}", op)
 
     def types(self, op: Op) -> None:
+        opdef = op.opdef
         results = [r.type for r in op.results]
         try:
-            if op.opdef.infer is not None:
-                inferred = list(op.opdef.infer([v.type for v in op.operands], op.attrs))
+            if opdef.infer is not None:
+                inferred = list(opdef.infer([v.type for v in op.operands], op.attrs))
                 if inferred != results:
                     self.fail(f"has results of types {_shown(results)}, where {_shown(inferred)} follow", op)
-            if op.opdef.verify is not None:
-                op.opdef.verify(op)
+            if opdef.verify is not None:
+                opdef.verify(op)
         except VerificationError:
             raise
         except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -304,3 +303,6 @@ _ATTRS = (int, float, str, Type)
 
 def _is_attr(value: Attr) -> bool:
     return value is None or isinstance(value, _ATTRS) or (isinstance(value, tuple) and all(map(_is_attr, value)))
+
+
+_OF_FUNCTIONS = {ops.call: _Verifier.call, ops.ruled: _Verifier.ruled, ops.gradient: _Verifier.gradient}
