@@ -22,6 +22,9 @@ class Speculation:
             return False
         return not self._undefined or self._undefined.isdisjoint(op.operands)
 
+    def defined(self, value: Value) -> bool:
+        return value not in self._undefined
+
     def note_choice(self, chosen: Value, between: tuple[Value, Value]) -> None:
         """Note that a pass put ``chosen`` in place of a branch's result: it may be undefined if one of the two may
         be."""

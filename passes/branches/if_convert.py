@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import ClassVar
 
 from adc.ir import ops
@@ -14,6 +14,7 @@ from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import LINEAR
 from adc.passes.analysis.speculation import Speculation
+from adc.passes.branches.stores_in_place import stores_in_place
 
 SLOW = 4  # what a quotient or a root counts as
 
@@ -24,7 +25,8 @@ class IfConvert:
 
     A load moves out of the branches only if both do it. With ``differentiable`` (for code that is yet to be
     differentiated) the float operations that move are linear: the adjoint of a branch not taken must contribute
-    nothing, and zero times an infinite partial is not zero.
+    nothing, and zero times an infinite partial is not zero. Otherwise, branches of parallel loops that only store
+    where the iteration has loaded store in any case (``stores_in_place``).
     """
 
     limit: int = 10
@@ -34,13 +36,15 @@ class IfConvert:
 
     def run(self, module: Module) -> Module:
         for func in having(module, self.needs):
-            _Conversion(self, func).block(func.body)
+            stores = {} if self.differentiable else stores_in_place(func, module)
+            _Conversion(self, func, stores).block(func.body)
         return module
 
 
 class _Conversion:
-    def __init__(self, options: IfConvert, func: Func) -> None:
+    def __init__(self, options: IfConvert, func: Func, stores: dict[Op, Op]) -> None:
         self._options = options
+        self._stores = stores
         self._speculation = Speculation(func)
 
     def block(self, block: Block) -> None:
@@ -48,7 +52,7 @@ class _Conversion:
         for op in block.ops:
             for region in op.regions:
                 self.block(region)
-            if op.opdef is not ops.if_ or not self._convert(op, new):
+            if op.opdef is not ops.if_ or not (self._store(op, new) or self._convert(op, new)):
                 new.append(op)
         block.set_ops(new.ops)
 
@@ -79,6 +83,27 @@ class _Conversion:
         op.drop()
         return True
 
+    def _store(self, op: Op, block: Block) -> bool:
+        """Let a branch that only stores store in any case, if it may."""
+        store = self._stores.get(op)
+        if store is None or not _within(op.regions[0].ops[:-2], self._price, self._options.limit):
+            return False
+        value, memref, *subscripts = store.operands
+        if not self._speculation.defined(value):
+            return False
+        condition = op.operands[0]
+        for region in op.regions:
+            region.terminator.drop()
+        for inner in op.regions[0].ops[:-2]:
+            block.append(inner)
+        op.set_regions(())
+        with insert_at(block, store.loc):
+            old = build(ops.load, (memref, *subscripts)).result
+            store.set_operand(0, build(ops.select, (condition, value, old)).result)
+        block.append(store)
+        op.drop()
+        return True
+
     def _price(self, op: Op) -> int | None:
         """The cost of executing ``op`` when it is not needed; None if that must not happen."""
         kind = op.opdef
@@ -98,13 +123,16 @@ def _is_cheap(op: Op, shared: Container[Op], price: Callable[[Op], int | None], 
     """Whether both branches can be executed at a cost of no more than ``limit``."""
     if not op.results or any(isinstance(r.type, MemRefType | RecordType) for r in op.results):
         return False
+    return _within([inner for r in op.regions for inner in r.ops[:-1] if inner not in shared], price, limit)
+
+
+def _within(executed: Iterable[Op], price: Callable[[Op], int | None], limit: int) -> bool:
+    """Whether operations may be executed when they are not needed, at a cost of no more than ``limit``."""
     cost = 0
-    for region in op.regions:
-        for inner in region.ops[:-1]:
-            if inner not in shared:
-                of_inner = price(inner)
-                if of_inner is None or (cost := cost + of_inner) > limit:
-                    return False
+    for op in executed:
+        of_op = price(op)
+        if of_op is None or (cost := cost + of_op) > limit:
+            return False
     return True
 
 
