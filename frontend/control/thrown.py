@@ -114,8 +114,9 @@ def raise_now(frame: Frame, error: str, message: str | tuple[str, ...]) -> None:
 
 
 def raise_if_run(frame: Frame, error: type[Exception], message: str) -> None:
-    """The same where this path may not be taken, or the error is handled; elsewhere the caller refuses."""
-    if catches(error) or current_block() is not frame.func.body:
+    """The same where this path may not be taken, also as the function may not be called, or the error is handled;
+    elsewhere the caller refuses."""
+    if catches(error) or not frame.entry or current_block() is not frame.func.body:
         raise_now(frame, error.__name__, (message,))
 
 
