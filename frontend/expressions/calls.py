@@ -110,9 +110,13 @@ def _makes_list(callee: AbstractValue) -> bool:
 
 def _may_go_through(callee: AbstractValue, item: ast.GeneratorExp) -> bool:
     """Whether a user's function may go through the items of an expression, one by one."""
-    function = unbound(callee)
     if assigns(item) or any(part.is_async for part in item.generators):
         return False  # what := assigns belongs to the function around
+    return _is_users(callee)
+
+
+def _is_users(callee: AbstractValue) -> bool:
+    function = unbound(callee)
     if isinstance(function, Static):
         if any(function.value is program for program in streams.GENERATORS.values()):
             return True
@@ -182,6 +186,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
     args: list[AbstractValue] = []
     through_later: dict[int, ast.expr] = {}  # arguments that are generators, which run after the others are evaluated
     for k, item in enumerate(node.args):
+        if not several and streams.is_stream(frame, item) and _is_users(callee):
+            item = streams.in_expression(frame, item)
         if isinstance(item, ast.Starred):
             if isinstance(item.value, ast.GeneratorExp) and not over_generator(frame, item.value):
                 given = comprehensions.list_of(frame, item.value)
@@ -209,7 +215,8 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
         elif isinstance(item, ast.GeneratorExp) and isinstance(callee, Static) and callee.value is dict:
             args.append(dicts.pairs_of(frame, item))
         elif isinstance(item, ast.GeneratorExp) and not several and _may_go_through(callee, item):
-            args.append(generators.of_expression(frame, item, evaluate))
+            stream = streams.is_stream(frame, item.generators[0].iter)
+            args.append(generators.of_expression(frame, item, evaluate, stream))
         elif isinstance(item, ast.GeneratorExp) and not several and _makes_list(callee):
             args.append(comprehensions.list_of(frame, item))
         else:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import builtins
 import itertools
+import types
 from collections.abc import Hashable
 from typing import Any
 
@@ -18,6 +19,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.item_effects import unchanged_meanwhile
 from adc.frontend.prelude import python_streams
 from adc.frontend.syntax.bindings import own_nodes
+from adc.frontend.syntax.generators import ITEM
 from adc.ir.builder import current_loc
 
 GENERATORS: dict[Any, Any] = {
@@ -39,7 +41,7 @@ def as_generator(frame: Frame, node: ast.expr) -> ast.expr:
     """A call of a function in ``GENERATORS``, as one of its generator; other expressions as they are."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
         return node
-    function = of_library(frame, node.func)
+    function = of_library(frame, node.func) or _held(frame, node.func)
     program = GENERATORS.get(function) if isinstance(function, Hashable) else None
     if program is None:
         return node
@@ -47,6 +49,16 @@ def as_generator(frame: Frame, node: ast.expr) -> ast.expr:
     frame.env[name] = Static(program)
     made = ast.Call(ast.copy_location(ast.Name(name, ast.Load()), node.func), node.args, node.keywords)
     return ast.copy_location(made, node)
+
+
+def _held(frame: Frame, node: ast.expr) -> Any:
+    """The function that a variable has, or the module in one."""
+    owner = frame.env.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        owner = frame.env.get(node.value.id)
+        module = owner.value if isinstance(owner, Static) else None
+        return getattr(module, node.attr, None) if isinstance(module, types.ModuleType) else None
+    return owner.value if isinstance(owner, Static) else None
 
 
 def item_by_item(frame: Frame, node: ast.Call, callee: AbstractValue) -> ast.GeneratorExp | None:
@@ -58,11 +70,35 @@ def item_by_item(frame: Frame, node: ast.Call, callee: AbstractValue) -> ast.Gen
     source = as_generator(frame, node.args[0])
     if source is node.args[0] and not gives_generator(frame, source):
         return None
-    target, item = ast.Name("<item>", ast.Store()), ast.Name("<item>", ast.Load())
+    target, item = ast.Name(ITEM, ast.Store()), ast.Name(ITEM, ast.Load())
     made = ast.GeneratorExp(item, [ast.comprehension(target, source, [], 0)])
     for part in (made, item, target):
         ast.copy_location(part, node.args[0])
     return made
+
+
+_STREAMS = (zip, enumerate, map, filter, reversed, *(f for f in vars(itertools).values() if isinstance(f, type)))
+
+
+def is_stream(frame: Frame, node: ast.expr) -> bool:
+    """Whether this is a call of ``zip``, ``map`` or a similar function, which gives items of its arguments."""
+    if not isinstance(node, ast.Call) or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        return False
+    return any(of_library(frame, node.func) is f for f in _STREAMS)
+
+
+def in_expression(frame: Frame, node: ast.expr) -> ast.expr:
+    """An argument that is such a call, as a generator expression with the same items; others as they are."""
+    if not is_stream(frame, node):
+        return node
+    known = frame.source.streams.get(node)
+    if known is None:
+        target, item = ast.Name(ITEM, ast.Store()), ast.Name(ITEM, ast.Load())
+        known = ast.GeneratorExp(item, [ast.comprehension(target, node, [], 0)])
+        for part in (known, item, target):
+            ast.copy_location(part, node)
+        frame.source.streams[node] = known
+    return known
 
 
 def takes_items_later(callee: AbstractValue) -> bool:

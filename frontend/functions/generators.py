@@ -17,7 +17,7 @@ from adc.frontend.data.callables import Closure, Started
 from adc.frontend.data.values import AbstractValue, Generator, Static
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
-from adc.frontend.syntax.generators import function_of
+from adc.frontend.syntax.generators import arguments_of, function_of
 from adc.ir.builder import current_loc
 
 Evaluate = Callable[[Frame, ast.expr], AbstractValue]
@@ -32,14 +32,16 @@ def made(
     return Generator(target, values, inner, function)
 
 
-def of_expression(frame: Frame, node: ast.GeneratorExp, evaluate: Evaluate) -> Generator:
-    """The generator that a generator expression gives. What its first ``for`` goes through is evaluated now."""
+def of_expression(frame: Frame, node: ast.GeneratorExp, evaluate: Evaluate, stream: bool) -> Generator:
+    """The generator that a generator expression gives. What its first ``for`` goes through is evaluated now; of a
+    ``stream``, what that goes through."""
     function = frame.source.expressions.get(node)
     if function is None:
-        function = frame.source.expressions[node] = function_of(node)
+        function = frame.source.expressions[node] = function_of(node, stream)
     own = make_closure(frame, function, evaluate)
-    (through,) = (a.arg for a in function.args.args)
-    return made(frame, Callee.of_closure(own), {through: evaluate(frame, node.generators[0].iter)}, own, True)
+    given = [evaluate(frame, a) for a in arguments_of(node, stream)]
+    bound = {a.arg: v for a, v in zip(function.args.args, given, strict=True)}
+    return made(frame, Callee.of_closure(own), bound, own, True)
 
 
 def passed(frame: Frame, callee: Callee, name: str, v: AbstractValue) -> AbstractValue:

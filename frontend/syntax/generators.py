@@ -35,20 +35,33 @@ def is_generator(function: Function) -> bool:
     return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(body))
 
 
+def arguments_of(node: ast.GeneratorExp, stream: bool) -> list[ast.expr]:
+    """What is evaluated when a generator expression is."""
+    first = node.generators[0].iter
+    return first.args if stream and isinstance(first, ast.Call) else [first]
+
+
+ITEM = "<item>"  # the variable of the expression that stands for a call of ``zip`` or ``map`` itself
 EXPRESSION = "<genexpr>"  # the name of the generator function that a generator expression stands for, as in Python
 
 
-def function_of(node: ast.GeneratorExp) -> ast.FunctionDef:
-    """The generator function of an expression. It is called with what the first ``for`` goes through, evaluated."""
-    through = "<through>"
+def function_of(node: ast.GeneratorExp, stream: bool) -> ast.FunctionDef:
+    """The generator function of an expression. It is called with what the first ``for`` goes through, evaluated; of a
+    ``stream``, as ``zip`` and ``map`` give, with the arguments of that call."""
+    given = arguments_of(node, stream)
+    names = [f"<through {k}>" for k in range(len(given))]
+    reads: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
+    first = node.generators[0].iter
+    through = ast.Call(first.func, reads, []) if stream and isinstance(first, ast.Call) else reads[0]
     body: ast.stmt = ast.Expr(ast.Yield(node.elt))
     for part in reversed(node.generators):
         for test in reversed(part.ifs):
             body = ast.If(test, [body], [])
-        source = ast.Name(through, ast.Load()) if part is node.generators[0] else part.iter
-        body = ast.For(part.target, source, [body], [])
-    arguments = ast.arguments([], [ast.arg(through)], None, [], [], None, [])
-    made: ast.stmt = ast.FunctionDef(EXPRESSION, arguments, [body], [])
+        body = ast.For(part.target, through if part is node.generators[0] else part.iter, [body], [])
+    arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    alone = isinstance(node.elt, ast.Name) and node.elt.id == ITEM and isinstance(through, ast.Call)
+    called = getattr(through.func, "attr", getattr(through.func, "id", "")) if alone else ""  # type: ignore[attr-defined]
+    made: ast.stmt = ast.FunctionDef(called or EXPRESSION, arguments, [body], [])
     found = _at(made, node)
     assert isinstance(found, ast.FunctionDef)
     return found

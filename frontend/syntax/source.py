@@ -110,6 +110,7 @@ class FunctionSource:
     locs: dict[ast.AST, Loc] = field(default_factory=dict)
     # The generator functions that generator expressions in it stand for, where these are passed to functions.
     expressions: dict[ast.GeneratorExp, ast.FunctionDef] = field(default_factory=dict)
+    streams: dict[ast.expr, ast.GeneratorExp] = field(default_factory=dict)  # and those that calls of ``map`` stand for
     _elsewhere: dict[Loc, FunctionSource] = field(default_factory=dict)
 
     @cached_property

@@ -1,0 +1,82 @@
+"""What ``zip``, ``map`` and similar functions give, and generator expressions over that, as arguments of functions of
+the program, which go through it once."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from adc import AdcError, jit_grad
+from tests.language.as_in_python import NUMBERS, check
+
+
+def mean(values):
+    total, count = 0.0, 0
+    for v in values:
+        total += v
+        count += 1
+    return total / count
+
+
+def pairs(values):
+    for v in values:
+        yield v, 2.0 * v
+
+
+class Fit:
+    def __init__(self, weight):
+        self.weight = weight
+
+    def error(self, residuals):
+        return self.weight * sum(r * r for r in residuals)
+
+    def whole(self, x, y):
+        return self.error(a - b for a, b in zip(x, y)) + self.error(map(abs, x))
+
+
+def expressions(x):
+    total = mean(a * b for a, b in zip(x, x[::-1])) + mean(k * v for k, v in enumerate(x))
+    total += mean(v for v in map(abs, x)) + mean(a * b for a, b in itertools.product(x, x[:2]))
+    return total + mean(v * v for v in itertools.accumulate(x))
+
+
+def calls(x):
+    sums = 2.0 * mean(itertools.accumulate(x))
+    return sums + mean(map(abs, x)) + mean(filter(lambda v: v > 0.3, x)) + mean(reversed(x))
+
+
+def methods(x):
+    return Fit(2.0).whole(x, x[::-1])
+
+
+def generators(x):
+    return sum(a * b for a, b in pairs(map(abs, x))) + sum(a - b for a, b in pairs(v * w for v, w in zip(x, x[::-1])))
+
+
+def changed_meanwhile(x):
+    """The function that goes through the items changes what they are of."""
+    y = x.copy()
+
+    def spreading(these):
+        total = 0.0
+        for k, v in these:
+            total += k * v
+            if k < 5:
+                y[k + 1] += v
+        return total
+
+    return spreading(enumerate(y)) + spreading((k, 2.0 * v) for k, v in enumerate(y))
+
+
+@pytest.mark.parametrize("function", [expressions, calls, methods, generators, changed_meanwhile])
+def test_as_in_python(function):
+    check(function)
+
+
+def test_twice():
+    def both(values):
+        return sum(v for v in values) + sum(v for v in values)
+
+    with pytest.raises(AdcError, match=r"what map\(\) gives cannot be kept"):
+        jit_grad(lambda x: both(map(abs, x)))(NUMBERS)
