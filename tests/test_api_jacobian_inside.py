@@ -10,6 +10,8 @@ import pytest
 import adc
 from adc import jit_grad
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 RNG = np.random.default_rng(7)
 X, A = RNG.random((4, 3)), RNG.random(4)
 

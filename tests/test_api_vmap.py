@@ -12,6 +12,8 @@ import pytest
 import adc
 from adc import jit_grad
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 RNG = np.random.default_rng(11)
 X = RNG.uniform(0.2, 1.0, (6, 3))
 V = RNG.uniform(0.2, 1.0, (6, 3))

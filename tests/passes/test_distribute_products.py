@@ -10,6 +10,8 @@ import pytest
 
 from adc import jit_grad
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def added_up(a: Any, b: Any) -> Any:
     n, k = a.shape

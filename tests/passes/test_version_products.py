@@ -11,6 +11,8 @@ import pytest
 import adc
 from adc.passes.analysis.machine import machine
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 RNG = np.random.default_rng(8)
 
 

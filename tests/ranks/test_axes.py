@@ -12,6 +12,8 @@ from adc import errors, jit_grad, mpi
 from tests.ranks.stencils import bits
 from tests.ranks.table import on_ranks
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def rows_and_columns(u: Any, w: Any) -> Any:
     return np.sum(np.sum(u * w, axis=1) ** 2) + np.sum(np.max(u, axis=0) ** 3)

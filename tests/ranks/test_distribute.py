@@ -11,6 +11,8 @@ import pytest
 import adc
 from adc import errors, jit_grad, mpi
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 SHAPE = (13, 11)
 
 

@@ -15,6 +15,8 @@ from adc.driver.compiler import Staged
 from adc.errors import CompileError
 from adc.ir import ops
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def by_name(x):
     r = np.zeros(3)
