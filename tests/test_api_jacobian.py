@@ -12,6 +12,8 @@ import adc
 from adc import jit_grad
 from adc.errors import AdcError, ArgumentValueError, DifferentiationError
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 RNG = np.random.default_rng(5)
 MODES = ["auto", "forward", "reverse"]
 

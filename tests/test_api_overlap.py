@@ -14,6 +14,8 @@ import pytest
 import adc
 from adc.cli import main
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 
 def mixed(x, a, b, c):
     c[2] += x * b[1] * a[0, 1]

@@ -12,6 +12,8 @@ from adc import jit_grad
 from adc.frontend.abstract import abstract_of
 from tests.forward_mode import check_gradients
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 rng = np.random.default_rng(7)
 
 

@@ -11,6 +11,8 @@ import pytest
 import adc
 from adc import jit_grad
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 Function = Callable[..., float]
 
 

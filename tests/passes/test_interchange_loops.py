@@ -15,6 +15,8 @@ from adc.ir import ops
 from adc.ir.text.parser import parse_module
 from adc.passes.analysis.cold import walk_warm
 
+pytestmark = pytest.mark.usefixtures("stages")
+
 RNG = np.random.default_rng(5)
 
 
