@@ -22,7 +22,7 @@ from adc.frontend.control import options
 from adc.frontend.data.callables import Bound, Closure, Partial, received
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array
+from adc.frontend.data.values import AbstractValue, Array, Generator, Lazy, Method, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import (
@@ -78,7 +78,9 @@ def call_value(
 
         return options.split_all(frame, values, call)
     if _keeps(callee):
-        args = [a if isinstance(a, Stream) and _goes_through(callee) else arrays.settled(frame, a) for a in args]
+        begins = isinstance(callee, Static) and making.has_own_init(callee.value)
+        kept = Generator if begins else Stream if _goes_through(callee) else ()
+        args = [a if isinstance(a, kept) else arrays.settled(frame, a) for a in args]
         kwargs = {name: arrays.settled(frame, a) for name, a in kwargs.items()}
     if isinstance(callee, Method):
         return call_method(frame, callee, args, kwargs)

@@ -45,6 +45,13 @@ def is_class(value: object) -> bool:
         raise refuse(current_loc(), str(reason), help, kind=kinds.WRONG_TYPE) from None
 
 
+def has_own_init(value: object) -> bool:
+    """Whether this is a class of the program with an ``__init__`` that it has written."""
+    if not isinstance(value, type) or value in STAND_INS or issubclass(value, tuple) or not is_class(value):
+        return False
+    return isinstance(value.__init__, types.FunctionType) and not dataclasses.is_dataclass(value)
+
+
 def construct(
     frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
 ) -> AbstractValue:

@@ -118,6 +118,8 @@ def _may_go_through(callee: AbstractValue, item: ast.GeneratorExp) -> bool:
 def _is_users(callee: AbstractValue) -> bool:
     function = unbound(callee)
     if isinstance(function, Static):
+        if making.has_own_init(function.value):
+            return not is_library(function.value)
         if any(function.value is program for program in streams.GENERATORS.values()):
             return True
         own = isinstance(function.value, types.FunctionType) and not is_library(function.value)

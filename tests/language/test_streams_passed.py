@@ -74,6 +74,41 @@ def test_as_in_python(function):
     check(function)
 
 
+class Spring:
+    def __init__(self, stiffness, length):
+        self.stiffness, self.length = stiffness, length
+
+
+class Chain:
+    def __init__(self, rest, springs):
+        self.rest = rest
+        self.springs = list(springs)
+
+    def energy(self):
+        return self.rest + sum(s.stiffness * s.length**2 for s in self.springs)
+
+
+class Loose(Chain):
+    def __init__(self, springs):
+        super().__init__(0.5, springs)
+
+
+def test_constructors():
+    def energies(x):
+        one = Chain(x[0], (Spring(a, b) for a, b in zip(x, x[::-1])))
+        others = [Loose(Spring(k, v) for v in x if v > 0.2) for k in range(3)]
+        return one.energy() + sum(c.energy() for c in others) + Loose(map(lambda v: Spring(v, 2.0), x)).energy()
+
+    check(energies)
+
+    class Pair:
+        def __init__(self, values):
+            self.first, self.second = list(values), list(values)
+
+    with pytest.raises(AdcError, match="a generator expression cannot be kept"):
+        jit_grad(lambda x: Pair(v for v in x).first[0])(NUMBERS)
+
+
 def test_twice():
     def both(values):
         return sum(v for v in values) + sum(v for v in values)
