@@ -19,6 +19,7 @@ from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.analysis.counting import Counting
 from adc.passes.analysis.effects import Memory
+from adc.passes.analysis.guards import Guard, load_of
 from adc.passes.analysis.kinds import COUNTED, LOOPS
 from adc.passes.building import parallel_extreme
 
@@ -28,7 +29,7 @@ PER_ITERATION, AT_LEAST = 16, 4096
 MOST_TRIPS, MOST_ITERATIONS = 2**20, 2**38  # that are counted, so that products do not wrap around
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
-_Key = tuple[Value, tuple[Value | None, ...], bool]
+_Key = tuple[Value, tuple[Value | None, ...], bool, tuple[Guard, ...]]
 
 
 def limits_of(value: Value, extremes: Extremes | None, *, least: bool) -> tuple[Value, ...]:
@@ -84,12 +85,13 @@ class Origins:
 
 class Extremes:
     """The extremes of arrays that ``loop`` loads integers from; ``pending``: the code that finds them, to go before
-    it."""
+    it. ``guards``: what holds of loaded integers where they are asked about; other elements are left out."""
 
     def __init__(self, loop: Op, origins: Origins) -> None:
         self.loop = loop
         self.origins = origins
         self.pending = Block()
+        self.guards: tuple[Guard, ...] = ()
         self._found: dict[_Key, Value] = {}
         self._counted: dict[tuple[object, bool], Value | None] = {}
         self._most: Value | None = None  # the number of elements that may be searched
@@ -116,10 +118,8 @@ class Extremes:
 
     def loaded(self, value: Value, *, least: bool) -> Value | None:
         """A bound of ``value`` in all iterations, if it is loaded from memory that the iterations do not change."""
-        op = value.op
-        if op is not None and op.opdef in (ops.extsi, ops.index_cast):
-            op = op.operands[0].op
-        if op is None or op.opdef is not ops.load or self.loop.opdef is ops.while_:
+        op = load_of(value)
+        if op is None or self.loop.opdef is ops.while_:
             return None
         memref, *subscripts = op.operands
         t = op.result.type
@@ -130,11 +130,12 @@ class Extremes:
         fixed = tuple(map(self._fixed, subscripts))
         if None not in fixed:
             return None
-        key = (memref, fixed, least)
+        guards = tuple(guard for guard in self.guards if guard.concerns(op))
+        key = (memref, fixed, least, guards)
         found = self._found.get(key)
         if found is None:
             with insert_at(self.pending, self.loop.loc):
-                found = self._found[key] = self._search(memref, fixed, value.type, least=least)
+                found = self._found[key] = self._search(memref, fixed, value.type, guards, least=least)
         return found
 
     def _fixed(self, subscript: Value) -> Value | None:
@@ -161,7 +162,9 @@ class Extremes:
             return trips or inner or const_index(1)
         return ops.minsi(ops.muli(trips, inner), const_index(MOST_ITERATIONS))
 
-    def _search(self, memref: Value, fixed: Sequence[Value | None], t: Type, *, least: bool) -> Value:
+    def _search(
+        self, memref: Value, fixed: Sequence[Value | None], t: Type, guards: Sequence[Guard], *, least: bool
+    ) -> Value:
         zero = const_index(0)
         extents = [ops.dim(memref, dim=d) for d in range(len(fixed))]
         size, there = const_index(1), None
@@ -182,10 +185,12 @@ class Extremes:
 
         def level(d: int, at: list[Value]) -> Value:
             if d == len(fixed):
-                loaded = ops.load(memref, *at)
-                if loaded.type == t:
-                    return loaded
-                return (ops.index_cast if t == index else ops.extsi)(loaded, type=t)
+                loaded: Value = ops.load(memref, *at)
+                if loaded.type != t:
+                    loaded = (ops.index_cast if t == index else ops.extsi)(loaded, type=t)
+                for guard in guards:
+                    loaded = ops.select(guard.holds(loaded, t), loaded, neutral)
+                return loaded
             known = fixed[d]
             if known is not None:
                 return level(d + 1, [*at, known])

@@ -30,6 +30,7 @@ from adc.passes.analysis.conditions import is_wide
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extremes import Extremes, Origins
 from adc.passes.analysis.form_conditions import FALSE, TRUE, Condition, Emitter, both, leaves, sides
+from adc.passes.analysis.guards import guards_of
 from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import LIMITS, Ranges
 from adc.passes.analysis.running import running
@@ -275,6 +276,8 @@ class _Question:
 
     def about(self, op: Op) -> tuple[str, _Test] | None:
         """How ``op``, if it is a check, can be removed, and the test that this needs."""
+        if op.opdef in (ops.bound, ops.assert_, ops.select):
+            self.extremes.guards = tuple(guards_of(op, self.loop))
         if op.opdef is ops.bound and op.attrs["check"]:
             for way in ways_of(self.forms, op):
                 ranges = self._ranges()

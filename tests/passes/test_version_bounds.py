@@ -510,3 +510,50 @@ def test_what_a_loop_picks_is_in_its_range(least: str, subscript: str) -> None:
     verify(module)
     assert checks(module) == 0
     assert [outcome(module, args)[0] for args in inputs] == before
+
+
+GUARDED = """
+  %n = memref.dim %x, 0 : memref<?xf64>
+  %m = memref.dim %at, 0 : memref<?xi64>
+  %none = arith.constant NUMBER : i64
+  %zero = arith.constant 0.0 : f64
+  %s = scf.for %i = %c0 to %m step %c1 iter_args(%r = %zero) -> (f64) {
+    %k = memref.load %at[%i] : memref<?xi64>
+    %absent = arith.cmpi PREDICATE, %k, %none : i64
+    %q = scf.if %absent -> (f64) {
+      scf.yield %r : f64
+    } else {
+      %j = arith.index_cast %k : i64 to index
+      %b = adc.bound %j, %n : index
+      %v = memref.load %x[%b] : memref<?xf64>
+      %t = arith.addf %r, %v : f64
+      scf.yield %t : f64
+    }
+    scf.yield %q : f64
+  }
+"""
+
+
+@pytest.mark.parametrize(
+    ("predicate", "number", "indices", "checked"),
+    [
+        ("eq", -1, [2, -1, 0, -1], False),  # no parent, no neighbour
+        ("slt", 0, [2, -7, 0, -1], False),
+        ("sge", 3, [2, 9, 0, 3], False),
+        ("ne", 2, [2, 2, 50, -50], False),
+        ("eq", -1, [2, -1, -2, 0], True),  # counts from the end, as Python
+        ("eq", -1, [2, -1, 3, 0], True),  # out of range
+        ("slt", 0, [-5, -1], False),  # nothing is read
+        ("slt", 0, [], False),
+    ],
+)
+def test_only_subscripts_that_are_used_are_tested(predicate, number, indices, checked):
+    body = GUARDED.replace("PREDICATE", predicate).replace("NUMBER", str(number))
+    args = [np.array([1.0, 2.0, 4.0]), np.array(indices, np.int64)]
+    module = program(f"%x: {V}, %at: memref<?xi64>", body, "f64", "%s : f64")
+    expected, _ = outcome(module, args)
+    version_bounds(module)
+    verify(module)
+    found, executed = outcome(module, args)
+    assert found == expected
+    assert bool(executed) == checked
