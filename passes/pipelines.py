@@ -38,6 +38,7 @@ from adc.passes.distribution.distribute_sums import DistributeSums
 from adc.passes.distribution.distribute_terms import DistributeTerms
 from adc.passes.distribution.privatise_arrays import PrivatiseArrays
 from adc.passes.distribution.share_arrays import ShareArrays
+from adc.passes.distribution.sink_lanes import SinkLanes
 from adc.passes.fusion.contract_arrays import ContractArrays
 from adc.passes.fusion.expand_arrays import ExpandArrays
 from adc.passes.fusion.fuse_calls import FuseCalls
@@ -160,6 +161,7 @@ PREPARE: Pipeline = (
     IfChanged(JoinVersions(), TIDY),
     IfChanged(UnswitchLoops(), TIDY),
     IfChanged(DistributeInvariants(), (*TIDY, DeadStores(), DCE())),
+    IfChanged(SinkLanes(), (*TIDY, DeadStores(), DCE())),
     IfChanged(OrderLoops(exchange_only=True), TIDY),  # adjoints are summed along the loops of the primal
     # In steps, where it decides what is stored. Other loops are joined later, when it is known who adds to what.
     IfChanged(FuseLoops(alone=is_product, in_steps=True), (*TIDY, DeadStores(), DCE())),
@@ -176,7 +178,7 @@ PREPARE: Pipeline = (
 # Elements that are carried are no longer seen to be those of one iteration.
 _across = (
     *(InterchangeLoops.name, ContractArrays.name, PromoteElements.name, FuseSweeps.name, FuseRows.name),
-    *(VersionProducts.name, DistributeInvariants.name, DistributeProducts.name),
+    *(VersionProducts.name, DistributeInvariants.name, SinkLanes.name, DistributeProducts.name),
 )
 
 

@@ -32,13 +32,14 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 @dataclass(frozen=True)
 class Inline:
     """Inline callees of at most ``most`` operations that are called in loops, and callees with loops at their only
-    call, or at all calls if that makes no more than ``most`` operations, until a function has grown by ``growth``. At
-    its only call, a callee with tangents may be as long as that: loops over directions share what it computes.
-    ``anywhere``: inline callees without loops that are no longer than ``most`` at all calls, and no others. Functions
-    that nobody calls any more are removed."""
+    call, or at all calls if that makes no more than ``most`` operations, until a function has grown by ``growth``.
+    Callees with tangents may have ``along`` operations at their only call, beside that: loops over directions share
+    what they compute. ``anywhere``: inline callees without loops that are no longer than ``most`` at all calls, and no
+    others. Functions that nobody calls any more are removed."""
 
     most: int = 120
     growth: int = 600
+    along: int = 2000
     anywhere: bool = False
     name: ClassVar[str] = "inline"
 
@@ -66,10 +67,11 @@ class Inline:
                     continue
                 size = sum(1 for _ in callee.walk())
                 alone = calls[callee.name] == 1 and callee.name in along
-                if size <= min(self.growth if alone else self.most, left):
-                    left -= size
+                if size <= (self.along if alone else min(self.most, left)):
                     if alone:
                         along.add(func.name)
+                    else:
+                        left -= size
                     work += _inline(call, callee, beside)
                     gone.add(callee.name)
         for name in gone - reachable(module, module.funcs.keys() - gone):
