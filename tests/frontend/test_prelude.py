@@ -18,7 +18,7 @@ from tests.numpy.checking import check, function_of
 def test_names_are_of_functions_that_exist() -> None:
     for name, program in prelude.names().items():
         assert isinstance(program, FunctionType)
-        assert name.split(".")[0] in ("numpy", "scipy", "math", "builtins", "adc"), name
+        assert name.split(".")[0] in ("numpy", "scipy", "math", "statistics", "builtins", "adc"), name
 
 
 def test_any_spelling_finds_it() -> None:
