@@ -115,13 +115,18 @@ def bind_captured(frame: Frame) -> None:
     if own is None:
         return
     assert isinstance(own, Closure)
-    held = own.captured
     for name in own.code.free:
-        value = held[name]
-        if isinstance(value, Closure) and _is_member(value, None):
-            names = _reached(value.code.free, held.get, None)
-            value = _with_captured(value, {n: held[n] for n in names})
-        frame.env[name] = value
+        frame.env[name] = captured(own, name)
+
+
+def captured(own: Closure, name: str) -> AbstractValue:
+    """A variable that a function captured. A function of the same place as ``own`` gets, of what that captured, what it
+    uses itself."""
+    held = own.captured
+    value = held[name]
+    if not isinstance(value, Closure) or not _is_member(value, None):
+        return value
+    return _with_captured(value, {n: held[n] for n in _reached(value.code.free, held.get, None)})
 
 
 def brought_home(frame: Frame, v: AbstractValue) -> AbstractValue:

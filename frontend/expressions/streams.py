@@ -70,10 +70,15 @@ def item_by_item(frame: Frame, node: ast.Call, callee: AbstractValue) -> ast.Gen
     source = as_generator(frame, node.args[0])
     if source is node.args[0] and not gives_generator(frame, source):
         return None
+    return _items_of(source, node.args[0])
+
+
+def _items_of(source: ast.expr, place: ast.expr) -> ast.GeneratorExp:
+    """The generator expression with the items of ``source``."""
     target, item = ast.Name(ITEM, ast.Store()), ast.Name(ITEM, ast.Load())
     made = ast.GeneratorExp(item, [ast.comprehension(target, source, [], 0)])
     for part in (made, item, target):
-        ast.copy_location(part, node.args[0])
+        ast.copy_location(part, place)
     return made
 
 
@@ -93,11 +98,7 @@ def in_expression(frame: Frame, node: ast.expr) -> ast.expr:
         return node
     known = frame.source.streams.get(node)
     if known is None:
-        target, item = ast.Name(ITEM, ast.Store()), ast.Name(ITEM, ast.Load())
-        known = ast.GeneratorExp(item, [ast.comprehension(target, node, [], 0)])
-        for part in (known, item, target):
-            ast.copy_location(part, node)
-        frame.source.streams[node] = known
+        known = frame.source.streams[node] = _items_of(node, node)
     return known
 
 
@@ -128,12 +129,14 @@ def gathered(frame: Frame, value: AbstractValue, all_of_them: bool = False) -> A
 
 
 def decided_by(frame: Frame, node: ast.Call, callee: AbstractValue) -> ast.GeneratorExp | None:
-    """``any()`` or ``all()`` of what goes through a generator, which they leave at the item that decides: the items
-    that do. None for others."""
+    """``any()`` or ``all()`` of a generator, or of an expression over one, which they leave at the item that decides:
+    the items that do. None for others."""
     if not isinstance(callee, Static) or callee.value not in (any, all) or len(node.args) != 1 or node.keywords:
         return None
     first = node.args[0]
-    if not isinstance(first, ast.GeneratorExp) or len(first.generators) != 1 or not over_generator(frame, first):
+    if not isinstance(first, ast.GeneratorExp):
+        first = _items_of(as_generator(frame, first), first)
+    if len(first.generators) != 1 or not over_generator(frame, first):
         return None
     (part,) = first.generators
     test = first.elt if callee.value is any else ast.UnaryOp(ast.Not(), first.elt)

@@ -136,7 +136,7 @@ def dist(p: Any, q: Any, /) -> Any:
         raise ValueError("both points must have the same number of dimensions")
     found = 0.0
     for k in range(len(p)):
-        found = math.hypot(found, p[k] - q[k])
+        found = math.hypot(found, float(p[k]) - float(q[k]))
     return found
 
 
@@ -155,7 +155,7 @@ def fsum(seq: Any) -> Any:
     """The exact sum, rounded once, as the sum of floats that do not overlap (Shewchuk). Its derivative is the sum's."""
     plain = 0.0
     for x in seq:
-        plain += x * 2.0**-64  # this does not overflow
+        plain += float(x) * 2.0**-64  # this does not overflow
     parts = np.zeros(MOST_PARTS)
     count, special, infinite = 0, 0.0, 0.0
     for element in seq:
@@ -188,7 +188,7 @@ def fsum(seq: Any) -> Any:
             raise ValueError("-inf + inf in fsum")
         return special
     found = _rounded(parts, count)
-    return found + (plain - stop_gradient(plain)) * 2.0**64  # plus zero, whose derivative is the sum's
+    return float(found + (plain - stop_gradient(plain)) * 2.0**64)  # plus zero, whose derivative is the sum's
 
 
 def _rounded(parts: Any, count: Any) -> Any:

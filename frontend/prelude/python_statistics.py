@@ -15,11 +15,16 @@ def _refuse(wrong: Any, message: Any) -> None:
         raise StatisticsError(message)
 
 
+def _as_one_of(found: Any, item: Any) -> Any:
+    """A result, which has the type of the data. Means of Python's integers are floats."""
+    return found if isinstance(item, int) else type(item)(found)
+
+
 @stands_for("statistics.mean")
 def mean(data: Any) -> Any:
     items = list(data)
     _refuse(len(items) == 0, "mean requires at least one data point")
-    return math.fsum(items) / len(items)
+    return _as_one_of(math.fsum(items) / len(items), items[0])
 
 
 @stands_for("statistics.fmean")
@@ -54,8 +59,8 @@ def harmonic_mean(data: Any, weights: Any = None) -> Any:
         _refuse(v < 0, "harmonic mean does not support negative values")
     for v in items:
         if v == 0:
-            return 0.0
-    return len(items) / math.fsum([1.0 / v for v in items])
+            return _as_one_of(0.0, 1.0 / items[0])
+    return _as_one_of(len(items) / math.fsum([1.0 / v for v in items]), 1.0 / items[0])
 
 
 @stands_for("statistics.median")
@@ -86,14 +91,14 @@ def _ordered(data: Any) -> Any:
 def variance(data: Any, xbar: Any = None) -> Any:
     items = list(data)
     _refuse(len(items) < 2, "variance requires at least two data points")
-    return _squares(items, xbar) / (len(items) - 1)
+    return _as_one_of(_squares(items, xbar) / (len(items) - 1), items[0] if xbar is None else items[0] - xbar)
 
 
 @stands_for("statistics.pvariance")
 def pvariance(data: Any, mu: Any = None) -> Any:
     items = list(data)
     _refuse(len(items) == 0, "pvariance requires at least one data point")
-    return _squares(items, mu) / len(items)
+    return _as_one_of(_squares(items, mu) / len(items), items[0] if mu is None else items[0] - mu)
 
 
 @stands_for("statistics.stdev")
@@ -115,8 +120,9 @@ def _squares(items: Any, centre: Any) -> Any:
     if centre is not None:
         return math.fsum([(v - centre) * (v - centre) for v in items])
     middle = math.fsum(items) / len(items)
-    left = math.fsum([v - middle for v in items])
-    return math.fsum([(v - middle) * (v - middle) for v in items]) - left * left / len(items)
+    apart = [float(v) - middle for v in items]
+    left = math.fsum(apart)
+    return math.fsum([d * d for d in apart]) - left * left / len(items)
 
 
 @stands_for("statistics.covariance")

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 
-from adc.frontend.closures import SELF
+from adc.frontend.closures import SELF, captured
 from adc.frontend.containers import sequences
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.values import AbstractValue, Generator
@@ -106,7 +106,7 @@ def _free(frame: Frame, found: Generator, name: str) -> AbstractValue | None:
         return None
     own = target.free.get(SELF)
     if isinstance(own, Closure) and name in own.captured:
-        return own.captured[name]
+        return captured(own, name)
     there = replace(frame, env={}, liveness=target.source.liveness, cells=target.cells, source=target.source)
     there.module_globals = target.module_globals
     found_there = lookup(there, name)

@@ -196,6 +196,36 @@ def decided(x):
     return calls[0] * x[0] + found * x[1] + any(v > -9.0 for v in failing(x)) * x[2]
 
 
+def seen(x, calls):
+    for v in x:
+        calls[0] += 1
+        yield v > 0.3
+
+
+class Above:
+    def __init__(self, x, least):
+        self.x, self.least = x, least
+
+    def __iter__(self):
+        for v in self.x:
+            yield v > self.least
+
+    def far(self):
+        for v in self.x:
+            yield v > 2.0 * self.least
+
+
+def some(values):
+    return any(values)
+
+
+def decided_by_generators(x):
+    calls, above = [0], Above(x, 0.2)
+    found = any(seen(x, calls)) + 2 * all(seen(x, calls)) + 4 * all(filter(lambda v: v > 0.1, seen(x, calls)))
+    found += 8 * any(above) + 16 * all(above.far()) + 32 * some(seen(x, calls)) + 64 * some(v > 9.0 for v in x)
+    return calls[0] * x[0] + found * x[1]
+
+
 def left_where_it_is_decided(x):
     it = iter(x)
     found = any(v > 0.3 for v in it)
@@ -220,7 +250,7 @@ def inner_generators(x):
     "function",
     [
         *(vectors, in_lists, bags, trees, changed_on_the_way, kept_and_left, left_early, first_ones, decided),
-        *(inner_generators, left_where_it_is_decided, turned),
+        *(inner_generators, left_where_it_is_decided, turned, decided_by_generators),
     ],
 )
 def test_as_in_python(function):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics as st
 from statistics import mean
 
@@ -75,6 +76,32 @@ def test_too_few():
     compiled = jit_grad(guarded)
     for least in (0.0, 2.0):
         assert compiled(NUMBERS, least) == pytest.approx(guarded(NUMBERS, least), rel=1e-14)
+
+
+SINGLE = [
+    lambda x, y: (x[0] + st.fmean(y), x[0] + st.mean(y), x[0] + st.harmonic_mean(y), x[0] + math.fsum(y)),
+    lambda x, y: (x[0] + st.variance(y), x[0] + st.pvariance(y, 0.5), x[0] + st.stdev(y), x[0] + st.fmean(y, y)),
+    lambda x, y: (x[0] + st.covariance(y, y[::-1]), x[0] + st.linear_regression(y, y[::-1]).slope, x[0] + st.median(y)),
+    lambda x, y: (x[0] + st.correlation(y, y[::-1]), x[0] + math.dist(y, y[::-1]), x[0] + st.mean([1, 2, 4])),
+]
+
+
+@pytest.mark.parametrize("function", SINGLE)
+def test_types(function):
+    """A Python float in single precision is single; a mean of NumPy's numbers is NumPy's."""
+    compiled, x = jit_grad(function), np.arange(3, dtype=np.float32) + np.float32(0.1)
+    for y in (x, np.array([0.1, 0.5, 0.7, 0.9])):
+        found, expected = compiled(x, y), function(x, y)
+        assert list(map(type, found)) == list(map(type, expected))
+        assert found == pytest.approx(expected, rel=1e-7)
+
+
+def test_derivatives_in_single_precision():
+    x = np.array([0.5, 2.0, 3.5], dtype=np.float32)
+    found = jit_grad(lambda x: st.variance(x) + st.mean(x) * math.dist(x, x[::-1])).grad(x)
+    assert found.dtype == np.float32
+    slopes = (x - 2.0) + math.sqrt(18) / 3 + 2.0 * np.array([-1, 0, 1]) * math.sqrt(2)
+    assert found == pytest.approx(slopes, rel=1e-6)
 
 
 def test_in_a_program():

@@ -54,6 +54,26 @@ def generators(x):
     return sum(a * b for a, b in pairs(map(abs, x))) + sum(a - b for a, b in pairs(v * w for v, w in zip(x, x[::-1])))
 
 
+def first_over(values, threshold):
+    for v in values:
+        if v > threshold:
+            return v
+    return -1.0
+
+
+def siblings(x):
+    """Functions of this one that its expressions call, and that call one another."""
+    c = 2.0
+
+    def scaled(v):
+        return v * c
+
+    def twice(v):
+        return scaled(v) * 2.0
+
+    return first_over((scaled(v) for v in x), 0.9) + first_over((twice(v) for v in x if scaled(v) > 0.3), 1.1)
+
+
 def changed_meanwhile(x):
     """The function that goes through the items changes what they are of."""
     y = x.copy()
@@ -69,7 +89,7 @@ def changed_meanwhile(x):
     return spreading(enumerate(y)) + spreading((k, 2.0 * v) for k, v in enumerate(y))
 
 
-@pytest.mark.parametrize("function", [expressions, calls, methods, generators, changed_meanwhile])
+@pytest.mark.parametrize("function", [expressions, calls, methods, generators, siblings, changed_meanwhile])
 def test_as_in_python(function):
     check(function)
 
