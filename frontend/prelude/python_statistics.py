@@ -16,8 +16,8 @@ def _refuse(wrong: Any, message: Any) -> None:
 
 
 def _as_one_of(found: Any, item: Any) -> Any:
-    """A result, which has the type of the data. Means of Python's integers are floats."""
-    return found if isinstance(item, int) else type(item)(found)
+    """A result, which has the type of the data; that of integers is a float."""
+    return type(item * 1.0)(found)
 
 
 @stands_for("statistics.mean")

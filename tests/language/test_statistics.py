@@ -96,6 +96,15 @@ def test_types(function):
         assert found == pytest.approx(expected, rel=1e-7)
 
 
+def test_integers():
+    def function(x):
+        whole = [int(9.0 * v) for v in x]
+        return st.mean(whole), st.variance(whole), st.pvariance(whole, 2), st.harmonic_mean([v + 1 for v in whole])
+
+    assert jit_grad(function)(NUMBERS) == pytest.approx(function(NUMBERS), rel=1e-14)
+    assert jit_grad(lambda: st.mean([1, 2, 4]))() == pytest.approx(7 / 3)
+
+
 def test_derivatives_in_single_precision():
     x = np.array([0.5, 2.0, 3.5], dtype=np.float32)
     found = jit_grad(lambda x: st.variance(x) + st.mean(x) * math.dist(x, x[::-1])).grad(x)
