@@ -93,6 +93,9 @@ class Variation:
         if kind in (ops.load, ops.copy):
             if op.operands[0] not in self.inner and memory.may_write(self.loop, op.operands[0]):
                 raise Unfit
+        elif kind is ops.dealloc:
+            if op.operands[0] not in self.inner:
+                raise Unfit
         elif kind not in TARGET and (kind not in PURE or kind is ops.ruled):
             raise Unfit
 
@@ -115,7 +118,7 @@ class Variation:
                 continue
             if ELEMENT.get(kind) == k or kind is ops.dim:
                 continue
-            if not together or kind not in (*WIDENED, ops.fill, ops.copy, ops.yield_, ops.for_):
+            if not together or kind not in (*WIDENED, ops.fill, ops.copy, ops.dealloc, ops.yield_, ops.for_):
                 raise Unfit
             if kind in WIDENED and any(map(self.differs, op.operands[1:])):
                 raise Unfit

@@ -87,6 +87,9 @@ class Sinking:
                 self._name(op.results, build(ops.alloc, [self._the_same(v) for v in op.operands], attrs))
             else:
                 clone_op(op, self.same)
+        elif kind is ops.dealloc:
+            self._close()
+            clone_op(op, self.same)
         elif kind in WIDENED and differs(op.result):
             self._view(op)
         elif kind in (ops.fill, ops.copy) and differs(op.operands[1]):

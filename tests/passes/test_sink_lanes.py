@@ -187,9 +187,12 @@ def test_gradient_of_a_jacobian():
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_second_derivatives():
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_second_derivatives(f):
+    """The gradients, whose tapes are freed, along all directions."""
+
     def loss(w, x):
-        return np.sum(oscillator(w, x) ** 2) + np.sum(network(w, x))
+        return np.sum(f(w, x) ** 2)
 
     w, x = arguments(np.random.default_rng(3), 17, 6)
     found = adc.hessian(loss)(w, x)
