@@ -161,7 +161,7 @@ PREPARE: Pipeline = (
     IfChanged(JoinVersions(), TIDY),
     IfChanged(UnswitchLoops(), TIDY),
     IfChanged(DistributeInvariants(), (*TIDY, DeadStores(), DCE())),
-    IfChanged(SinkLanes(), (*TIDY, DeadStores(), DCE())),
+    IfChanged(SinkLanes(), (FoldViews(), *TIDY, DeadStores(), DCE())),
     IfChanged(OrderLoops(exchange_only=True), TIDY),  # adjoints are summed along the loops of the primal
     # In steps, where it decides what is stored. Other loops are joined later, when it is known who adds to what.
     IfChanged(FuseLoops(alone=is_product, in_steps=True), (*TIDY, DeadStores(), DCE())),

@@ -104,6 +104,19 @@ class JacobianFunction(Dispatcher):
                 return quick[0](*args)
         return self._for(args, kwargs, self._run)
 
+    def _dumped(self, abstracts: tuple[Abstract, ...], stage: str, *, locs: bool) -> str:
+        """Stages that are lowered show the code that a Jacobian runs: the loop over all directions, or the sweeps of
+        reverse mode. Earlier ones show the function."""
+        from adc.reports.dump import dump
+
+        if stage in ("lowered", "llvm", "asm"):
+            if self._mode != "reverse" and self._forward is not None:
+                with contextlib.suppress(CompileError, DifferentiationError):  # the way through Python supports more
+                    return dump(self._forward._subject, abstracts, stage, kind="primal", locs=locs)
+            if not self._of.chain:
+                return dump(self._subject, abstracts, stage, kind="pullback", locs=locs)
+        return super()._dumped(abstracts, stage, locs=locs)
+
     def _run(self, spec: Jacobian, values: tuple[Any, ...]) -> Any:
         version = RULES.version
         leaves = spec.leaf_values(values)

@@ -58,7 +58,7 @@ def _may_be_one(body: Block, old: Value, new: Value, copies: list[Op]) -> bool:
     if any(at > first for at, _ in old_at):
         return False
     inside = [op for at, op in old_at if at == first]
-    return not inside or _by_element(body.ops[first], inside, [op for at, op in new_at if at == first])
+    return not inside or _by_element(body.ops[first], (old, new), inside, [op for at, op in new_at if at == first])
 
 
 def _place(body: Block, op: Op) -> int:
@@ -68,9 +68,10 @@ def _place(body: Block, op: Op) -> int:
     return body.ops.index(place)
 
 
-def _by_element(nest: Op, of_old: list[Op], of_new: list[Op]) -> bool:
+def _by_element(nest: Op, arrays: tuple[Value, Value], of_old: list[Op], of_new: list[Op]) -> bool:
     """Whether each iteration of a nest of loops reads one element of the old array, the one that it writes to in the
-    new one, before it does so, and no other iteration has the same element."""
+    new one, before it does so, and no other iteration has the same element. ``arrays``: the old and the new one; in
+    views of them the same subscripts mean other elements."""
     accesses = [*of_old, *of_new]
     stores = [op for op in of_new if op.opdef is ops.store]
     if any(op.opdef is not ops.load for op in of_old) or any(op.opdef not in (ops.store, ops.load) for op in of_new):
@@ -82,8 +83,10 @@ def _by_element(nest: Op, of_old: list[Op], of_new: list[Op]) -> bool:
         return False
     if match_counters(loops, subscripts, Integers()) is None:
         return False
+    if any(accessed(op)[0] not in arrays or accessed(op)[1:] != subscripts for op in accesses):
+        return False
     places = {op: place_in(block, op) for op in accesses}
-    if any(p is None or accessed(op)[1:] != subscripts for op, p in places.items()):
+    if None in places.values():
         return False
     reads, writes = ([block.ops.index(p) for op in some if (p := places[op])] for some in (of_old, stores))
     return max(reads) < min(writes)

@@ -26,7 +26,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.lazy_dataclass import dataclass
-from adc.ir.loop_attrs import CHUNKS
+from adc.ir.loop_attrs import BY_LANES, CHUNKS
 from adc.ir.moments import strip_views
 from adc.ir.nesting import inside, with_enclosing
 from adc.ir.types import MemRefType
@@ -110,6 +110,11 @@ class Lanes:
         return all(v not in self.varying or self.is_recomputed(v) for v in op.operands)
 
 
+def _is_done(loop: Op) -> bool:
+    """Whether a loop is over chunks, or some of its iterations are lanes already."""
+    return bool(loop.attrs.get(CHUNKS)) or any(op.attrs.get(BY_LANES) for op in loop.regions[0].walk())
+
+
 def choose(loop: Op, memory: Memory, forms: Forms, columns: Container[Op] = ()) -> list[Lanes]:
     """The best choice among a parallel loop and those in it: all its inner loops that carry values become SIMD, at the
     least cost of memory accesses. ``columns``: allocations of arrays whose rows, of an iteration each, can be columns.
@@ -117,7 +122,7 @@ def choose(loop: Op, memory: Memory, forms: Forms, columns: Container[Op] = ()) 
     inner = [
         found for region in loop.regions for op in outermost(region) for found in choose(op, memory, forms, columns)
     ]
-    own = None if loop.attrs.get(CHUNKS) else _Analysis(loop, memory, forms, columns).run()
+    own = None if _is_done(loop) else _Analysis(loop, memory, forms, columns).run()
     if own is None:
         return inner
     reached = {chain for lanes in inner for chain in lanes.together if _is_chain(chain)}
