@@ -38,7 +38,7 @@ _LIMIT = 1_000_000_000
 _DIGEST = 32
 _MAKERS = (
     *("optimize.py", "llvm_calls.py", "loop_nodes.py", "sunk_loads.py", "partial_sums.py", "scalar_selects.py"),
-    "target.py",
+    *("chosen_stores.py", "target.py"),
 )
 _written: float = math.inf  # bytes written since the size was last estimated
 _FOLDERS = 256  # by the first two digits of the name
