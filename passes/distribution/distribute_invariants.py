@@ -183,19 +183,22 @@ class _Motion:
         """The cost of computing a value of the loop again from what is in memory."""
         work = [value]
         while work:
+            if work[-1] in self._costs:  # several values need it
+                work.pop()
+                continue
             terms = self._terms(work[-1])
             unknown = [v for v in terms if v not in self._costs]
             if unknown:
                 work += unknown
             else:
                 latest = work.pop()
-                self._costs.setdefault(latest, self._cost_after(latest, [self._costs[v] for v in terms]))
+                self._costs[latest] = self._cost_after(latest, [self._costs[v] for v in terms])
         return self._costs[value]
 
     def _terms(self, value: Value) -> list[Value]:
         """The numbers that are computed with a value: all for it, or one of them."""
         op = value.op
-        if value in self._costs or value not in self.of.inner or op is None or op.opdef in COUNTED:
+        if value not in self.of.inner or op is None or op.opdef in COUNTED:
             return []
         if op.opdef is ops.if_:
             return [region.terminator.operands[value.index] for region in op.regions]

@@ -343,3 +343,20 @@ func.func @f(%x: memref<?xf64>, %y: memref<?xf64>, %a: {array}, %out: memref<?xf
 """)
     DistributeInvariants().run(module)
     assert sum(op.opdef is ops.alloc for op in module.funcs["f"].body.walk()) == made
+
+
+def test_choices_that_several_numbers_need():
+    """A part of another array, chosen, that a number needs in two ways."""
+
+    def f(w, x):
+        s, t = w[0] * 0.5, w[-1]
+        u = np.sin(x) + t
+        v = u[::-1].copy()
+        u = np.where(v > 0.1, u, np.sin(u) + math.sin(s))
+        u = np.where(v > 0.1, u, np.sin(u) + np.tanh(t))
+        z = np.concatenate((u[:2], v[2:])) * w[3]
+        return u + z[: len(x)] * s
+
+    w, x = np.random.default_rng(0).random(9), np.linspace(-1.0, 2.0, 5)
+    found, other = (adc.jacobian(f, mode=mode)(w, x) for mode in ("forward", "reverse"))
+    np.testing.assert_allclose(found, other, rtol=1e-12, atol=1e-14)
