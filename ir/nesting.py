@@ -90,6 +90,16 @@ def inside(value: Value, op: Op) -> bool:
     return False
 
 
+def defined_in(block: Block) -> set[Value]:
+    """The values that are defined in a block, as its arguments, by its operations, or inside these."""
+    found = set(block.args)
+    for op in block.walk():
+        found.update(op.results)
+        for region in op.regions:
+            found.update(region.args)
+    return found
+
+
 def place_in(block: Block, op: Op) -> Op | None:
     """The operation of ``block`` that is ``op`` or contains it; None if there is none."""
     return next((around for around in with_enclosing(op) if around.parent is block), None)

@@ -48,11 +48,8 @@ def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
         return None
     walk = Walk(frame, node, lambda: None, frozenset())
     with own_scope(frame, node):
-        items = walk.items(0)
-        if not isinstance(items, Indexed) or items.all() is not None:
-            return None
-        sample = _sample(frame, walk, items)
-        if sample is None:
+        items, sample = _items(frame, walk)
+        if items is None or sample is None:
             return None
         if isinstance(sample, Array):
             if callee not in _JOINED or sample.rank == 1:
@@ -78,10 +75,7 @@ def joined_of(frame: Frame, callee: Any, node: ast.ListComp) -> ast.ListComp:
         return node
     walk = Walk(frame, node, lambda: None, frozenset())
     with own_scope(frame, node):
-        items = walk.items(0)
-        if not isinstance(items, Indexed) or items.all() is not None:
-            return node
-        sample = _sample(frame, walk, items)
+        _, sample = _items(frame, walk)
     if not isinstance(sample, Array) or sample.rank != 1:
         return node
     item = ast.comprehension(ast.Name("<item>", ast.Store()), node.elt, [], 0)
@@ -121,6 +115,14 @@ def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
     left = Indexed(ops.subi(dim_value(items.length), const_index(1)), lambda k: items.item(ops.addi(k, const_index(1))))
     walk.loop(0, left, store, counter)
     return result
+
+
+def _items(frame: Frame, walk: Walk) -> tuple[Indexed | None, AbstractValue | None]:
+    """What a list goes through, if only the run knows how many items that has, and one of its items."""
+    items = walk.items(0)
+    if not isinstance(items, Indexed) or items.all() is not None:
+        return None, None
+    return items, _sample(frame, walk, items)
 
 
 def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue | None:

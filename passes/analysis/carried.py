@@ -14,6 +14,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.permutations import Permutations
+from adc.passes.analysis.attributes import MIRRORED
 
 if TYPE_CHECKING:
     from adc.passes.analysis.integers import Integers, Interval
@@ -136,9 +137,6 @@ def _through_while(facts: Integers, value: Value, start: Value, depth: int, exac
     return _growth(facts, loop.regions[0].terminator.operands[1 + value.index], start, depth - 1, exact=exact)
 
 
-_MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle", "eq": "eq"}
-
-
 def _narrowed(facts: Integers, found: Interval, condition: Value, value: Value, depth: int) -> Interval:
     """The part of ``found``, the interval of ``value``, in which ``condition`` can hold."""
     op = condition.op
@@ -154,7 +152,7 @@ def _narrowed(facts: Integers, found: Interval, condition: Value, value: Value, 
         a, b = op.operands
         predicate = op.attrs["predicate"]
         if value is not a:
-            b, predicate = a, _MIRRORED.get(predicate, "ne")
+            b, predicate = a, MIRRORED.get(predicate, "ne")
         low, high = facts.interval(b, depth)
         if predicate in ("slt", "sle", "eq"):
             found = found[0], min(found[1], high - (predicate == "slt"))

@@ -10,10 +10,8 @@ from adc.ir.arith import const, constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.lazy_dataclass import dataclass
 from adc.ir.types import Type
+from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_INTEGER
 from adc.passes.analysis.conditions import conjuncts
-
-_OPPOSITE = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle"}
-_MIRRORED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}
 
 
 @dataclass(frozen=True)
@@ -56,13 +54,13 @@ def load_of(value: Value) -> Op | None:
 
 def _guard(condition: Value, *, opposite: bool) -> Guard | None:
     op = condition.op
-    if op is None or op.opdef is not ops.cmpi or op.attrs["predicate"] not in _OPPOSITE:
+    if op is None or op.opdef is not ops.cmpi or op.attrs["predicate"] not in OPPOSITE_INTEGER:
         return None
     predicate, (value, other) = op.attrs["predicate"], op.operands
     if constant_of(value) is not None:
-        predicate, value, other = _MIRRORED[predicate], other, value
+        predicate, value, other = MIRRORED[predicate], other, value
     load, number = load_of(value), constant_of(other)
     if load is None or number is None:
         return None
     memref, *subscripts = load.operands
-    return Guard(memref, tuple(subscripts), _OPPOSITE[predicate] if opposite else predicate, int(number))
+    return Guard(memref, tuple(subscripts), OPPOSITE_INTEGER[predicate] if opposite else predicate, int(number))

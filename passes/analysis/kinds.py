@@ -35,6 +35,13 @@ def accessed(op: Op) -> tuple[Value, ...]:
     return op.operands[ELEMENT[op.opdef] :]
 
 
+def unchecked(subscript: Value) -> Value:
+    """The integer that a checked subscript is, unless that counts from the end."""
+    while subscript.op is not None and subscript.op.opdef is ops.bound:
+        subscript = subscript.op.operands[0]
+    return subscript
+
+
 def is_elementwise(user: Op, position: int) -> bool:
     """Whether the user of an array at an operand accesses elements of it, sets all of them, or asks for an extent."""
     if user.opdef is ops.fill:

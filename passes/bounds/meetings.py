@@ -14,6 +14,7 @@ from adc.ir.core import Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.nesting import inside
 from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import accessed, unchecked
 from adc.passes.analysis.linear import Linear
 
 _UNKNOWN = frozenset({ops.call, ops.foreign, ops.accumulate, ops.fill, ops.copy, ops.matmul, ops.while_})
@@ -30,7 +31,7 @@ def meetings(loop: Op, integers: Integers) -> Iterator[tuple[Op, Linear]]:
         if store.opdef is not ops.store or inside(strip_views(store.operands[1]), loop):
             continue
         for other in accesses:
-            memref = other.operands[0] if other.opdef is ops.load else other.operands[1]
+            memref = accessed(other)[0]
             if other is store or strip_views(memref) is not strip_views(store.operands[1]):
                 continue
             if memref is not store.operands[1]:
@@ -70,9 +71,4 @@ def _varies(form: Linear, counter: Value, loop: Op) -> bool:
 
 
 def _subscripts(op: Op, integers: Integers) -> list[Linear]:
-    found: list[Linear] = []
-    for v in op.operands[1 if op.opdef is ops.load else 2 :]:
-        while v.op is not None and v.op.opdef is ops.bound:
-            v = v.op.operands[0]
-        found.append(integers.linear(v, exact=True))
-    return found
+    return [integers.linear(unchecked(v), exact=True) for v in accessed(op)[1:]]

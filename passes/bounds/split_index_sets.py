@@ -37,7 +37,7 @@ from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.attributes import MIRRORED
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.integers import Integers
-from adc.passes.analysis.kinds import TARGET
+from adc.passes.analysis.kinds import TARGET, unchecked
 from adc.passes.analysis.linear import Linear
 from adc.passes.bounds.meetings import meetings
 from adc.passes.rewrite import replace_op
@@ -261,9 +261,7 @@ def may_be_parallel(loop: Op, integers: Integers) -> bool:
 
 def _follows(subscript: Value, integers: Integers) -> dict[Value, int]:
     """The values that a subscript, with or without counting from the end, is a linear form of."""
-    while subscript.op is not None and subscript.op.opdef is ops.bound:
-        subscript = subscript.op.operands[0]
-    return integers.linear(subscript).terms
+    return integers.linear(unchecked(subscript)).terms
 
 
 def _known(form: Linear) -> int | None:

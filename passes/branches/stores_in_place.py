@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
+from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside, of_kinds
 from adc.ir.types import MemRefType
 from adc.passes.analysis.integers import Integers
-from adc.passes.analysis.kinds import ELEMENT_WRITES, LOOPS, WRITES, accessed
-from adc.passes.analysis.linear import Linear
+from adc.passes.analysis.kinds import ELEMENT_WRITES, LOOPS, WRITES, accessed, unchecked
 
 
 def stores_in_place(func: Func, module: Module) -> dict[Op, Op]:
@@ -53,18 +53,9 @@ def _has_loops(loop: Op) -> bool:
 
 def _called_in_parallel(module: Module) -> set[str]:
     """The functions that may run several times at once."""
-    calls = {
-        name: [(op.attrs["callee"], any(o.opdef is ops.parallel for o in enclosing(op.parent))) for op in made]
-        for name, func in module.funcs.items()
-        if (made := list(of_kinds(func.body, {ops.call})))
-    }
-    found = {callee for made in calls.values() for callee, parallel in made if parallel}
-    work = list(found)
-    while work:
-        new = {callee for callee, _ in calls.get(work.pop(), ())} - found
-        found |= new
-        work += new
-    return found
+    calls = (op for func in module.funcs.values() for op in of_kinds(func.body, {ops.call}))
+    inside_loops = (op for op in calls if any(around.opdef is ops.parallel for around in enclosing(op.parent)))
+    return reachable(module, [op.attrs["callee"] for op in inside_loops])
 
 
 class _Places:
@@ -91,13 +82,8 @@ class _Places:
         return any(self._is_own(dimension, loop) for dimension in zip(*subscripts, strict=True))
 
     def _is_own(self, subscripts: Sequence[Value], loop: Op) -> bool:
-        first, *others = (self._form(v) for v in dict.fromkeys(subscripts))
+        first, *others = (self._integers.linear(unchecked(v), exact=True) for v in dict.fromkeys(subscripts))
         counter = loop.regions[0].args[0]
         if first.terms.get(counter) not in (1, -1) or any(inside(v, loop) for v in first.terms if v is not counter):
             return False
         return all(form == first for form in others)
-
-    def _form(self, subscript: Value) -> Linear:
-        while subscript.op is not None and subscript.op.opdef is ops.bound:
-            subscript = subscript.op.operands[0]
-        return self._integers.linear(subscript, exact=True)

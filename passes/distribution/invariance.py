@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
-from adc.ir.nesting import with_enclosing
+from adc.ir.nesting import defined_in, with_enclosing
 from adc.ir.types import MemRefType
 from adc.passes.analysis.effects import Memory
 from adc.passes.analysis.kinds import COUNTED, PURE, STRUCTURED, TARGET, TERMINATORS, VIEWS
@@ -20,11 +20,7 @@ class Invariance:
     def __init__(self, loop: Op, memory: Memory) -> None:
         self.loop, self.memory = loop, memory
         self.body = loop.regions[0]
-        self.inner: set[Value] = set(self.body.args)
-        for op in self.body.walk():
-            self.inner.update(op.results)
-            for region in op.regions:
-                self.inner.update(region.args)
+        self.inner = defined_in(self.body)
         self._unwritten: dict[Value, bool] = {}
         self.position: dict[Op, int] = {}  # of what no inner loop is around
         self._number(self.body)

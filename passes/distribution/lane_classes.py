@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
-from adc.ir.nesting import enclosing, with_inner
+from adc.ir.nesting import defined_in, enclosing, with_inner
 from adc.ir.types import MemRefType
 from adc.passes.analysis.effects import Memory
 from adc.passes.analysis.kinds import COUNTED, ELEMENT, ELEMENT_WRITES, PURE, STRUCTURED, TARGET, TERMINATORS, VIEWS
@@ -35,11 +35,7 @@ class Variation:
         self.apart: set[Op] = set()
         self._parent: dict[Value, Value] = {}
         self._changed = True
-        self.inner: set[Value] = set(self.body.args)
-        for op in self.body.walk():
-            self.inner.update(op.results)
-            for region in op.regions:
-                self.inner.update(region.args)
+        self.inner = defined_in(self.body)
         for op in self.body.walk():
             self._check(op, memory)
             for value, other in _linked(op):

@@ -114,8 +114,7 @@ class Sinking:
 
     def _is_uniform(self, op: Op) -> bool:
         """Whether nothing differs in an operation, inside it either."""
-        inner = [op, *(o for region in op.regions for o in region.walk())]
-        return not any(self.variation.differs(v) for o in inner for v in (*o.operands, *o.results))
+        return not any(self.variation.differs(v) for o in with_inner(op) for v in (*o.operands, *o.results))
 
     def _is_recomputed(self, value: Value) -> bool:
         """Whether a number is made of the lane's counter by cheap operations on integers."""
@@ -157,10 +156,10 @@ class Sinking:
     def _all_elements(self, op: Op) -> None:
         """Append what sets all elements of an array of the lanes: a loop over the lanes inside loops over elements."""
         source, target = op.operands
-        array = self.same.get(target, target)
+        array = self._the_same(target)
         rank = target.type.rank  # type: ignore[attr-defined]
         if op.opdef is ops.fill and not self.variation.differs(source):
-            build(ops.fill, [self.same.get(source, source), array])
+            build(ops.fill, [self._the_same(source), array])
             return
 
         def element(at: list[Value]) -> None:
